@@ -1,0 +1,50 @@
+import type { BadEmail, CorpusBatch, FiledEmail } from "../domain/email.js";
+
+/** What a reader found next: a mail or a bad one. */
+export type Found = { readonly email: FiledEmail } | { readonly bad: BadEmail };
+
+const MAILS_A_BATCH = 500;
+/** Characters of bodies after which a batch is given early, so that a run of huge mails stays small in memory. */
+const TEXT_A_BATCH = 8_000_000;
+
+/**
+ * Gathers what a reader finds, one by one or several at once, into batches of at most 500. When the signal aborts, the iteration rejects with
+ * the signal's reason at the next batch border. When the source breaks off, what was found before is given
+ * first, then the error is thrown.
+ */
+export async function* inBatches(
+  found: AsyncIterable<Found | readonly Found[]>,
+  bytesRead: () => number,
+  signal: AbortSignal,
+): AsyncGenerator<CorpusBatch> {
+  signal.throwIfAborted();
+  let emails: FiledEmail[] = [];
+  let bad: BadEmail[] = [];
+  let text = 0;
+  const take = (): CorpusBatch => {
+    const batch = { emails, bad, bytesRead: bytesRead() };
+    emails = [];
+    bad = [];
+    text = 0;
+    return batch;
+  };
+  try {
+    for await (const items of found) {
+      for (const item of "length" in items ? items : [items]) {
+        if ("email" in item) {
+          emails.push(item.email);
+          text += item.email.body.length;
+        } else {
+          bad.push(item.bad);
+        }
+        if (emails.length + bad.length < MAILS_A_BATCH && text < TEXT_A_BATCH) continue;
+        yield take();
+        signal.throwIfAborted();
+      }
+    }
+  } catch (error) {
+    if (emails.length + bad.length > 0) yield take();
+    throw error;
+  }
+  if (emails.length + bad.length > 0) yield take();
+}

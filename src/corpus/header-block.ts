@@ -1,0 +1,73 @@
+import { isAscii } from "node:buffer";
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** The fields a mail is read by; all others are passed over. */
+const READ = new Set([
+  "message-id",
+  "date",
+  "from",
+  "sender",
+  "to",
+  "cc",
+  "bcc",
+  "subject",
+  "content-type",
+  "content-transfer-encoding",
+]);
+
+export interface SplitMail {
+  /** Lower-case field name to its unfolded values, in order. */
+  readonly headers: ReadonlyMap<string, readonly string[]>;
+  readonly body: Buffer;
+}
+
+/**
+ * Splits a mail at its first blank line and reads the header fields (RFC 5322 2.2). Lines may end in CRLF, LF or CR. Unfolding
+ * removes the line end and keeps the white space. Lines that are no field, such as an mbox `From ` line, are passed
+ * over. Bytes that are not UTF-8 become U+FFFD.
+ */
+export function splitMail(raw: Buffer): SplitMail {
+  const start = startOfHeader(raw);
+  const { end, bodyStart } = endOfHeader(raw, start);
+  const block = raw.subarray(start, end);
+  const text = isAscii(block) ? block.toString("latin1") : block.toString("utf8");
+  return { headers: readFields(text), body: raw.subarray(bodyStart) };
+}
+
+function readFields(text: string): Map<string, string[]> {
+  const headers = new Map<string, string[]>();
+  const unfolded = text.replace(/\r\n?/g, "\n").replace(/\n(?=[ \t])/g, "");
+  for (const line of unfolded.split("\n")) {
+    const colon = line.indexOf(":");
+    if (colon <= 0) continue;
+    const name = line.slice(0, colon).trimEnd().toLowerCase();
+    if (!READ.has(name)) continue;
+    const value = line.slice(colon + 1).trim();
+    const values = headers.get(name);
+    if (values === undefined) headers.set(name, [value]);
+    else values.push(value);
+  }
+  return headers;
+}
+
+/** A byte order mark and blank lines before the header are no part of it. */
+function startOfHeader(raw: Buffer): number {
+  let start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
+  while (raw[start] === LF || raw[start] === CR) start++;
+  return start;
+}
+
+function endOfHeader(raw: Buffer, start: number): { end: number; bodyStart: number } {
+  let lineStart = start;
+  for (let i = start; i < raw.length; i++) {
+    const byte = raw[i];
+    if (byte !== LF && byte !== CR) continue;
+    const next = byte === CR && raw[i + 1] === LF ? i + 2 : i + 1;
+    if (i === lineStart) return { end: i, bodyStart: next };
+    lineStart = next;
+    i = next - 1;
+  }
+  return { end: raw.length, bodyStart: raw.length };
+}

@@ -1,0 +1,84 @@
+import type { Stats } from "node:fs";
+import { stat } from "node:fs/promises";
+import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../domain/email.js";
+import { UserError } from "../domain/errors.js";
+import { openKaggleCsv } from "./kaggle-csv.js";
+import { openMaildir } from "./maildir.js";
+import { openMbox } from "./mbox.js";
+import { openParquet } from "./parquet.js";
+import { openParsedCsv } from "./parsed-csv.js";
+import { type Recognised, recognise } from "./recognise.js";
+import { isSystemError, unreadable } from "./source-errors.js";
+import { openTarball } from "./tarball.js";
+
+const OPENERS: Readonly<Record<CorpusFormat, (path: string, files: readonly string[]) => Promise<CorpusSource>>> = {
+  maildir: openMaildir,
+  tar: openTarball,
+  "kaggle-csv": openKaggleCsv,
+  "parsed-csv": openParsedCsv,
+  parquet: (_path, files) => openParquet(files),
+  mbox: (_path, files) => openMbox(files),
+};
+
+const FORMS = "a maildir folder, a tar archive (gzipped or not), Kaggle's emails.csv, a parsed CSV, Parquet or an mbox";
+
+/**
+ * Opens a source of mail, its form recognised by content where `format` is null. Throws a `UserError` where there is
+ * nothing at the path, no form fits, or the content is not of the `format` named; nothing is read beyond headers and footers.
+ */
+export async function openCorpus(path: string, format: CorpusFormat | null): Promise<CorpusSource> {
+  try {
+    const stats = await stat(path);
+    if (!stats.isFile() && !stats.isDirectory()) throw unknownForm(path, "neither a file nor a folder");
+    const known = await recognise(path, stats);
+    if (format !== null) checkFormat(path, stats.isDirectory(), format, known);
+    const chosen = format ?? known.format;
+    if (chosen === null) throw unknownForm(path, known.instead);
+    const source = await OPENERS[chosen](path, known.files);
+    return stats.isFile() ? unchanging(path, stats, source) : source;
+  } catch (error) {
+    throw isSystemError(error) ? unreadable(path, error) : error;
+  }
+}
+
+/** A file that is written to while it is read may give half of the old and half of the new: an error at its end. */
+function unchanging(path: string, opened: Stats, source: CorpusSource): CorpusSource {
+  return {
+    ...source,
+    async *batches(signal) {
+      yield* source.batches(signal);
+      const { size, mtimeMs } = await stat(path);
+      if (size === opened.size && mtimeMs === opened.mtimeMs) return;
+      throw new UserError(
+        "source_changed",
+        `${path} changed while it was read: it had ${opened.size} bytes and has ${size}`,
+        "Wait until it is written, then import it again.",
+        1,
+      );
+    },
+  };
+}
+
+/** A named form is taken at its word where the content could be of it, such as a tar too old to carry its mark. */
+function checkFormat(path: string, isFolder: boolean, format: CorpusFormat, known: Recognised): void {
+  if (format === known.format) return;
+  const bothCsv = format.endsWith("-csv") && known.format?.endsWith("-csv");
+  const possible = isFolder ? format === "maildir" : format !== "maildir" && (known.format === null || bothCsv);
+  if (possible) return;
+  const found = known.format ?? known.instead ?? (isFolder ? "a folder" : "a file");
+  throw new UserError(
+    "wrong_format",
+    `${path} cannot be read as ${format}: it is ${found}`,
+    known.format === null
+      ? `Name a source that holds ${FORMS}.`
+      : `Leave --format out, or give --format ${known.format}.`,
+  );
+}
+
+function unknownForm(path: string, instead: string | null): UserError {
+  return new UserError(
+    "unknown_format",
+    `${path} is not mail in a form that can be read${instead === null ? "" : `: it is ${instead}`}`,
+    `Known are ${FORMS}. If it is one of these, name it: --format ${CORPUS_FORMATS.join("|")}.`,
+  );
+}

@@ -1,0 +1,27 @@
+/** The reading thread: opens the source it is told of and posts its batches, `ahead` of them before it waits. */
+import { once } from "node:events";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { openCorpus } from "./open-corpus.js";
+import { pack, type WorkerMessage, type WorkerOrder } from "./worker-messages.js";
+
+async function read(port: MessagePort, { path, format, ahead }: WorkerOrder): Promise<void> {
+  const post = (message: WorkerMessage) => port.postMessage(message);
+  let free = ahead;
+  port.on("message", () => free++);
+  try {
+    const source = await openCorpus(path, format);
+    for await (const batch of source.batches(new AbortController().signal)) {
+      while (free === 0) await once(port, "message");
+      free--;
+      post({ batch });
+    }
+    post({ end: true });
+  } catch (error) {
+    post({ failure: pack(error) });
+  }
+}
+
+if (parentPort !== null) {
+  await read(parentPort, workerData as WorkerOrder);
+  parentPort.close();
+}

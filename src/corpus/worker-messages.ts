@@ -1,0 +1,37 @@
+import type { CorpusBatch, CorpusFormat } from "../domain/email.js";
+import { type ExitCode, UserError } from "../domain/errors.js";
+
+/** What the reading thread is to read. */
+export interface WorkerOrder {
+  readonly path: string;
+  readonly format: CorpusFormat;
+  readonly ahead: number;
+}
+
+/** What it answers: batches, then one of the others. */
+export type WorkerMessage =
+  | { readonly batch: CorpusBatch }
+  | { readonly failure: Failure }
+  | { readonly aborted: true }
+  | { readonly end: true };
+
+/** An error on its way between threads, which keeps no class. */
+interface Failure {
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string | undefined;
+  readonly user?: { readonly code: string; readonly hint: string; readonly exitCode: ExitCode };
+}
+
+export function pack(error: unknown): Failure {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error) };
+  const { name, message, stack } = error;
+  if (!(error instanceof UserError)) return { name, message, stack };
+  return { name, message, stack, user: { code: error.code, hint: error.hint, exitCode: error.exitCode } };
+}
+
+export function revive({ message, stack, user }: Failure): Error {
+  const error = user === undefined ? new Error(message) : new UserError(user.code, message, user.hint, user.exitCode);
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
