@@ -1,0 +1,181 @@
+import type { BadEmail, CorpusFormat, CorpusSource } from "../domain/email.js";
+import { UserError } from "../domain/errors.js";
+import { rebuildCorpusIndex } from "../store/corpus-index.js";
+import { readCorpusStats, renewFingerprint } from "../store/corpus-stats.js";
+import { openCorpusWriter } from "../store/corpus-writer.js";
+import type { Db } from "../store/open.js";
+import { ART_RULES, type ArtRule, artFilter } from "./art-filter.js";
+import { resolveOwners } from "./resolve-owners.js";
+
+export interface ImportRequest {
+  /** As the user named it; kept in the file. */
+  readonly sourceName: string;
+  readonly source: CorpusSource;
+  readonly filter: "none" | "art";
+  /** Mails to read, those that cannot be used not counted; 0: all. */
+  readonly limit: number;
+  /** Mails stored between two looks at the signal and two words to the listener. */
+  readonly batchSize: number;
+  /** Owner folder to address, over what the mail itself says. */
+  readonly ownerMap: ReadonlyMap<string, string>;
+  /** The first mail that cannot be used ends the import. */
+  readonly strict: boolean;
+  /** Hears of every mail that is passed over. */
+  readonly onSkipped: (bad: BadEmail) => void;
+}
+
+export type ImportProgress =
+  | { readonly phase: "read"; readonly mails: number; readonly bytes: number; readonly totalBytes: number | null }
+  | { readonly phase: "index"; readonly mails: number; readonly total: number };
+
+export interface ImportSummary {
+  readonly format: CorpusFormat;
+  readonly read: number;
+  /** New Message-IDs. */
+  readonly stored: number;
+  /** New mails among them; the others are copies of a mail under another Message-ID. */
+  readonly distinct: number;
+  /** Message-IDs that were here already, with the same content. */
+  readonly duplicates: number;
+  /** Message-IDs that belonged to a different mail and were kept under a changed one. */
+  readonly renamed: number;
+  readonly skipped: Skipped;
+  /** What ART's rules dropped; null without the filter. */
+  readonly dropped: Readonly<Record<ArtRule, number>> | null;
+  readonly inboxes: number;
+  readonly unresolvedOwners: number;
+  readonly seconds: number;
+}
+
+/** Mails that could not be used. Only the first are kept here: there may be any number. */
+export interface Skipped {
+  readonly mails: number;
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly first: readonly BadEmail[];
+}
+
+/** Skipped mails kept one by one, and reasons told apart. */
+const SKIPPED_KEPT = 10;
+const REASONS_KEPT = 50;
+
+/**
+ * Brings a source of mail into the file: all of it or, when it breaks off or is aborted, nothing.
+ * Importing the same source again changes nothing; another source adds to what is there.
+ */
+export async function importCorpus(
+  db: Db,
+  request: ImportRequest,
+  onProgress: (progress: ImportProgress) => void,
+  signal: AbortSignal,
+): Promise<ImportSummary> {
+  const started = performance.now();
+  begin(db);
+  try {
+    const before = readCorpusStats(db).distinct;
+    const tally = await readAll(db, request, onProgress, signal);
+    const newOwners = resolveOwners(db, request.ownerMap);
+    if (tally.changed || newOwners) {
+      rebuildCorpusIndex(db, (mails, total) => onProgress({ phase: "index", mails, total }));
+      renewFingerprint(db);
+    }
+    signal.throwIfAborted();
+    db.exec("COMMIT");
+    const { changed, ...counts } = tally;
+    const { distinct, inboxes, unresolvedOwners } = readCorpusStats(db);
+    return {
+      ...counts,
+      distinct: distinct - before,
+      inboxes,
+      unresolvedOwners,
+      seconds: (performance.now() - started) / 1000,
+    };
+  } catch (error) {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function begin(db: Db): void {
+  try {
+    db.exec("BEGIN IMMEDIATE");
+  } catch (cause) {
+    throw new UserError(
+      "db_busy",
+      `Cannot import into ${db.name}: another process is writing to it.`,
+      "Wait until it has finished, or import into another file with --db.",
+      1,
+      { cause },
+    );
+  }
+}
+
+async function readAll(
+  db: Db,
+  request: ImportRequest,
+  onProgress: (progress: ImportProgress) => void,
+  signal: AbortSignal,
+) {
+  const { source, limit } = request;
+  const writer = openCorpusWriter(db, { source: request.sourceName, format: source.format, filter: request.filter });
+  const rule = request.filter === "art" ? artFilter() : () => null;
+  const dropped = Object.fromEntries(ART_RULES.map((name) => [name, 0])) as Record<ArtRule, number>;
+  const outcomes = { new: 0, copy: 0, known: 0, renamed: 0 };
+  const skipped = skippedMails(request);
+  let read = 0;
+  let mails = 0;
+  reading: for await (const batch of source.batches(signal)) {
+    signal.throwIfAborted();
+    for (const bad of batch.bad) skipped.add(bad);
+    read += batch.bad.length;
+    for (const email of batch.emails) {
+      read++;
+      mails++;
+      const drop = rule(email);
+      if (drop !== null) dropped[drop]++;
+      else outcomes[writer.add(email)]++;
+      if (mails === limit) break reading;
+      if (mails % request.batchSize === 0) await breathe(signal);
+    }
+    onProgress({ phase: "read", mails: read, bytes: batch.bytesRead, totalBytes: source.totalBytes });
+  }
+  return {
+    format: source.format,
+    read,
+    stored: outcomes.new + outcomes.copy + outcomes.renamed,
+    duplicates: outcomes.known,
+    renamed: outcomes.renamed,
+    skipped: skipped.all(),
+    dropped: request.filter === "art" ? dropped : null,
+    changed: writer.changed,
+  };
+}
+
+function skippedMails({ strict, onSkipped }: ImportRequest) {
+  const reasons = new Map<string, number>();
+  const first: BadEmail[] = [];
+  let mails = 0;
+  return {
+    add(bad: BadEmail): void {
+      if (strict) {
+        throw new UserError(
+          "bad_mail",
+          `${bad.where}: ${bad.reason}.`,
+          "Nothing was imported. Leave --strict out to pass over such mails and have them listed.",
+          1,
+        );
+      }
+      const reason = reasons.has(bad.reason) || reasons.size < REASONS_KEPT ? bad.reason : "of other reasons";
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+      if (first.length < SKIPPED_KEPT) first.push(bad);
+      mails++;
+      onSkipped(bad);
+    },
+    all: (): Skipped => ({ mails, reasons: Object.fromEntries(reasons), first }),
+  };
+}
+
+/** Storing is synchronous: without a pause Ctrl-C would be heard at the end of the batch only. */
+async function breathe(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
+}

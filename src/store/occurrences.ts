@@ -1,0 +1,46 @@
+import { stemmer } from "stemmer";
+
+/** One word of a text that has the stem of a term. */
+export interface Occurrence {
+  readonly start: number;
+  readonly end: number;
+  /** Index of the term. */
+  readonly term: number;
+}
+
+/** Of the words with one stem the first: to the index they are the same. (A stem itself will not do: stemmed again, it may be another.) */
+export function distinctTerms(words: readonly string[]): string[] {
+  const byStem = new Map(words.map((word) => [stemmer(word), word] as const).reverse());
+  return [...new Set(words)].filter((word) => byStem.get(stemmer(word)) === word);
+}
+
+/**
+ * Finds the words of a text that have the stem of one of the terms, in order; letters beyond ASCII are part of words, as
+ * in the index.
+ */
+export function occurrenceFinder(terms: readonly string[]): (text: string) => Occurrence[] {
+  if (terms.length === 0) return () => [];
+  const stems = new Map(terms.map((term, i) => [stemmer(term), i]));
+  const prefixes = [...stems.keys()].map(prefixOf).sort((a, b) => b.length - a.length);
+  const pattern = new RegExp(`(?<![a-z0-9\\u0080-\\uffff])(?:${prefixes.join("|")})[a-z0-9\\u0080-\\uffff]*`, "gi");
+  // A word is stemmed once, however often it stands in however many texts.
+  const known = new Map<string, number | undefined>();
+  return (text) => {
+    const found: Occurrence[] = [];
+    for (const { 0: word, index } of text.matchAll(pattern)) {
+      let term = known.get(word);
+      if (term === undefined && !known.has(word)) {
+        term = stems.get(stemmer(word.toLowerCase()));
+        known.set(word, term);
+      }
+      if (term !== undefined) found.push({ start: index, end: index + word.length, term });
+    }
+    return found;
+  };
+}
+
+/** What every word with this stem begins with, as a pattern: stems end in `e`, `i`, `y` or `bl` (possibility) where the words need not. */
+function prefixOf(stem: string): string {
+  // Of two letters one would be too little to begin with: `ai` is the stem of `ays`.
+  return stem.length > 2 ? stem.replace(/[eiy]$|(?<=b)l$/, "") : stem.replace(/i$/, "[iy]");
+}

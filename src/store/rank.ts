@@ -1,0 +1,62 @@
+import type { Occurrence } from "./occurrences.js";
+
+/** A mail as far as ranking reads it. */
+export interface RankedText {
+  readonly subject: string;
+  readonly body: string;
+}
+
+/** What is known of a query's terms in the mail that was searched; one entry a term. */
+export interface TermStatistics {
+  /** Mails searched. */
+  readonly mails: number;
+  /** Of these, how many hold the term. */
+  readonly holding: readonly number[];
+}
+
+/** Saturation and length normalisation of BM25 (Robertson and Zaragoza, 2009). */
+const K1 = 1.2;
+const B = 0.5;
+
+/** A word in the subject counts as so many in the body. */
+const SUBJECT_WEIGHT = 3;
+
+/** A word in quoted or forwarded mail counts as so many of the mail's own: what it answers is another mail's matter. */
+const QUOTED_WEIGHT = 0.5;
+
+/** Where quoted mail begins: a rule, a `>`, a header in the body, or a line that ends in "wrote:". */
+const QUOTED = /-{3,}\s*(?:original message|forwarded by)|^>|^\s*from: |\bwrote:\s*$/im;
+
+/** Characters of a body of ordinary length. Fixed, so that the mail of others has no say in an order. */
+const ORDINARY_LENGTH = 800;
+
+/** Bodies are read this far: what a mail is about stands at its beginning, quoted mail behind it. */
+const REACH = 8_000;
+
+/** Inverse document frequency as BM25 has it, never negative. */
+export function idf({ mails, holding }: TermStatistics, term: number): number {
+  const n = Math.min(holding[term] ?? 0, mails);
+  return Math.log(1 + (mails - n + 0.5) / (n + 0.5));
+}
+
+/** BM25 over subject and body as one weighted field (BM25F). */
+export function scoreMail(
+  mail: RankedText,
+  find: (text: string) => readonly Occurrence[],
+  weights: readonly number[],
+): number {
+  const body = mail.body.slice(0, REACH);
+  const quoted = body.search(QUOTED);
+  const frequency = new Float64Array(weights.length);
+  for (const { term } of find(mail.subject)) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
+  for (const { term, start } of find(body)) {
+    frequency[term] = (frequency[term] ?? 0) + (quoted !== -1 && start > quoted ? QUOTED_WEIGHT : 1);
+  }
+  const length = 1 - B + (B * body.length) / ORDINARY_LENGTH;
+  let score = 0;
+  for (const [term, weight] of weights.entries()) {
+    const tf = frequency[term] ?? 0;
+    score += (weight * tf * (K1 + 1)) / (tf + K1 * length);
+  }
+  return score;
+}

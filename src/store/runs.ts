@@ -1,0 +1,181 @@
+import { UserError } from "../domain/errors.js";
+import type { RunSettings, TaskResult } from "../domain/result.js";
+import type { Trace } from "../domain/trace.js";
+import type { Db } from "./open.js";
+
+export type RunStatus = "running" | "completed" | "interrupted";
+
+export interface RunRow {
+  readonly id: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly split: string;
+  readonly settings: RunSettings;
+  readonly dataset: { readonly source: string; readonly revision: string | null; readonly sha256: string };
+  readonly corpusFingerprint: string;
+  readonly totalTasks: number;
+  readonly status: RunStatus;
+  /** Time that was worked on it, over all its sessions. */
+  readonly activeMs: number;
+  readonly startedAt: string;
+  readonly completedAt: string | null;
+}
+
+export interface NewRun extends Omit<RunRow, "dataset" | "status" | "activeMs" | "completedAt"> {
+  readonly datasetId: string;
+}
+
+export function startRun(db: Db, run: NewRun): void {
+  db.prepare(
+    `INSERT INTO runs (id, agent_id, model, dataset_id, split, settings, corpus_fingerprint, total_tasks, status, started_at)
+     VALUES (@id, @agentId, @model, @datasetId, @split, @settings, @corpusFingerprint, @totalTasks, 'running', @startedAt)`,
+  ).run({ ...run, settings: JSON.stringify(run.settings) });
+}
+
+/** Ends a session of work on a run; `activeMs` is its length. */
+export function finishRun(db: Db, id: string, status: RunStatus, completedAt: string, activeMs: number): void {
+  db.prepare("UPDATE runs SET status = ?, completed_at = ?, active_ms = active_ms + ?, worker = NULL WHERE id = ?").run(
+    status,
+    completedAt,
+    Math.round(activeMs),
+    id,
+  );
+}
+
+/** Takes a run up again, with settings that may have been changed by force. */
+export function reopenRun(db: Db, id: string, settings: RunSettings): void {
+  db.prepare("UPDATE runs SET status = 'running', settings = ? WHERE id = ?").run(JSON.stringify(settings), id);
+}
+
+/**
+ * Makes `worker` (`host:pid`) the one who works on a run. Null where it has been taken; else who holds it. A holder that
+ * `isGone` holds nothing: it was killed.
+ */
+export function claimRun(db: Db, id: string, worker: string, isGone: (holder: string) => boolean): string | null {
+  return db
+    .transaction(() => {
+      const holder = db.prepare("SELECT worker FROM runs WHERE id = ?").pluck().get(id) as string | null;
+      if (holder !== null && holder !== worker && !isGone(holder)) return holder;
+      db.prepare("UPDATE runs SET worker = ? WHERE id = ?").run(worker, id);
+      return null;
+    })
+    .immediate();
+}
+
+/** Finds a run by its id, by the beginning of it, or the newest one by `latest`. */
+export function getRun(db: Db, id: string): RunRow {
+  const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
+      r.total_tasks AS totalTasks, r.status, r.active_ms AS activeMs, r.started_at AS startedAt, r.completed_at AS completedAt,
+      d.source, d.revision, d.sha256
+    FROM runs r JOIN datasets d ON d.id = r.dataset_id`;
+  const rows = (
+    id === "latest"
+      ? db.prepare(`${select} ORDER BY r.started_at DESC, r.rowid DESC LIMIT 1`).all()
+      : db
+          .prepare(`${select} WHERE r.id = @id OR substr(r.id, 1, length(@id)) = @id ORDER BY r.id = @id DESC LIMIT 2`)
+          .all({ id })
+  ) as (Omit<RunRow, "settings" | "dataset"> & {
+    settings: string;
+    source: string;
+    revision: string | null;
+    sha256: string;
+  })[];
+  const [row, second] = rows;
+  if (row === undefined || (second !== undefined && row.id !== id)) {
+    throw new UserError(
+      "run_unknown",
+      row === undefined ? `There is no run "${id}" in ${db.name}.` : `More than one run begins with "${id}".`,
+      "art-e stats --run latest shows the newest; art-e stats --runs lists them.",
+    );
+  }
+  const { settings, source, revision, sha256, ...run } = row;
+  return { ...run, settings: JSON.parse(settings) as RunSettings, dataset: { source, revision, sha256 } };
+}
+
+export interface RunLine {
+  readonly id: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly status: RunStatus;
+  readonly startedAt: string;
+  readonly tasks: number;
+  readonly totalTasks: number;
+}
+
+export function listRuns(db: Db): RunLine[] {
+  return db
+    .prepare(
+      `SELECT r.id, r.agent_id AS agentId, r.model, r.status, r.started_at AS startedAt,
+              (SELECT count(*) FROM results WHERE run_id = r.id AND superseded = 0) AS tasks, r.total_tasks AS totalTasks
+       FROM runs r ORDER BY r.started_at DESC, r.rowid DESC`,
+    )
+    .all() as RunLine[];
+}
+
+/** Saves finished tasks: trace and result together or neither. A further attempt at a task takes the place of the last one. */
+export function openResultWriter(db: Db): (trace: Trace, result: TaskResult, failed: boolean) => void {
+  const addTrace = db.prepare("INSERT INTO traces (id, run_id, task_id, ending, trace) VALUES (?, ?, ?, ?, ?)");
+  const supersede = db.prepare(
+    "UPDATE results SET superseded = 1 WHERE run_id = ? AND task_id = ? AND epoch = ? AND superseded = 0",
+  );
+  const addResult = db.prepare(
+    `INSERT INTO results (run_id, task_id, epoch, attempt, trace_id, failed, semantic_score, result)
+     VALUES (@runId, @taskId, @epoch,
+       (SELECT 1 + count(*) FROM results WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch),
+       @traceId, @failed, @score, @result)`,
+  );
+  return db.transaction((trace: Trace, result: TaskResult, failed: boolean) => {
+    supersede.run(trace.runId, trace.taskId, trace.epoch);
+    addTrace.run(trace.traceId, trace.runId, trace.taskId, trace.ending, JSON.stringify(trace));
+    addResult.run({
+      runId: trace.runId,
+      taskId: trace.taskId,
+      epoch: trace.epoch,
+      traceId: trace.traceId,
+      failed: failed ? 1 : 0,
+      score: result.semanticScore,
+      result: JSON.stringify(result),
+    });
+  });
+}
+
+/** The results of a run in the order of the task ids and their repeats, one at a time. */
+export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
+  yield* readResults(db, runId, false);
+}
+
+/** Failed attempts that were made again: they count for what they cost. */
+export function* iterateSuperseded(db: Db, runId: string): Generator<TaskResult> {
+  yield* readResults(db, runId, true);
+}
+
+function* readResults(db: Db, runId: string, superseded: boolean): Generator<TaskResult> {
+  const rows = db
+    .prepare("SELECT result FROM results WHERE run_id = ? AND superseded = ? ORDER BY task_id, epoch, attempt")
+    .pluck();
+  for (const row of rows.iterate(runId, superseded ? 1 : 0) as Iterable<string>) yield JSON.parse(row) as TaskResult;
+}
+
+/** What a task of this agent and model has taken on average, in earlier runs. */
+export interface AverageTask {
+  readonly tasks: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly turns: number;
+  readonly seconds: number;
+}
+
+/** Null where there is no finished task to go by. */
+export function averageTask(db: Db, agentId: string, model: string): AverageTask | null {
+  const row = db
+    .prepare(
+      `SELECT count(*) AS tasks, avg(result ->> '$.usage.inputTokens') AS inputTokens,
+              avg(result ->> '$.usage.outputTokens') AS outputTokens,
+              avg(result ->> '$.usage.cachedInputTokens') AS cachedInputTokens,
+              avg(result ->> '$.turns') AS turns, avg(result ->> '$.executionTimeMs') / 1000 AS seconds
+       FROM results x JOIN runs r ON r.id = x.run_id WHERE r.agent_id = ? AND r.model = ? AND x.failed = 0`,
+    )
+    .get(agentId, model) as AverageTask;
+  return row.tasks === 0 ? null : row;
+}

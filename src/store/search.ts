@@ -1,0 +1,162 @@
+import { type MailFilter, openCandidates } from "./candidates.js";
+import { allWordsExpression, contentTokens, termExpression, tokenize } from "./match.js";
+import { distinctTerms, occurrenceFinder } from "./occurrences.js";
+import type { Db } from "./open.js";
+import { openPeriods, type Period, type Positions } from "./period.js";
+import { idf, scoreMail } from "./rank.js";
+import { snippet } from "./snippet.js";
+
+export interface MailQuery {
+  readonly words: string;
+  /** Address ids, from the address book. Null: everybody's mail. */
+  readonly inboxId: number | null;
+  readonly fromIds: readonly number[] | null;
+  readonly toIds: readonly number[] | null;
+  readonly period: Period;
+  readonly limit: number;
+}
+
+export interface MailHit {
+  readonly mailId: number;
+  readonly messageId: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly date: string | null;
+  readonly snippet: string;
+  /** Whether the mail holds every word of the query, or was the best match on some. */
+  readonly match: "all_words" | "best_match";
+}
+
+export interface MailHits {
+  readonly hits: readonly MailHit[];
+  /** Mails that hold every word, counted up to 1,000; or as many as are listed where best matches fill up. */
+  readonly total: number;
+}
+
+export interface MailSearch {
+  /** Mails with every word, newest first (ART's search). */
+  newestFirst(query: MailQuery): readonly MailHit[];
+  /** Mails with every word, best first; filled up by the best matches on any word. */
+  bestFirst(query: MailQuery): MailHits;
+}
+
+/** Of the mails with every word, the newest so many compete for the first places. */
+const ALL_WORDS_RANKED = 60;
+
+/** Mails with every word are counted up to here: where there are more, nobody needs to know how many. */
+const COUNTED = 1_000;
+
+/** A word that more of the searched mails hold than this names no candidates, where rarer words name enough. */
+const COMMON = 1_000;
+
+/** Best matches are chosen from so many mails, those whose words weigh most. */
+const BEST_MATCH_RANKED = 60;
+
+interface Row {
+  mailId: number;
+  messageId: string;
+  subject: string;
+  sender: string;
+  date: string | null;
+  body: string;
+}
+
+export const SEARCH_SQL = {
+  read: `SELECT m.id AS mailId, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
+                m.subject, m.sender, m.date, m.body
+         FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?`,
+  readText: "SELECT m.subject, m.body FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?",
+} as const;
+
+export function openMailSearch(db: Db): MailSearch {
+  const periods = openPeriods(db);
+  const candidates = openCandidates(db);
+  const read = db.prepare(SEARCH_SQL.read);
+  const readText = db.prepare(SEARCH_SQL.readText);
+  const filterOf = ({ inboxId, fromIds, toIds, period }: MailQuery): MailFilter => ({
+    inboxId,
+    fromIds,
+    toIds,
+    range: periods.positions(period),
+  });
+  const hitAt = (position: number, find: ReturnType<typeof occurrenceFinder>, match: MailHit["match"]): MailHit => {
+    const { body, ...mail } = read.get(position) as Row;
+    return { ...mail, snippet: snippet(body, find), match };
+  };
+
+  return {
+    newestFirst(query) {
+      const words = allWordsExpression(query.words);
+      if (words === null) return [];
+      const find = occurrenceFinder(distinctTerms(tokenize(query.words)));
+      return candidates.newest(words, filterOf(query), query.limit).map((at) => hitAt(at, find, "all_words"));
+    },
+
+    bestFirst(query) {
+      const words = allWordsExpression(query.words);
+      if (words === null) return { hits: [], total: 0 };
+      const { limit } = query;
+      const filter = filterOf(query);
+      const terms = distinctTerms(contentTokens(query.words));
+      const find = occurrenceFinder(terms);
+      const lists = terms.map((term) => candidates.newest(termExpression(term), filter, COMMON + 1));
+      const weights = weigh(lists, candidates.mailsIn(query.inboxId));
+      const range = spanOfAll(lists, filter.range);
+      const matching = candidates.newest(words, { ...filter, range }, COUNTED);
+      const all = matching.slice(0, ALL_WORDS_RANKED);
+      const byScore = (positions: readonly number[]) =>
+        positions
+          .map((position) => {
+            const text = readText.get(position) as { subject: string; body: string };
+            return { position, score: scoreMail(text, find, weights) };
+          })
+          .sort((a, b) => b.score - a.score || b.position - a.position)
+          .map(({ position }) => position);
+      const first = byScore(all).slice(0, limit);
+      const have = new Set(all);
+      const rest =
+        all.length < limit ? byScore(nominate(lists, weights, limit).filter((position) => !have.has(position))) : [];
+      const hits = [
+        ...first.map((position) => hitAt(position, find, "all_words")),
+        ...rest.slice(0, limit - first.length).map((position) => hitAt(position, find, "best_match")),
+      ];
+      return { hits, total: Math.max(matching.length, hits.length) };
+    },
+  };
+}
+
+/** How much each term says, by the share of the mails searched that hold it. A common one was counted up to `COMMON` only. */
+function weigh(lists: readonly (readonly number[])[], mails: number): number[] {
+  const holding = lists.map((list) => (isRare(list) ? list.length : Math.max(COMMON, mails / 4)));
+  return lists.map((_, term) => idf({ mails, holding }, term));
+}
+
+function isRare(list: readonly number[]): boolean {
+  return list.length <= COMMON;
+}
+
+/** Where a mail with every word can lie: within the mails that hold all the rare words. Looking there only is most of the speed. */
+function spanOfAll(lists: readonly (readonly number[])[], range: Positions): Positions {
+  const [rarest, ...others] = lists.filter(isRare).sort((a, b) => a.length - b.length);
+  if (rarest === undefined) return range;
+  const sets = others.map((list) => new Set(list));
+  const shared = rarest.filter((position) => sets.every((set) => set.has(position)));
+  // Newest first, so the first is the last in the order of dates.
+  return { first: shared.at(-1) ?? 1, last: shared[0] ?? 0 };
+}
+
+/** The mails whose terms weigh most, at least `wanted` where there are as many. */
+function nominate(lists: readonly (readonly number[])[], weights: readonly number[], wanted: number): number[] {
+  // Where the rare words name too few to fill the list, the common ones name candidates too.
+  const enough = new Set(lists.filter(isRare).flat()).size >= wanted;
+  const sums = new Map<number, number>();
+  lists.forEach((list, term) => {
+    if (!isRare(list) && enough) return;
+    const weight = weights[term] ?? 0;
+    for (const position of list) sums.set(position, (sums.get(position) ?? 0) + weight);
+  });
+  return [...sums]
+    .sort(([a, x], [b, y]) => y - x || b - a)
+    .slice(0, BEST_MATCH_RANKED)
+    .map(([position]) => position);
+}

@@ -1,0 +1,109 @@
+/** Imports into database files of their own, and what is left in them. */
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll } from "vitest";
+import { openCorpus } from "../../src/corpus/open-corpus.js";
+import type { BadEmail, CorpusSource } from "../../src/domain/email.js";
+import {
+  type ImportProgress,
+  type ImportRequest,
+  type ImportSummary,
+  importCorpus,
+} from "../../src/ingest/import-corpus.js";
+import { type Db, openStore } from "../../src/store/open.js";
+
+const ROOT = join(import.meta.dirname, "../..");
+export const DEMO = join(ROOT, "fixtures/demo/maildir");
+export const AUTHORED = join(ROOT, "fixtures/corpus/maildir");
+
+/** A folder of its own for the tests of one file, gone after them together with its databases. */
+export function importFolder() {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-ingest-"));
+  const open: Db[] = [];
+  afterAll(() => {
+    for (const db of open) db.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    path: (name: string) => join(folder, name),
+    write(name: string, content: string | Buffer): string {
+      const file = join(folder, name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+      return file;
+    },
+    emptyDb(): Db {
+      const db = openStore(join(folder, `${open.length}.db`), { mustExist: false });
+      open.push(db);
+      return db;
+    },
+  };
+}
+
+export interface Imported {
+  readonly summary: ImportSummary;
+  readonly skipped: readonly BadEmail[];
+  readonly progress: readonly ImportProgress[];
+}
+
+type Options = Partial<Omit<ImportRequest, "source">> & {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: ImportProgress) => unknown;
+};
+
+/** Imports a source of mail, named by its path or already open. */
+export async function importFrom(db: Db, mail: string | CorpusSource, options: Options = {}): Promise<Imported> {
+  const { signal = new AbortController().signal, onProgress, ...asked } = options;
+  const skipped: BadEmail[] = [];
+  const progress: ImportProgress[] = [];
+  const request: ImportRequest = {
+    sourceName: typeof mail === "string" ? mail : "test",
+    source: typeof mail === "string" ? await openCorpus(mail, null) : mail,
+    filter: "none",
+    limit: 0,
+    batchSize: 1000,
+    ownerMap: new Map(),
+    strict: false,
+    onSkipped: (bad) => skipped.push(bad),
+    ...asked,
+  };
+  const hear = (step: ImportProgress) => {
+    progress.push(step);
+    onProgress?.(step);
+  };
+  return { summary: await importCorpus(db, request, hear, signal), skipped, progress };
+}
+
+/** Mails counted under every heading of a summary; the figure it must come to is `read`. */
+export function accountedFor({ stored, duplicates, skipped, dropped }: ImportSummary): number {
+  const byRule = Object.values(dropped ?? {}).reduce((sum, mails) => sum + mails, 0);
+  return stored + duplicates + skipped.mails + byRule;
+}
+
+/** Made with the file itself, or saying when and by which import: no content. */
+const NO_CONTENT = new Set(["imports", "migrations", "agents", "tools"]);
+
+/** Every row of every other table: how many a table has, and a digest of them. */
+export function contentOf(db: Db): Record<string, string> {
+  const tables = db
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    .pluck()
+    .all() as string[];
+  return Object.fromEntries(
+    tables.filter((table) => !NO_CONTENT.has(table)).map((table) => [table, digest(db, table)]),
+  );
+}
+
+function digest(db: Db, table: string): string {
+  const rows = db.prepare(`SELECT * FROM "${table}"`).raw().all();
+  const texts = rows.map((row) => JSON.stringify(row)).sort();
+  return `${texts.length} rows, ${createHash("sha256").update(texts.join("\n")).digest("hex")}`;
+}
+
+/** A mail of plain text with the given fields. */
+export function mailText(fields: Readonly<Record<string, string>>, body = "Hello."): string {
+  const header = Object.entries(fields).map(([name, value]) => `${name}: ${value}\n`);
+  return `${header.join("")}\n${body}\n`;
+}

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { remainingTasks, saveRunTasks } from "../../src/store/run-tasks.js";
+import { openEmpty, type TestDb } from "../runner/demo-setup.js";
+import { QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
+
+const [ONE, TWO] = QUESTIONS.questions;
+if (ONE === undefined || TWO === undefined) throw new Error("two questions are needed");
+const PLAN = [
+  { question: TWO, epoch: 1 },
+  { question: ONE, epoch: 1 },
+  { question: TWO, epoch: 2 },
+  { question: ONE, epoch: 2 },
+];
+
+let test: TestDb;
+beforeEach(() => {
+  test = openEmpty();
+  saveRun(test.db, "run_a");
+  saveRunTasks(test.db, "run_a", PLAN);
+});
+afterEach(() => test.close());
+
+const left = (retryFailed = false) =>
+  remainingTasks(test.db, "run_a", retryFailed).map(({ question, epoch }) => [question.id, epoch]);
+
+describe("what is left of a run", () => {
+  it("is all of it at first, in its order, each question as it was asked", () => {
+    expect(remainingTasks(test.db, "run_a", false)).toEqual(
+      PLAN.map(({ question, epoch }) => ({ question: { ...question, split: "test" }, epoch })),
+    );
+  });
+
+  it("is what has no result of that repeat, in that run", () => {
+    saveRun(test.db, "run_b");
+    saveTask(test.db, "run_b", 1, 1);
+    saveTask(test.db, "run_a", 2, 1);
+    expect(left()).toEqual([
+      [1, 1],
+      [2, 2],
+      [1, 2],
+    ]);
+  });
+
+  it("holds failed tasks only where they are to be tried again, by their last attempt", () => {
+    saveTask(test.db, "run_a", 1, null, "trace_1");
+    saveTask(test.db, "run_a", 2, null, "trace_2");
+    saveTask(test.db, "run_a", 2, 0, "trace_3");
+    const unanswered = [
+      [2, 2],
+      [1, 2],
+    ];
+    expect(left()).toEqual(unanswered);
+    expect(left(true)).toEqual([[1, 1], ...unanswered]);
+    saveTask(test.db, "run_a", 1, null, "trace_4");
+    expect(left(true)).toEqual([[1, 1], ...unanswered]);
+  });
+
+  it("is nothing of a run that is not there", () => {
+    expect(remainingTasks(test.db, "run_x", true)).toEqual([]);
+  });
+
+  it("comes from the run's own split of a dataset", () => {
+    test.db.exec("UPDATE art_e_tasks SET split = 'train' WHERE id = 1");
+    expect(left()).toEqual([
+      [2, 1],
+      [2, 2],
+    ]);
+  });
+});

@@ -1,0 +1,89 @@
+/** Runs and finished tasks, saved as the runner saves them. */
+import type { QuestionSet } from "../../src/domain/question.js";
+import type { RunSettings, TaskResult } from "../../src/domain/result.js";
+import type { Trace } from "../../src/domain/trace.js";
+import type { Db } from "../../src/store/open.js";
+import { saveQuestions } from "../../src/store/questions.js";
+import { type NewRun, openResultWriter, startRun } from "../../src/store/runs.js";
+import { trace as unscored } from "../scoring/trace.js";
+
+export const SETTINGS: RunSettings = {
+  agentId: "email-search",
+  model: "script/test",
+  baseUrl: null,
+  wireApi: null,
+  prompt: "Search.",
+  tools: ["email_search"],
+  maxTurns: 10,
+  maxTokens: 2048,
+  temperature: null,
+  toolsDigest: "d".repeat(64),
+  toolCalls: "all",
+  toolChoice: "auto",
+  cutoff: "query_date",
+  taskTimeoutMs: 1000,
+  maxTaskCostUsd: null,
+  price: null,
+  concurrency: 1,
+  selection: { limit: 10 },
+  epochs: 1,
+};
+
+export const QUESTIONS: QuestionSet = {
+  source: "questions.jsonl",
+  revision: null,
+  sha256: "0123456789abcdef0123456789abcdef",
+  split: "test",
+  questions: [1, 2].map((id) => ({ ...unscored().task, id, question: `Question ${id}?` })),
+};
+
+export function saveRun(db: Db, id: string, startedAt = "2026-01-01T00:00:00.000Z"): NewRun {
+  const run: NewRun = {
+    id,
+    agentId: SETTINGS.agentId,
+    model: SETTINGS.model,
+    datasetId: saveQuestions(db, QUESTIONS, QUESTIONS.questions),
+    split: "test",
+    settings: SETTINGS,
+    corpusFingerprint: "f".repeat(64),
+    totalTasks: 2,
+    startedAt,
+  };
+  startRun(db, run);
+  return run;
+}
+
+/** A task of `run`; one without a score has failed. */
+export function finished(runId: string, taskId: number, score: number | null, traceId = `trace_${runId}_${taskId}`) {
+  const failed = score === null;
+  const trace: Trace = {
+    ...unscored({ traceId, runId, taskId, ending: failed ? "model_error" : "answered" }, { id: taskId }),
+    scores: { semanticScore: { value: score } },
+  };
+  const result: TaskResult = {
+    taskId,
+    epoch: trace.epoch,
+    question: trace.task.question,
+    groundTruth: trace.task.answer,
+    agentAnswer: trace.answer ?? "",
+    exactMatch: failed ? null : false,
+    semanticScore: score,
+    executionTimeMs: 12.5,
+    traceId,
+    ending: trace.ending,
+    turns: 1,
+    usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 },
+    costUsd: null,
+    sources: [],
+    sourcesCorrect: null,
+    foundGold: null,
+    readGold: null,
+    retries: 0,
+  };
+  return { trace, result, failed };
+}
+
+export function saveTask(db: Db, ...task: Parameters<typeof finished>): void {
+  const { trace, result, failed } = finished(...task);
+  openResultWriter(db)(trace, result, failed);
+}

@@ -1,0 +1,183 @@
+/**
+ * What src/store/search.ts, match.ts and rank.ts say they do, done over plain arrays: no index, no bound that spares
+ * work, no line shared with them.
+ */
+import { stemmer } from "stemmer";
+
+export interface PlainMail {
+  readonly messageId: string;
+  readonly subject: string;
+  readonly body: string;
+  readonly sender: string;
+  readonly recipients: readonly string[];
+  /** Everybody in whose mailbox it lies. */
+  readonly inboxes: readonly string[];
+  readonly date: string | null;
+  /** Puts mails of one second in order. */
+  readonly hash: string;
+}
+
+export interface PlainQuery {
+  readonly words: string;
+  readonly inbox: string | null;
+  readonly from: readonly string[] | null;
+  readonly to: readonly string[] | null;
+  readonly after: string | null;
+  readonly before: string | null;
+  readonly limit: number;
+}
+
+interface Word {
+  readonly stem: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const REACH = 8_000;
+
+export function referenceSearch(mails: readonly PlainMail[], stopWords: ReadonlySet<string>) {
+  const read = mails.map((mail) => ({ mail, subject: wordsOf(mail.subject), body: wordsOf(mail.body) }));
+  read.sort((a, b) => (isNewer(a.mail, b.mail) ? -1 : 1));
+  type Read = (typeof read)[number];
+
+  const allWords = (query: PlainQuery): Read[] => {
+    const phrases = phrasesOf(query.words);
+    if (phrases.length === 0) return [];
+    return read.filter(
+      ({ mail, subject, body }) =>
+        isAsked(mail, query) && phrases.every((phrase) => holds(subject, phrase) || holds(body, phrase)),
+    );
+  };
+
+  return {
+    newestFirst: (query: PlainQuery) => allWords(query).slice(0, query.limit).map(marked("all_words")),
+
+    bestFirst(query: PlainQuery) {
+      const every = allWords(query);
+      const all = every.slice(0, 60);
+      const asked = read.filter(({ mail }) => isAsked(mail, query));
+      const terms = termsOf(query.words, stopWords);
+      const size = read.filter(({ mail }) => query.inbox === null || mail.inboxes.includes(query.inbox)).length;
+      const having = terms.map((term) => asked.filter((one) => has(one, term)));
+      const counts = having.map((list) => (list.length > 1_000 ? Math.max(1_000, size / 4) : list.length));
+      const weights = counts.map((n) => Math.log(1 + (size - Math.min(n, size) + 0.5) / (Math.min(n, size) + 0.5)));
+      const ranked = (list: readonly Read[]) =>
+        byNumber(list, (one) => score(one, terms, weights)).map(({ one }) => one);
+      const rare = having.map((list) => list.length <= 1_000);
+      const named = new Set(having.filter((_, i) => rare[i]).flat()).size;
+      const telling = rare.map((one) => one || named < query.limit);
+      const naming = having.flatMap((list, i) => (telling[i] ? [list.slice(0, 1_001)] : []));
+      const namingWeights = weights.filter((_, i) => telling[i]);
+      const nominated = byNumber(asked, (one) => sum(namingWeights.filter((_, i) => naming[i]?.includes(one))))
+        .filter(({ number }) => number > 0)
+        .slice(0, 60)
+        .map(({ one }) => one);
+      const rest = all.length < query.limit ? ranked(nominated.filter((one) => !all.includes(one))) : [];
+      const hits = [...ranked(all).map(marked("all_words")), ...rest.map(marked("best_match"))].slice(0, query.limit);
+      return { hits, total: Math.max(Math.min(every.length, 1_000), hits.length) };
+    },
+  };
+
+  /** Greatest first, the newest of equals first. What differs by rounding only is equal. */
+  function byNumber(list: readonly Read[], number: (one: Read) => number) {
+    return list
+      .map((one) => ({ one, number: Math.round(number(one) * 1e9) / 1e9 }))
+      .sort((a, b) => b.number - a.number || (isNewer(a.one.mail, b.one.mail) ? -1 : 1));
+  }
+}
+
+function marked(match: "all_words" | "best_match") {
+  return ({ mail }: { mail: PlainMail }) => ({ messageId: mail.messageId, match });
+}
+
+/** Runs of ASCII letters and digits and of anything beyond ASCII, in lower case as far as ASCII goes. */
+export function wordsOf(text: string): Word[] {
+  const words: Word[] = [];
+  let start = -1;
+  for (let i = 0; i <= text.length; i++) {
+    const code = text.charCodeAt(i);
+    const inside =
+      (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code > 127;
+    if (inside && start < 0) start = i;
+    if (!inside && start >= 0) {
+      words.push({ stem: stemmer(text.slice(start, i)), start, end: i });
+      start = -1;
+    }
+  }
+  return words;
+}
+
+/** Stems that must stand one behind the other. */
+function phrasesOf(query: string): string[][] {
+  const pieces: string[] = [];
+  const parts = query.split('"');
+  // Between an opening and a closing quote; a last quote without a partner is none.
+  parts.forEach((part, i) => {
+    if (i % 2 === 1 && i < parts.length - 1) pieces.push(part);
+    else pieces.push(...part.split(/\s/));
+  });
+  return pieces.map((piece) => wordsOf(piece).map(({ stem }) => stem)).filter((phrase) => phrase.length > 0);
+}
+
+function termsOf(query: string, stopWords: ReadonlySet<string>): string[] {
+  const words = wordsOf(query);
+  const telling = words.filter(({ start, end }) => !stopWords.has(query.slice(start, end).toLowerCase()));
+  return [...new Set((telling.length > 0 ? telling : words).map(({ stem }) => stem))];
+}
+
+function holds(text: readonly Word[], phrase: readonly string[]): boolean {
+  return text.some((_, at) => phrase.every((stem, i) => text[at + i]?.stem === stem));
+}
+
+function has({ subject, body }: { subject: readonly Word[]; body: readonly Word[] }, stem: string): boolean {
+  return holds(subject, [stem]) || holds(body, [stem]);
+}
+
+function isAsked(mail: PlainMail, { inbox, from, to, after, before }: PlainQuery): boolean {
+  if (inbox !== null && !mail.inboxes.includes(inbox)) return false;
+  if (from !== null && !from.includes(mail.sender)) return false;
+  if (to !== null && !mail.recipients.some((address) => to.includes(address))) return false;
+  if (after === null && before === null) return true;
+  return mail.date !== null && (after === null || mail.date >= after) && (before === null || mail.date < before);
+}
+
+/** Mail without a date counts as the newest. */
+function isNewer(a: PlainMail, b: PlainMail): boolean {
+  if (a.date === b.date) return a.hash > b.hash;
+  return a.date === null || (b.date !== null && a.date > b.date);
+}
+
+/** BM25F with k1 = 1.2 and b = 0.5: a word counts three times in the subject and half in quoted mail. */
+function score(
+  { mail, subject, body }: { mail: PlainMail; subject: readonly Word[]; body: readonly Word[] },
+  terms: readonly string[],
+  weights: readonly number[],
+): number {
+  const quoted = quotedFrom(mail.body.slice(0, REACH));
+  const length = 0.5 + (0.5 * Math.min(mail.body.length, REACH)) / 800;
+  return sum(
+    terms.map((term, i) => {
+      const inSubject = subject.filter(({ stem }) => stem === term).length;
+      const inBody = body.filter(({ stem, end }) => stem === term && end <= REACH);
+      const own = inBody.filter(({ start }) => start < quoted).length;
+      const frequency = 3 * inSubject + own + 0.5 * (inBody.length - own);
+      return ((weights[i] ?? 0) * frequency * 2.2) / (frequency + 1.2 * length);
+    }),
+  );
+}
+
+/** Line by line: a rule, a `>`, a header, or a line that ends in "wrote:". */
+function quotedFrom(body: string): number {
+  let at = 0;
+  for (const line of body.split("\n")) {
+    const low = line.toLowerCase();
+    const rule = /---+ *(original message|forwarded by)/.exec(low);
+    if (rule !== null) return at + rule.index;
+    if (low.startsWith(">") || low.trimStart().startsWith("from: ")) return at;
+    if (low.trimEnd().endsWith(" wrote:")) return at + low.lastIndexOf("wrote:");
+    at += line.length + 1;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0);
