@@ -1,0 +1,32 @@
+import { UserError } from "../domain/errors.js";
+
+/** How a provider is reached, as the user said it. */
+export interface Connection {
+  readonly apiKey: string | null;
+  /** Null: the provider's own server. */
+  readonly baseUrl: string | null;
+  /** For the openai provider only; null chooses by the server. */
+  readonly wireApi: "chat" | "responses" | null;
+  /** Of one attempt, the whole body included. */
+  readonly timeoutMs: number;
+}
+
+/** The same, checked and complete. */
+export interface Endpoint {
+  readonly apiKey: string;
+  readonly baseUrl: string | null;
+  readonly timeoutMs: number;
+}
+
+/** Checks a base URL and takes the slashes off its end. Throws a UserError that names the flag. */
+export function checkBaseUrl(baseUrl: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+    throw new UserError(
+      "BAD_BASE_URL",
+      "--base-url is not the address of a model server.",
+      "Give it as http(s)://host[:port]/path without a user name or password in it, such as http://localhost:8000/v1.",
+    );
+  }
+  return baseUrl.trim().replace(/\/+$/, "");
+}

@@ -1,0 +1,162 @@
+import { z } from "zod";
+import type { Message } from "../domain/conversation.js";
+import { type JsonValue, jsonValueSchema } from "../domain/json.js";
+import type { FinishReason, Model, ModelRequest } from "../domain/model.js";
+import { callOnce, type Reply } from "./call.js";
+import type { Endpoint } from "./connection.js";
+import { httpError } from "./errors.js";
+import { openaiClient, openaiHeaders } from "./openai-client.js";
+import { isOpenaiServer, isReasoningModel } from "./openai-server.js";
+import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
+import { objectSchema } from "./tool-schema.js";
+
+const PROVIDER = "openai-chat";
+
+/** Where servers put a model's reasoning; those that do want it back with the tool results. */
+const REASONING_FIELDS = ["reasoning_content", "reasoning_details", "reasoning"];
+
+/** Chat completions, of OpenAI or of any server that speaks like it: vLLM, Ollama, LM Studio, OpenRouter. */
+export function openaiChatModel(name: string, endpoint: Endpoint): Model {
+  const client = openaiClient(endpoint);
+  const headers = openaiHeaders(endpoint);
+  return {
+    id: `openai/${name}`,
+    complete: (request, signal) => {
+      const body = toBody(name, endpoint, request);
+      const send = (within: AbortSignal) => client.post("/chat/completions", { body, headers, signal: within });
+      return callOnce(endpoint, signal, send, (reply) => fromBody(reply, request.messages));
+    },
+  };
+}
+
+function toBody(name: string, endpoint: Endpoint, request: ModelRequest) {
+  const { system, tools, temperature } = request;
+  const reasoning = isReasoningModel(name);
+  // OpenAI takes the newer name for all models; other servers mostly know the older one alone.
+  const limit = reasoning || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
+  return {
+    model: name,
+    messages: [
+      ...(system === "" ? [] : [{ role: "system", content: wellFormed(system) }]),
+      ...request.messages.map(toMessage),
+    ],
+    [limit]: request.maxTokens,
+    ...(temperature === undefined || reasoning ? {} : { temperature }),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, parameters }) => ({
+            type: "function",
+            function: { name, description, parameters: objectSchema(parameters) },
+          })),
+          tool_choice: request.toolChoice,
+        }),
+  };
+}
+
+function toMessage(message: Message): Record<string, JsonValue> {
+  if (message.role === "tool") {
+    return { role: "tool", tool_call_id: message.toolCallId, content: wellFormed(message.content) };
+  }
+  if (message.role !== "assistant") return { role: message.role, content: wellFormed(message.content) };
+  const state = message.providerState;
+  const reasoning = state?.provider === PROVIDER ? stateSchema.parse(state.value) : {};
+  if (message.toolCalls.length === 0) return { role: "assistant", content: wellFormed(message.content), ...reasoning };
+  return {
+    role: "assistant",
+    content: message.content === "" ? null : wellFormed(message.content),
+    // Arguments that were no JSON go back as none: some servers parse them again and fail on their own reply.
+    tool_calls: message.toolCalls.map((call) => ({
+      id: call.id,
+      type: "function",
+      function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+    })),
+    ...reasoning,
+  };
+}
+
+const stateSchema = z.record(z.string(), jsonValueSchema);
+
+const tokens = z.number().int().nonnegative();
+
+const contentSchema = z.union([
+  z.string(),
+  z.array(z.looseObject({ text: z.string().optional() })).transform((parts) => parts.map((p) => p.text ?? "").join("")),
+]);
+
+const messageSchema = z.looseObject({
+  content: contentSchema.nullish(),
+  refusal: z.string().nullish(),
+  tool_calls: z
+    .array(
+      z.object({
+        id: z.string().nullish(),
+        function: z.object({ name: z.string().nullish(), arguments: z.unknown().optional() }),
+      }),
+    )
+    .nullish(),
+});
+
+const replySchema = z.object({
+  choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })], z.unknown()),
+  usage: z
+    .object({
+      prompt_tokens: tokens,
+      completion_tokens: tokens.nullish(),
+      prompt_tokens_details: z.object({ cached_tokens: tokens.nullish() }).nullish(),
+    })
+    .nullish()
+    .catch(null),
+});
+
+/** OpenRouter reports the failure of the server behind it in a reply of status 200. */
+const failureSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400), message: z.string() }) });
+
+function fromBody(body: unknown, earlier: readonly Message[]): Reply {
+  const failure = failureSchema.safeParse(body);
+  if (failure.success) throw httpError(failure.data.error.code, failure.data.error.message);
+
+  const reply = replySchema.parse(body);
+  const [{ message, finish_reason }] = reply.choices;
+  const calls = message.tool_calls ?? [];
+  const ids = uniqueIds(
+    calls.map((call) => call.id ?? ""),
+    earlier,
+  );
+  const toolCalls = calls.map((call, i) => ({
+    id: ids[i] ?? "",
+    name: call.function.name ?? "",
+    ...readArguments(call.function.arguments),
+  }));
+  const refused = message.refusal != null && message.refusal !== "";
+  const raw = finish_reason ?? "";
+  return {
+    content: message.content || (message.refusal ?? ""),
+    toolCalls,
+    finishReason: refused ? "refusal" : finishReason(raw, toolCalls.length),
+    rawFinishReason: raw,
+    usage: reply.usage
+      ? {
+          inputTokens: reply.usage.prompt_tokens,
+          outputTokens: reply.usage.completion_tokens ?? 0,
+          cachedInputTokens: reply.usage.prompt_tokens_details?.cached_tokens ?? 0,
+        }
+      : null,
+    ...stateOf(message),
+  };
+}
+
+function stateOf(message: Record<string, unknown>): Pick<Reply, "providerState"> {
+  const fields = REASONING_FIELDS.filter((field) => message[field] != null && message[field] !== "");
+  if (fields.length === 0) return {};
+  const value = stateSchema.parse(Object.fromEntries(fields.map((field) => [field, message[field]])));
+  return { providerState: { provider: PROVIDER, value } };
+}
+
+/** Servers disagree on the word beside tool calls (`stop`, `tool_calls`, nothing); the calls themselves decide. */
+function finishReason(raw: string, calls: number): FinishReason {
+  if (raw === "length") return "length";
+  if (raw === "content_filter") return "refusal";
+  if (calls > 0) return "tool_calls";
+  return raw === "stop" ? "stop" : "other";
+}

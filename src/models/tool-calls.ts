@@ -1,0 +1,48 @@
+import type { Message, ToolCall } from "../domain/conversation.js";
+import { type JsonValue, jsonValueSchema } from "../domain/json.js";
+
+type JsonObject = { readonly [key: string]: JsonValue };
+
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Arguments in the text form of OpenAI's formats, or the object of the others. No text at all means no arguments. */
+export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "invalid"> {
+  if (raw === undefined || raw === null) return { arguments: {} };
+  if (typeof raw !== "string") {
+    const value = jsonValueSchema.safeParse(raw);
+    return value.success && isJsonObject(value.data)
+      ? { arguments: value.data }
+      : { arguments: {}, invalid: JSON.stringify(raw) ?? String(raw) };
+  }
+  if (raw.trim() === "") return { arguments: {} };
+  try {
+    const value = jsonValueSchema.parse(JSON.parse(raw));
+    return isJsonObject(value) ? { arguments: value } : { arguments: {}, invalid: raw };
+  } catch {
+    return { arguments: {}, invalid: raw };
+  }
+}
+
+/**
+ * The ids of a reply's calls, each made unlike all others in the conversation: some servers send none, or count
+ * from zero in every reply. Made ids depend on the conversation only, so that a replay gives the same.
+ */
+export function uniqueIds(ids: readonly string[], earlier: readonly Message[]): string[] {
+  const taken = new Set(
+    earlier.flatMap((message) => (message.role === "assistant" ? message.toolCalls.map((call) => call.id) : [])),
+  );
+  let next = taken.size + 1;
+  return ids.map((id) => {
+    let unique = id;
+    while (unique === "" || taken.has(unique)) unique = `call_${next++}`;
+    taken.add(unique);
+    return unique;
+  });
+}
+
+/** Half a surrogate pair, left by a text cut in its middle: providers refuse the whole request for it. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, "\uFFFD");
+}

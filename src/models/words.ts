@@ -1,0 +1,46 @@
+import { stemmer } from "stemmer";
+
+/** Words that a question holds for its grammar, and words about mail itself, which every mail has. */
+const STOP_WORDS = new Set(
+  `a about after all also am an and any are as at be because been before being between both but by can could did do
+  does doing for from get give given had has have having he her hers him his how i if in into is it its itself just
+  me mentioned more most my no nor not of on or our out over own said same say says she should so some such than that
+  the their theirs them then there these they this those through to too under until up upon us very was we were what
+  when where which while who whom whose why will with would you your yours
+  email emails mail mails message messages according please tell know s t d re ll ve m`.split(/\s+/),
+);
+
+/** Letters and digits, with the marks that hold a name, an amount or an address together. */
+const WORD = /[\p{L}\p{N}]+(?:[.'’@&-][\p{L}\p{N}]+)*/gu;
+
+/** Words as they are written, in order. */
+export function wordsOf(text: string): string[] {
+  return text.match(WORD) ?? [];
+}
+
+/** Different content words as they are written, without their possessive 's. */
+export function contentWords(text: string): string[] {
+  const words = wordsOf(text).map((word) => word.replace(/['’]s$/i, ""));
+  const byLowerCase = new Map(words.map((word) => [word.toLowerCase(), word]));
+  return [...byLowerCase].filter(([lower]) => !STOP_WORDS.has(lower)).map(([, word]) => word);
+}
+
+/** Stems of the content words, compound words also by their parts. */
+export function stemsOf(text: string): Set<string> {
+  const words = contentWords(text).flatMap((word) => [word, ...word.split(/[.'’@&-]/)]);
+  const lower = words.map((word) => word.toLowerCase()).filter((word) => word !== "" && !STOP_WORDS.has(word));
+  return new Set(lower.map(stemmer));
+}
+
+/**
+ * Up to `limit` words of a question that are likely to be rare in a mailbox, the likeliest first: numbers, names,
+ * long words. The order decides which word a search drops first: the last.
+ */
+export function rareWords(question: string, limit: number): string[] {
+  const first = wordsOf(question)[0];
+  const rarity = (word: string) =>
+    (/\d/.test(word) ? 20 : 0) + (/^\p{Lu}/u.test(word) && word !== first ? 15 : 0) + word.length;
+  const ranked = contentWords(question).map((word, i) => ({ word, i, rarity: rarity(word) }));
+  ranked.sort((a, b) => b.rarity - a.rarity || a.i - b.i);
+  return ranked.slice(0, limit).map(({ word }) => word);
+}

@@ -1,0 +1,87 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { z } from "zod";
+
+/** What is known of a cached file; kept beside it as `<file>.json`. A file without its record is never used. */
+const cacheRecordSchema = z.object({
+  url: z.string(),
+  /** Commit of the dataset; null where the server did not say. */
+  revision: z.string().nullable(),
+  size: z.number().int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  etag: z.string().nullable(),
+  downloadedAt: z.string(),
+});
+
+export type CacheRecord = z.output<typeof cacheRecordSchema>;
+
+/** What a cached file must be, beyond what its own record says. Undefined: not known. */
+interface Expected {
+  readonly revision?: string | null | undefined;
+  readonly size?: number | undefined;
+  readonly sha256?: string | undefined;
+}
+
+function recordPath(file: string): string {
+  return `${file}.json`;
+}
+
+/**
+ * The record of a cached file whose bytes are those that were downloaded (size and SHA-256, read anew).
+ * Null where the file or its record is missing, damaged or of another revision: it has to be fetched.
+ */
+export async function verifiedRecord(
+  file: string,
+  expected: Expected,
+  signal: AbortSignal,
+): Promise<CacheRecord | null> {
+  const record = await readJson(recordPath(file), cacheRecordSchema);
+  if (record === null) return null;
+  if (expected.revision !== undefined && record.revision !== expected.revision) return null;
+  if (expected.size !== undefined && record.size !== expected.size) return null;
+  if (expected.sha256 !== undefined && record.sha256 !== expected.sha256) return null;
+  const found = await stat(file).catch(() => null);
+  if (found === null || found.size !== record.size) return null;
+  return (await sha256OfFile(file, signal)) === record.sha256 ? record : null;
+}
+
+/** A checked JSON document; null where it is missing, torn or of another shape. */
+export async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
+  try {
+    return schema.parse(JSON.parse(await readFile(path, "utf8")));
+  } catch {
+    return null;
+  }
+}
+
+/** Writes a file whole or not at all: readers see the old one or the new one. */
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(temporary, content, { flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+export async function writeRecord(file: string, record: CacheRecord): Promise<void> {
+  await writeWhole(recordPath(file), `${JSON.stringify(record, null, 2)}\n`);
+}
+
+/** Lower-case hex. */
+export async function sha256OfFile(path: string, signal: AbortSignal): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    signal.throwIfAborted();
+    hash.update(chunk);
+  }
+  return hash.digest("hex");
+}
+
+/** Lower-case hex. */
+export function sha256Of(bytes: Uint8Array | string): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

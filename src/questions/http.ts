@@ -1,0 +1,96 @@
+import type { z } from "zod";
+import { RequestFailed, type RetryPolicy, retrying } from "./retry.js";
+
+/** Failures of name look-up and of certificates do not mend themselves within seconds. */
+const PERMANENT = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
+
+const RETRYABLE_STATUS = new Set([408, 425, 429]);
+
+/**
+ * One GET. Resolves to a response of 2xx, or 416 (the caller asked for a range); every other status
+ * and every network fault is a `RequestFailed`. Redirects are followed; fetch takes the
+ * Authorization header off when one leads to another origin.
+ */
+export async function get(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+  const response = await networkFaults(() => fetch(url, { headers, signal, redirect: "follow" }), signal);
+  if (response.ok || response.status === 416) return response;
+  await response.body?.cancel();
+  throw new RequestFailed(describeStatus(response), {
+    status: response.status,
+    retryable: response.status >= 500 || RETRYABLE_STATUS.has(response.status),
+    retryAfterMs: retryAfterMs(response.headers.get("retry-after"), Date.now()),
+  });
+}
+
+/** A JSON document, checked, with the headers it came with. */
+export async function getJson<T>(
+  url: string,
+  headers: Record<string, string>,
+  schema: z.ZodType<T>,
+  policy: RetryPolicy,
+  signal: AbortSignal,
+): Promise<{ value: T; headers: Headers }> {
+  return retrying(
+    async () => {
+      const response = await get(url, headers, signal);
+      const text = await networkFaults(() => response.text(), signal);
+      return { value: parseJson(text, schema), headers: response.headers };
+    },
+    policy,
+    signal,
+  );
+}
+
+function parseJson<T>(text: string, schema: z.ZodType<T>): T {
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (cause) {
+    throw new RequestFailed("the answer is not JSON", { retryable: false, cause });
+  }
+  const parsed = schema.safeParse(document);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new RequestFailed(`the answer is not as expected: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`, {
+    retryable: false,
+    cause: parsed.error,
+  });
+}
+
+/** Runs a step of fetch; its TypeErrors (refused, reset, cut off) become a `RequestFailed`, an abort its reason. */
+export async function networkFaults<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof TypeError)) throw error;
+    const { code, message } = innermost(error);
+    throw new RequestFailed(code === "" ? message : `${message} (${code})`, {
+      retryable: !PERMANENT.test(code),
+      cause: error,
+    });
+  }
+}
+
+/** fetch says "fetch failed" and hides the reason among its causes. */
+function innermost(error: Error): { code: string; message: string } {
+  let deepest: Error = error;
+  while (deepest.cause instanceof Error) deepest = deepest.cause;
+  const code = "code" in deepest && typeof deepest.code === "string" ? deepest.code : "";
+  // A connection tried over several addresses ends in an AggregateError without a message.
+  return { code, message: deepest.message || "no connection" };
+}
+
+function describeStatus(response: Response): string {
+  // The hub puts its reason into this header.
+  const reason = response.headers.get("x-error-message") ?? response.statusText;
+  return `the server answered ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
+}
+
+/** RFC 9110 section 10.2.3: seconds, or a date. Null where absent or unreadable. */
+export function retryAfterMs(value: string | null, now: number): number | null {
+  if (value === null) return null;
+  if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}

@@ -1,0 +1,42 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { UserError } from "../domain/errors.js";
+import type { QuestionSet, Split } from "../domain/question.js";
+import { checkQuestions } from "./check.js";
+import { downloadFile } from "./download.js";
+import { orExplain } from "./failures.js";
+import { authorization, fileUrl, QUESTIONS_DATASET, QUESTIONS_REVISION, resolveRevision } from "./hub.js";
+import { type HubRequest, questionsByHand } from "./hub-request.js";
+import { parquetRows } from "./parquet-rows.js";
+
+/** Bytes of the files at `QUESTIONS_REVISION`; nothing is known of other revisions beforehand. */
+const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520 };
+
+/** Questions from the dataset's Parquet file, kept in `<cacheDir>/<dataset>/<commit>/`. */
+export async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
+  const { split, hub, cacheDir } = request;
+  const byHand = questionsByHand(hub);
+  const revision = await orExplain(`revision ${hub.revision} of ${QUESTIONS_DATASET}`, byHand, () =>
+    resolveRevision(hub, QUESTIONS_DATASET, hub.revision, signal),
+  );
+  const name = `${split}-00000-of-00001.parquet`;
+  const target = join(cacheDir, QUESTIONS_DATASET, revision, name);
+  const { sha256 } = await downloadFile({
+    url: fileUrl(hub, QUESTIONS_DATASET, revision, `data/${name}`),
+    headers: authorization(hub.token),
+    target,
+    revision,
+    expectedSize: revision === QUESTIONS_REVISION ? SIZES[split] : undefined,
+    magic: "PAR1",
+    retry: hub.retry,
+    onProgress: request.onProgress,
+    signal,
+    byHand,
+  });
+  const rows = await parquetRows(await readFile(target)).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UserError("questions_unreadable", `could not read ${target}: ${reason}`, byHand, undefined, { cause });
+  });
+  const checked = checkQuestions(rows, { name: target, wanted: split, unmarked: split });
+  return { source: `${QUESTIONS_DATASET}@${revision}`, revision, sha256, ...checked };
+}

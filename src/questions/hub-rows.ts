@@ -1,0 +1,129 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import type { QuestionSet, Split } from "../domain/question.js";
+import { type CacheRecord, sha256Of, verifiedRecord, writeRecord, writeWhole } from "./cache.js";
+import { checkQuestions } from "./check.js";
+import { orExplain } from "./failures.js";
+import { getJson } from "./http.js";
+import {
+  authorization,
+  checkedEndpoint,
+  DEFAULT_ENDPOINT,
+  DEFAULT_ROWS_ENDPOINT,
+  type Hub,
+  type OnProgress,
+  QUESTIONS_DATASET,
+} from "./hub.js";
+import { type HubRequest, questionsByHand } from "./hub-request.js";
+import { jsonLinesRows } from "./json-rows.js";
+import { DEFAULT_RETRY, RequestFailed } from "./retry.js";
+
+/** The most rows the API gives in one answer. */
+const PAGE_ROWS = 100;
+
+const pageSchema = z.object({
+  rows: z.array(
+    z.object({
+      row_idx: z.number().int(),
+      row: z.record(z.string(), z.unknown()),
+      truncated_cells: z.array(z.string()).default([]),
+    }),
+  ),
+  num_rows_total: z.number().int().nonnegative(),
+  partial: z.boolean().default(false),
+});
+
+type Page = z.output<typeof pageSchema>;
+
+/**
+ * Questions from the JSON rows API, every page of them, kept as JSON Lines once complete. The API serves
+ * the newest revision only; the one it served is recorded.
+ */
+export async function loadHubRows(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
+  const { split, hub, cacheDir } = request;
+  const file = join(cacheDir, QUESTIONS_DATASET, "rows-api", `${split}.jsonl`);
+  const url = splitUrl(hub, split);
+  const record = await orExplain(url, questionsByHand(hub), async () => {
+    const cached = await verifiedRecord(file, {}, signal);
+    return cached ?? (await fetchAndKeep(url, hub, file, request.onProgress, signal));
+  });
+  const rows = jsonLinesRows(await readFile(file, "utf8"));
+  const checked = checkQuestions(rows, { name: file, wanted: split, unmarked: split });
+  const source = `${QUESTIONS_DATASET}@${record.revision ?? "newest"} (rows API)`;
+  return { source, revision: record.revision, sha256: record.sha256, ...checked };
+}
+
+function splitUrl(hub: Hub, split: Split): string {
+  const endpoint = checkedEndpoint(hub.rowsEndpoint ?? DEFAULT_ROWS_ENDPOINT);
+  return `${endpoint}/rows?${new URLSearchParams({ dataset: QUESTIONS_DATASET, config: "default", split })}`;
+}
+
+async function fetchAndKeep(
+  url: string,
+  hub: Hub,
+  file: string,
+  onProgress: OnProgress | undefined,
+  signal: AbortSignal,
+): Promise<CacheRecord> {
+  const { lines, revision } = await fetchAllRows(url, hub, onProgress, signal);
+  const content = lines.join("");
+  await mkdir(dirname(file), { recursive: true });
+  const record: CacheRecord = {
+    url,
+    revision,
+    size: Buffer.byteLength(content),
+    sha256: sha256Of(content),
+    etag: null,
+    downloadedAt: new Date().toISOString(),
+  };
+  await writeRecord(file, record);
+  await writeWhole(file, content);
+  return record;
+}
+
+async function fetchAllRows(
+  url: string,
+  hub: Hub,
+  onProgress: OnProgress | undefined,
+  signal: AbortSignal,
+): Promise<{ lines: string[]; revision: string | null }> {
+  const lines: string[] = [];
+  let bytes = 0;
+  let first: { total: number; revision: string | null } | null = null;
+  do {
+    const pageUrl = `${url}&offset=${lines.length}&length=${PAGE_ROWS}`;
+    const page = await getJson(pageUrl, rowsHeaders(hub), pageSchema, hub.retry ?? DEFAULT_RETRY, signal);
+    const revision = page.headers.get("x-revision");
+    first ??= { total: page.value.num_rows_total, revision };
+    if (page.value.num_rows_total !== first.total || revision !== first.revision) {
+      throw new RequestFailed("the dataset changed while it was read", { retryable: true });
+    }
+    refuseIncomplete(page.value, lines.length, first.total);
+    for (const { row } of page.value.rows) {
+      const line = `${JSON.stringify(row)}\n`;
+      bytes += Buffer.byteLength(line);
+      lines.push(line);
+    }
+    onProgress?.(bytes, null);
+  } while (lines.length < first.total);
+  return { lines, revision: first.revision };
+}
+
+/** The API cuts long cells and large datasets short, and says so in passing. */
+function refuseIncomplete({ rows, partial }: Page, offset: number, total: number): void {
+  const fault = (message: string) => new RequestFailed(message, { retryable: false });
+  if (total === 0) throw fault("the split has no rows");
+  if (partial) throw fault("the rows API holds only a part of the dataset");
+  if (rows.length === 0 && offset < total) throw fault(`no rows came from row ${offset} on, of ${total}`);
+  rows.forEach(({ row_idx, truncated_cells }, i) => {
+    if (row_idx !== offset + i) throw fault(`row ${row_idx} came where row ${offset + i} was to come`);
+    if (truncated_cells.length > 0) throw fault(`row ${row_idx} came with cells cut short: ${truncated_cells}`);
+  });
+}
+
+/** A token for a mirror of the hub is not shown to Hugging Face. */
+function rowsHeaders(hub: Hub): Record<string, string> {
+  const sameService = hub.rowsEndpoint !== undefined || checkedEndpoint(hub.endpoint) === DEFAULT_ENDPOINT;
+  return authorization(sameService ? hub.token : null);
+}

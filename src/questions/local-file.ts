@@ -1,0 +1,86 @@
+import { readFile } from "node:fs/promises";
+import { basename, extname, resolve } from "node:path";
+import { UserError } from "../domain/errors.js";
+import type { QuestionSet, Split } from "../domain/question.js";
+import { sha256Of } from "./cache.js";
+import { checkQuestions } from "./check.js";
+import { csvRows } from "./csv-rows.js";
+import { recogniseFormat } from "./format.js";
+import { jsonLinesRows, jsonRows } from "./json-rows.js";
+import { parquetRows } from "./parquet-rows.js";
+import type { RawRow } from "./rows.js";
+
+const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
+
+/**
+ * Questions from a file. Its split is what the rows say, else what the file's name says, else `wanted`.
+ * @throws UserError that names the file, and the row where one is at fault
+ */
+export async function loadQuestionFile(path: string, wanted: Split, signal: AbortSignal): Promise<QuestionSet> {
+  const bytes = await readBytes(path);
+  signal.throwIfAborted();
+  const rows = await readRows(path, bytes);
+  const checked = checkQuestions(rows, { name: path, wanted, unmarked: splitInName(path) ?? wanted });
+  return { source: resolve(path), revision: null, sha256: sha256Of(bytes), ...checked };
+}
+
+async function readBytes(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : String(cause);
+    const reason = { ENOENT: "there is no such file", EISDIR: "it is a folder, not a file" }[code] ?? code;
+    throw new UserError("questions_unreadable", `could not read questions from ${path}: ${reason}`, FORMS, undefined, {
+      cause,
+    });
+  }
+}
+
+async function readRows(path: string, bytes: Buffer): Promise<RawRow[]> {
+  const text = decodeUtf8(bytes);
+  const format = recogniseFormat(path, bytes, text);
+  if (format === null || (text === null && format !== "parquet")) throw unreadable(path, whyUnknown(path, text));
+  try {
+    if (format === "parquet") return await parquetRows(bytes);
+    if (format === "csv") return csvRows(text ?? "");
+    if (format === "jsonl") return jsonLinesRows(text ?? "");
+    const rows = jsonRows(JSON.parse(text ?? ""));
+    if (rows !== null) return rows;
+  } catch (cause) {
+    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);
+  }
+  throw unreadable(path, "the JSON is neither an array of questions nor {rows: [...]}");
+}
+
+function unreadable(path: string, reason: string, cause?: unknown): UserError {
+  return new UserError("questions_unreadable", `could not read questions from ${path}: ${reason}`, FORMS, undefined, {
+    cause,
+  });
+}
+
+function decodeUtf8(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+function whyUnknown(path: string, text: string | null): string {
+  if (text?.startsWith("version https://git-lfs.github.com/spec/")) {
+    return "it is a Git LFS pointer, not the file itself (run `git lfs pull` where it was cloned)";
+  }
+  if (text?.trim() === "") return "it is empty";
+  if (extname(path).toLowerCase() === ".parquet") return "it is not a Parquet file, whatever its name says";
+  return text === null ? "it is neither Parquet nor UTF-8 text" : "it is neither Parquet, CSV, JSON nor JSONL";
+}
+
+/** `test-00000-of-00001.parquet`, `my_train.csv`; not `latest.csv`. Null where it names none or both. */
+function splitInName(path: string): Split | null {
+  const words = basename(path)
+    .toLowerCase()
+    .split(/[^a-z]+/);
+  const [train, test] = [words.includes("train"), words.includes("test")];
+  if (train === test) return null;
+  return train ? "train" : "test";
+}

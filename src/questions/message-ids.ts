@@ -1,0 +1,28 @@
+/**
+ * Message-IDs from one CSV cell. Written by different tools as a JSON array, as Python shows a list
+ * (`['<a>', '<b>']`) or NumPy an array (`['<a>' '<b>']`), or with commas or spaces between them.
+ * Text that is none of these is returned unchanged.
+ */
+export function splitMessageIds(cell: string): string[] | string {
+  const text = cell.trim();
+  const fromJson = jsonStrings(text);
+  if (fromJson !== null) return fromJson;
+  const bracketed = text.match(/<[^<>]+>/g);
+  if (bracketed !== null) {
+    const between = text.replace(/<[^<>]+>/g, "");
+    return /^[\s,;'"[\]]*$/.test(between) ? bracketed : cell;
+  }
+  // Without angle brackets around the ids.
+  const words = text.replace(/^\[|\]$/g, "").split(/[\s,;]+/);
+  return words.map((word) => word.replace(/^['"]|['"]$/g, "")).filter((word) => word !== "");
+}
+
+function jsonStrings(text: string): string[] | null {
+  if (!text.startsWith("[")) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : null;
+  } catch {
+    return null;
+  }
+}

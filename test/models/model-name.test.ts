@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { UserError } from "../../src/domain/errors.js";
+import { parseModelName } from "../../src/models/model-name.js";
+
+function refusal(id: string, provider: string | null): UserError {
+  try {
+    parseModelName(id, provider);
+  } catch (error) {
+    if (error instanceof UserError) return error;
+  }
+  throw new Error(`${id} was accepted`);
+}
+
+describe("parseModelName refuses", () => {
+  test("two providers at once, naming both flags", () => {
+    const error = refusal("anthropic/claude-sonnet-4-5", "openai");
+    expect(error.message).toContain("--model-provider openai");
+    expect(error.message).toContain("--model-id anthropic/claude-sonnet-4-5");
+    expect(error.hint).toContain("--base-url");
+  });
+
+  test("an unknown prefix with nobody to ask, listing the providers", () => {
+    expect(refusal("meta-llama/Llama-3", null).hint).toContain("anthropic, openai, google, offline, replay");
+  });
+
+  test("an unknown provider", () => {
+    expect(refusal("x", "mistral").message).toContain("mistral");
+  });
+
+  test.each(["", "  ", "anthropic/", "replay/"])("no name: %j", (id) => {
+    expect(refusal(id, null).code).toBe("NO_MODEL");
+  });
+});
+
+describe("parseModelName reads", () => {
+  test.each([
+    ["anthropic/claude-sonnet-4-5", null, "anthropic", "claude-sonnet-4-5"],
+    ["anthropic/claude-sonnet-4-5", "anthropic", "anthropic", "claude-sonnet-4-5"],
+    ["claude-sonnet-4-5", null, "anthropic", "claude-sonnet-4-5"],
+    ["gpt-4.1", "openai", "openai", "gpt-4.1"],
+    [" google/gemini-2.5-pro ", null, "google", "gemini-2.5-pro"],
+    ["meta-llama/Llama-3", "openai", "openai", "meta-llama/Llama-3"],
+    ["openai/meta-llama/Llama-3:free", null, "openai", "meta-llama/Llama-3:free"],
+    ["replay/runs/one.jsonl", null, "replay", "runs/one.jsonl"],
+    ["replay//tmp/one.jsonl", null, "replay", "/tmp/one.jsonl"],
+    ["offline/baseline", null, "offline", "baseline"],
+  ])("%s with %s", (id, given, provider, name) => {
+    expect(parseModelName(id, given)).toEqual({ provider, name, id: `${provider}/${name}` });
+  });
+
+  test("another provider's prefix as part of the name at an own server", () => {
+    const name = parseModelName("anthropic/claude-x", "openai", true);
+    expect(name).toEqual({ provider: "openai", name: "anthropic/claude-x", id: "openai/anthropic/claude-x" });
+  });
+});
