@@ -1,0 +1,145 @@
+import type { AgentSettings } from "../domain/agent.js";
+import { isDontKnow } from "../domain/answer.js";
+import type { Message } from "../domain/conversation.js";
+import type { Ending } from "../domain/ending.js";
+import type { Completion, Model, Usage } from "../domain/model.js";
+import type { Tool, ToolContext } from "../domain/tool.js";
+import type { ToolCallRecord, Turn } from "../domain/trace.js";
+import { callTool, toolMessage } from "./call-tool.js";
+
+/** Turns in a row without one usable tool call after which the agent is taken to be unable to make any. */
+const MAX_UNUSABLE_TURNS = 3;
+
+const ONLY_FIRST = "Not called: only the first tool call of a turn is made. Call it again if you still need it.";
+const ANSWERED = "Not called: the answer was given before it.";
+const EMPTY_REPLY = "Your reply was empty. Call a tool, or give your answer.";
+const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
+
+export interface Rollout {
+  readonly messages: Message[];
+  readonly toolCalls: ToolCallRecord[];
+  readonly turns: Turn[];
+  readonly ending: Ending;
+  readonly answer: string | null;
+  readonly sources: readonly string[];
+}
+
+export interface AgentRun {
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  readonly system: string;
+  readonly question: string;
+  readonly settings: AgentSettings;
+  readonly context: ToolContext;
+  /** USD after which no further turn is begun; null: no limit. */
+  readonly maxCostUsd: number | null;
+  /** USD, or null where the price is not known. */
+  priceOf(usage: Usage): number | null;
+}
+
+/** What was said and done so far; the caller holds it, so that it survives a throw. */
+export type Transcript = Pick<Rollout, "messages" | "toolCalls" | "turns">;
+
+export function newTranscript(run: AgentRun): Transcript {
+  return {
+    messages: [
+      { role: "system", content: run.system },
+      { role: "user", content: run.question },
+    ],
+    toolCalls: [],
+    turns: [],
+  };
+}
+
+/**
+ * Turns until an ending: the model speaks, its tool calls are made and answered, until it gives an answer
+ * (by return_final_answer or in plain text, of which only the last turn's counts) or its turns are used
+ * up. Throws what the model port throws (`ModelError`) and the signal's reason; `transcript` then holds
+ * everything up to there.
+ */
+export async function runAgent(run: AgentRun, transcript: Transcript): Promise<Rollout> {
+  const tools = new Map(run.tools.map((tool) => [tool.id, tool]));
+  const done = (ending: Ending, answer: string | null, sources: readonly string[] = []): Rollout => ({
+    ...transcript,
+    ending,
+    answer,
+    sources,
+  });
+  let unusable = 0;
+  for (let turn = 0; turn < run.settings.maxTurns; turn++) {
+    if (run.maxCostUsd !== null && costOf(transcript.turns) >= run.maxCostUsd) return done("out_of_budget", null);
+    const reply = await askModel(run, transcript);
+    if (reply.toolCalls.length === 0) {
+      const complaint = complaintAbout(reply);
+      if (complaint === null) return done(endingOf(reply.content, []), reply.content.trim());
+      transcript.messages.push({ role: "user", content: complaint });
+      continue;
+    }
+    const calls = run.settings.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
+    let usable = false;
+    for (const [i, call] of calls.entries()) {
+      const called = await callTool(call, turn, tools, run.context);
+      transcript.messages.push(called.message);
+      transcript.toolCalls.push(called.record);
+      if (called.result.ok && called.result.final !== undefined) {
+        const { answer, sources } = called.result.final;
+        // Whoever trains on a trace wants a result for every call.
+        transcript.messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
+        return done(endingOf(answer, sources), answer.trim(), sources);
+      }
+      usable ||= called.result.ok || called.result.kind === "invalid_email" || called.result.kind === "failed";
+    }
+    for (const call of reply.toolCalls.slice(calls.length)) {
+      transcript.messages.push(toolMessage(call, ONLY_FIRST, true));
+    }
+    unusable = usable ? 0 : unusable + 1;
+    if (unusable >= MAX_UNUSABLE_TURNS) return done("tool_protocol_error", null);
+  }
+  return done("out_of_turns", null);
+}
+
+function costOf(turns: readonly Turn[]): number {
+  return turns.reduce((sum, turn) => sum + (turn.costUsd ?? 0), 0);
+}
+
+async function askModel(run: AgentRun, transcript: Transcript): Promise<Completion> {
+  const startedAt = new Date().toISOString();
+  const reply = await run.model.complete(
+    {
+      system: run.system,
+      messages: transcript.messages.slice(1),
+      tools: run.tools.map((tool) => ({ name: tool.id, description: tool.description, parameters: tool.parameters })),
+      toolChoice: run.settings.toolChoice,
+      maxTokens: run.settings.maxTokens,
+      temperature: run.settings.temperature,
+    },
+    run.context.signal,
+  );
+  transcript.messages.push({
+    role: "assistant",
+    content: reply.content,
+    toolCalls: [...reply.toolCalls],
+    ...(reply.providerState === undefined ? {} : { providerState: reply.providerState }),
+  });
+  transcript.turns.push({
+    startedAt,
+    latencyMs: reply.latencyMs,
+    finishReason: reply.finishReason,
+    rawFinishReason: reply.rawFinishReason,
+    usage: reply.usage,
+    costUsd: reply.usage === null ? null : run.priceOf(reply.usage),
+    retries: [...reply.retries],
+  });
+  return reply;
+}
+
+/** What to tell a model whose reply is neither a call nor an answer. A refusal is an answer, and a wrong one. */
+function complaintAbout(reply: Completion): string | null {
+  if (reply.finishReason === "refusal") return null;
+  if (reply.finishReason === "length") return CUT_OFF;
+  return reply.content.trim() === "" ? EMPTY_REPLY : null;
+}
+
+function endingOf(answer: string, sources: readonly string[]): Ending {
+  return isDontKnow(answer) && sources.length === 0 ? "dont_know" : "answered";
+}

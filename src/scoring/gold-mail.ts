@@ -1,0 +1,44 @@
+import type { JsonValue } from "../domain/json.js";
+import type { Scorer } from "../domain/score.js";
+import type { ToolCallRecord } from "../domain/trace.js";
+
+/**
+ * Whether the agent cited, found or read a gold mail. A question's gold mails hold the answer each by
+ * itself, so one is enough; a copy under another Message-ID is the same mail. Unscored where the question
+ * has no gold mail.
+ */
+function goldAmong(messageIdsOf: (trace: Parameters<Scorer>[0]) => readonly string[]): Scorer {
+  return (trace, sameMail) => {
+    if (trace.task.message_ids.length === 0) return { value: null, explanation: "the question has no gold mail" };
+    const gold = new Set(trace.task.message_ids.map(sameMail));
+    return { value: messageIdsOf(trace).some((id) => gold.has(sameMail(id))) ? 1 : 0 };
+  };
+}
+
+/** 1 where the answer's sources name a gold mail. */
+export const sourcesCorrect = goldAmong((trace) => trace.sources);
+
+/** 1 where any search listed a gold mail. */
+export const foundGold = goldAmong((trace) => trace.toolCalls.flatMap(listedIds));
+
+/** 1 where the agent opened a gold mail. */
+export const readGold = goldAmong((trace) => trace.toolCalls.flatMap(openedIds));
+
+/** Searches answer with a list of mails, bare or as `emails`, whatever the tool is called. */
+function listedIds({ result }: ToolCallRecord): string[] {
+  const list = Array.isArray(result) ? result : isObject(result) ? result.emails : undefined;
+  return Array.isArray(list) ? list.flatMap((item: JsonValue) => idOf(item)) : [];
+}
+
+/** Reading answers with one mail. */
+function openedIds({ result }: ToolCallRecord): string[] {
+  return isObject(result) && result.body !== undefined ? idOf(result) : [];
+}
+
+function idOf(value: JsonValue): string[] {
+  return isObject(value) && typeof value.message_id === "string" ? [value.message_id] : [];
+}
+
+function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,14 @@
+import type { Scorer } from "../domain/score.js";
+import { wordSet } from "./normalize.js";
+
+/** Jaccard similarity of the word sets of answer and gold, 0 to 1; two empty sets score 0. */
+export const semanticScore: Scorer = ({ answer, task }) => ({
+  value: jaccard(wordSet(answer ?? ""), wordSet(task.answer)),
+});
+
+function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const word of a) if (b.has(word)) shared++;
+  const all = a.size + b.size - shared;
+  return all === 0 ? 0 : shared / all;
+}

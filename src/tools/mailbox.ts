@@ -1,0 +1,76 @@
+import type { ToolContext, ToolResult } from "../domain/tool.js";
+import { type Mails, openMails, type StoredMail } from "../store/mails.js";
+import type { Db } from "../store/open.js";
+import { type AddressBook, openAddressBook } from "../store/parties.js";
+import { type MailSearch, openMailSearch } from "../store/search.js";
+
+/** Everything the mail tools read with; one a process, its statements prepared once. */
+export interface Mailbox {
+  readonly search: MailSearch;
+  readonly mails: Mails;
+  readonly addresses: AddressBook;
+}
+
+export function openMailbox(db: Db): Mailbox {
+  return { search: openMailSearch(db), mails: openMails(db), addresses: openAddressBook(db) };
+}
+
+type Failure = Extract<ToolResult, { ok: false }>;
+
+/** A refusal that the model can act on. */
+export function refuse(kind: Failure["kind"], error: string): Failure {
+  return { ok: false, kind, error };
+}
+
+/** The inbox a call may search: the task's own, or outside a task the one it names. */
+export function chooseInbox(
+  asked: string | undefined,
+  context: ToolContext,
+  addresses: AddressBook,
+): { ok: true; address: string; id: number } | Failure {
+  const wanted = asked?.trim().toLowerCase();
+  const address = context.inbox ?? wanted;
+  if (address === undefined || address === "")
+    return refuse("bad_arguments", "Name the mailbox to search in inbox_id.");
+  if (context.inbox !== null && wanted !== undefined && wanted !== context.inbox) {
+    return refuse(
+      "bad_arguments",
+      `You may only search the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
+    );
+  }
+  const id = addresses.idOf(address);
+  if (id === null) return refuse("failed", `No mail of ${address} has been imported.`);
+  return { ok: true, address, id };
+}
+
+/**
+ * A mail the agent may read: in its inbox and sent before its cutoff. The refusal is the same whether the
+ * mail does not exist, lies elsewhere or comes later, so that nothing outside can be felt out.
+ */
+export function openReadable(
+  messageId: string,
+  context: ToolContext,
+  { mails, addresses }: Mailbox,
+): { ok: true; mail: StoredMail } | Failure {
+  const mail = mails.get(messageId);
+  if (mail === null || !isVisible(mail, context, mails, addresses)) {
+    const place = context.inbox === null ? "the imported mail" : `the mailbox ${context.inbox}`;
+    const until = context.cutoff === null ? "" : ` up to ${lastDayBefore(context.cutoff)}`;
+    return refuse(
+      "invalid_email",
+      `There is no mail ${messageId} in ${place}${until}. Use a message_id from a search result, exactly as it stands there.`,
+    );
+  }
+  return { ok: true, mail };
+}
+
+function isVisible(mail: StoredMail, context: ToolContext, mails: Mails, addresses: AddressBook): boolean {
+  if (context.cutoff !== null && (mail.date === null || mail.date >= context.cutoff)) return false;
+  if (context.inbox === null) return true;
+  const id = addresses.idOf(context.inbox);
+  return id !== null && mails.isInInbox(mail.mailId, id);
+}
+
+function lastDayBefore(cutoff: string): string {
+  return new Date(Date.parse(cutoff) - 1).toISOString().slice(0, 10);
+}

@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { Agent } from "../domain/agent.js";
+import { UserError } from "../domain/errors.js";
+import type { JsonValue } from "../domain/json.js";
+import type { Tool, ToolRow } from "../domain/tool.js";
+import { type AttachedTool, listAttachedTools } from "../store/agents.js";
+import type { Db } from "../store/open.js";
+import { getTool } from "../store/tools.js";
+import { toArgumentSchema } from "./argument-schema.js";
+import { DEFAULT_TOOL_IDS, HANDLERS } from "./builtin.js";
+import type { Handler, ToolResources } from "./handler.js";
+import { refuse } from "./mailbox.js";
+
+/** The agent's live tools, made from its rows; an agent without rows gets the defaults. */
+export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {
+  return attachedOrDefault(db, agent.id).map((attached) => toTool(attached, resources));
+}
+
+export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
+  const attached = listAttachedTools(db, agentId);
+  return attached.length > 0 ? attached : DEFAULT_TOOL_IDS.map((id) => ({ tool: getTool(db, id), config: null }));
+}
+
+/** SHA-256 over all that a model is told of an agent's tools, and over how they are configured. */
+export function toolsDigest(db: Db, agentId: string): string {
+  const told = attachedOrDefault(db, agentId).map(({ tool, config }) => [
+    tool.id,
+    tool.description,
+    tool.parametersSchema,
+    tool.handlerKey,
+    config,
+  ]);
+  return createHash("sha256").update(JSON.stringify(told)).digest("hex");
+}
+
+/** A row come to life. An unknown handler, a broken schema or a config that does not fit names the tool. */
+export function toTool({ tool, config }: AttachedTool, resources: ToolResources): Tool {
+  const handler = Object.hasOwn(HANDLERS, tool.handlerKey) ? HANDLERS[tool.handlerKey] : undefined;
+  if (handler === undefined) {
+    throw new UserError(
+      "handler_unknown",
+      `Tool "${tool.id}" has the handler_key "${tool.handlerKey}", which this program does not have.`,
+      `The handlers are: ${Object.keys(HANDLERS).join(", ")}.`,
+    );
+  }
+  const schema = readSchema(tool);
+  const settings = readConfig(tool, handler, config);
+  return {
+    id: tool.id,
+    description: tool.description,
+    parameters: tool.parametersSchema,
+    async call(args, context) {
+      const checked = check(tool.id, schema, args);
+      if (!checked.ok) return checked;
+      const typed = check(tool.id, handler.args, checked.value);
+      if (!typed.ok) return typed;
+      return handler.call(typed.value, context, resources, settings);
+    },
+  };
+}
+
+function readSchema(tool: ToolRow): z.ZodType<JsonValue> {
+  try {
+    return toArgumentSchema(tool.parametersSchema);
+  } catch (cause) {
+    throw new UserError(
+      "tool_schema",
+      `The parameters_schema of tool "${tool.id}" cannot be used: ${(cause as Error).message}.`,
+      "It is a column of its row in the table tools: one JSON Schema of type object.",
+      2,
+      { cause },
+    );
+  }
+}
+
+function readConfig(tool: ToolRow, handler: Handler, config: string | null): unknown {
+  const value = parseJson(config ?? "{}");
+  const result = handler.config.safeParse(value);
+  if (result.success) return result.data;
+  throw new UserError(
+    "tool_config",
+    `The config of tool "${tool.id}" cannot be used: ${inOneLine(result.error)}.`,
+    "It is the column config of its row in the table agent_tools: one JSON object.",
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function check<T>(
+  toolId: string,
+  schema: z.ZodType<T>,
+  args: unknown,
+): { ok: true; value: T } | ReturnType<typeof refuse> {
+  const result = schema.safeParse(args);
+  if (result.success) return { ok: true, value: result.data };
+  return refuse("bad_arguments", `${toolId} was called with arguments that do not fit: ${inOneLine(result.error)}.`);
+}
+
+function inOneLine(error: z.ZodError): string {
+  return z
+    .prettifyError(error)
+    .replace(/\n\s*→/g, "")
+    .replace(/✖ /g, "")
+    .replace(/\n/g, "; ");
+}

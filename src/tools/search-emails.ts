@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { defineHandler } from "./handler.js";
+import { prepareQuery } from "./mail-query.js";
+
+const day = z.iso.date();
+
+/** ART's search: every keyword, exact addresses, newest first, at most 10. Result: `[{message_id, snippet}]`. */
+export const searchEmails = defineHandler({
+  args: z.object({
+    keywords: z.array(z.string()).min(1),
+    from_addr: z.string().optional(),
+    to_addr: z.string().optional(),
+    sent_after: day.optional(),
+    sent_before: day.optional(),
+    max_results: z.number().int().min(1).max(10).default(10),
+  }),
+  config: z.strictObject({}),
+  call(args, context, { mailbox }) {
+    const prepared = prepareQuery(
+      {
+        // A keyword of several words stands together, as in ART's quoted FTS5 terms.
+        words: args.keywords.map((keyword) => `"${keyword.replaceAll('"', " ")}"`).join(" "),
+        from: args.from_addr,
+        to: args.to_addr,
+        sentAfter: args.sent_after,
+        sentBefore: args.sent_before,
+        limit: args.max_results,
+        addressFilter: "exact",
+      },
+      context,
+      mailbox,
+    );
+    if (!prepared.ok) return prepared;
+    if (prepared.query === null) return { ok: true, value: [] };
+    const hits = mailbox.search.newestFirst(prepared.query);
+    return { ok: true, value: hits.map((hit) => ({ message_id: hit.messageId, snippet: hit.snippet })) };
+  },
+});

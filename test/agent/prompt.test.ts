@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { renderPrompt } from "../../src/agent/prompt.js";
+import { UserError } from "../../src/domain/errors.js";
+import { listAgents } from "../../src/store/agents.js";
+import { openEmpty } from "../runner/demo-setup.js";
+
+const variables = { inbox_address: "marcus.hale@kestrelplains.example", query_date: "2001-05-14", max_turns: 10 };
+
+describe("a prompt", () => {
+  test.each([
+    "user_name",
+    "user-name",
+    "user.name",
+    "inboxaddress",
+    "constructor",
+    "toString",
+    "__proto__",
+    "hasOwnProperty",
+  ])("that asks for {{%s}} is an error that says what there is", (name) => {
+    const render = () => renderPrompt(`You are {{${name}}}.`, variables);
+    expect(render).toThrow(UserError);
+    expect(render).toThrow(`{{${name}}}`);
+    try {
+      render();
+    } catch (error) {
+      expect(error).toMatchObject({
+        code: "prompt_variable",
+        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}.",
+      });
+    }
+  });
+
+  test("gets every variable, as often as it asks, with blanks or without", () => {
+    expect(renderPrompt("{{inbox_address}} {{ query_date }} {{max_turns}} {{max_turns}}", variables)).toBe(
+      "marcus.hale@kestrelplains.example 2001-05-14 10 10",
+    );
+  });
+
+  test("keeps single braces, and a value that looks like a variable or a replacement pattern", () => {
+    const odd = { ...variables, inbox_address: "{{query_date}} $& $1" };
+    expect(renderPrompt('{"a": {}} {{inbox_address}}', odd)).toBe('{"a": {}} {{query_date}} $& $1');
+  });
+
+  test("of every seeded agent can be filled in, and tells the inbox and the date", () => {
+    const { db, close } = openEmpty();
+    const prompts = listAgents(db).map((agent) => renderPrompt(agent.prompt, variables));
+    close();
+    expect(prompts).toHaveLength(3);
+    for (const prompt of prompts) {
+      expect(prompt).toContain(variables.inbox_address);
+      expect(prompt).toContain("2001-05-14");
+      expect(prompt).not.toContain("{{");
+    }
+  });
+});

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { scoreTrace } from "../../src/scoring/scorers.js";
+import { type Mails, openMails } from "../../src/store/mails.js";
+import { demoSet, openDemo, question, type TestDb } from "../runner/demo-setup.js";
+import { called, itself, trace } from "./trace.js";
+
+test("a trace gets every score by its name", () => {
+  const sources = ["<gold@x>"];
+  expect(scoreTrace(trace({ answer: "40 dollars", sources }), itself)).toEqual({
+    exactMatch: { value: 0 },
+    semanticScore: { value: 0.5 },
+    sourcesCorrect: { value: 1 },
+    foundGold: { value: 0 },
+    readGold: { value: 0 },
+  });
+});
+
+test("scoring does not change the trace, and does the same again", () => {
+  const finished = trace({
+    sources: ["<gold@x>"],
+    toolCalls: [called("email_get", { message_id: "<gold@x>", body: "" })],
+  });
+  const before = structuredClone(finished);
+  const scores = scoreTrace(finished, itself);
+  expect(finished).toEqual(before);
+  expect(scoreTrace(finished, itself)).toEqual(scores);
+});
+
+describe("over the demo mail", () => {
+  let demo: TestDb;
+  let mails: Mails;
+  beforeAll(async () => {
+    demo = await openDemo();
+    mails = openMails(demo.db);
+  });
+  afterAll(() => demo.close());
+
+  test("a gold mail and each of its copies are one mail, others are not", async () => {
+    const task = question((await demoSet()).questions, 5);
+    const copies = [
+      "<8364350.1075840781400.JavaMail.demo@kestrel>",
+      "<4178791.1075840663875.JavaMail.demo@kestrel>",
+      "<24369830.1075840839691.JavaMail.demo@kestrel>",
+    ];
+    const cited = (source: string) =>
+      scoreTrace(trace({ sources: [source] }, task), mails.canonicalId).sourcesCorrect.value;
+    for (const source of [...task.message_ids, ...copies]) expect(cited(source), source).toBe(1);
+    expect(cited(copies[0]?.slice(1, -1) ?? "")).toBe(1);
+    for (const source of ["<25340530.1075840737371.JavaMail.demo@kestrel>", "<1.1.JavaMail.nobody@kestrel>", ""]) {
+      expect(cited(source), source).toBe(0);
+    }
+  });
+});

@@ -1,0 +1,77 @@
+/** The seeded tools, live over the demo mail. */
+import type { JsonValue } from "../../src/domain/json.js";
+import type { Tool, ToolContext, ToolErrorKind } from "../../src/domain/tool.js";
+import { getTool, listTools } from "../../src/store/tools.js";
+import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
+import { toTool } from "../../src/tools/registry.js";
+import { MARCUS, never, openDemo, type TestDb } from "../runner/demo-setup.js";
+
+export interface DemoTools extends TestDb {
+  readonly mailbox: Mailbox;
+  tool(id: string, config?: string): Tool;
+  /** What the model gets, as it reads it; fails where the call is refused. */
+  value<T>(id: string, args: JsonValue, context?: Partial<ToolContext>): Promise<T>;
+  /** Fails where the call is not refused. */
+  refusal(
+    id: string,
+    args: JsonValue,
+    context?: Partial<ToolContext>,
+  ): Promise<{ readonly kind: ToolErrorKind; readonly error: string }>;
+}
+
+export interface FoundMail {
+  readonly message_id: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly date: string | null;
+  readonly snippet: string;
+  readonly match: "all_words" | "best_match";
+}
+
+export interface Found {
+  readonly emails: readonly FoundMail[];
+  readonly total: number;
+}
+
+export interface ReadMail {
+  readonly message_id: string;
+  readonly body: string;
+  readonly body_from?: number;
+  readonly body_length?: number;
+  readonly next_offset?: number | null;
+}
+
+/** In a task of Marcus, without a cutoff. */
+export const context: ToolContext = { inbox: MARCUS, cutoff: null, signal: never };
+
+export async function openDemoTools(): Promise<DemoTools> {
+  const demo = await openDemo();
+  return toolsOver(demo);
+}
+
+export function toolsOver(testDb: TestDb): DemoTools {
+  const mailbox = openMailbox(testDb.db);
+  const tool = (id: string, config: string | null = null) =>
+    toTool({ tool: getTool(testDb.db, id), config }, { mailbox });
+  const tools = new Map(listTools(testDb.db).map(({ id }) => [id, tool(id)]));
+  const call = async (id: string, args: JsonValue, changes: Partial<ToolContext>) => {
+    const live = tools.get(id);
+    if (live === undefined) throw new Error(`no tool ${id}`);
+    return live.call(args, { ...context, ...changes });
+  };
+  return {
+    ...testDb,
+    mailbox,
+    tool,
+    async value<T>(id: string, args: JsonValue, changes: Partial<ToolContext> = {}) {
+      const result = await call(id, args, changes);
+      if (!result.ok) throw new Error(`refused: ${result.error}`);
+      return JSON.parse(JSON.stringify(result.value)) as T;
+    },
+    async refusal(id, args, changes = {}) {
+      const result = await call(id, args, changes);
+      if (result.ok) throw new Error(`not refused: ${JSON.stringify(result.value)}`);
+      return result;
+    },
+  };
+}

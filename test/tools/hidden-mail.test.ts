@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endOfDay } from "../../src/store/period.js";
+import { DANA, MARCUS } from "../runner/demo-setup.js";
+import { type DemoTools, type Found, openDemoTools, type ReadMail } from "./demo-tools.js";
+
+/** From Dana to a lawyer outside; Marcus never had it. */
+const DANAS = "<12224738.1075840196582.JavaMail.demo@kestrel>";
+/** To Marcus and others, 2002-02-11T23:15:55Z. */
+const RATIO = "<15512517.1075840196361.JavaMail.demo@kestrel>";
+const RATIO_DAY = "2002-02-11";
+/** To Marcus, dated 2044. */
+const FAX = "<12687150.1075840731991.JavaMail.demo@kestrel>";
+
+let demo: DemoTools;
+beforeAll(async () => {
+  demo = await openDemoTools();
+});
+afterAll(() => demo.close());
+
+const cutoff = (day: string) => ({ cutoff: endOfDay(day) });
+const ids = (found: Found) => found.emails.map((mail) => mail.message_id);
+const find = (query: string, context = {}) =>
+  demo.value<Found>("email_search", { query, inbox_id: MARCUS, limit: 50 }, context);
+const findArt = (keyword: string, context = {}) =>
+  demo.value<{ message_id: string }[]>("search_emails", { keywords: [keyword] }, context);
+const read = (message_id: string, context = {}) => demo.value<ReadMail>("email_get", { message_id }, context);
+
+describe("another mailbox", () => {
+  test("is not searched, and the refusal names the one that may be", async () => {
+    const refusal = await demo.refusal("email_search", { query: "standstill", inbox_id: DANA });
+    expect(refusal.kind).toBe("bad_arguments");
+    expect(refusal.error).toBe(
+      `You may only search the mailbox ${MARCUS}, not ${DANA}. Call again with inbox_id "${MARCUS}".`,
+    );
+  });
+
+  test("is refused in the same words whether it is there or not", async () => {
+    const ask = async (inbox_id: string) => (await demo.refusal("email_search", { query: "x", inbox_id })).error;
+    const invented = "nobody@nowhere.example";
+    expect((await ask(invented)).replace(invented, "?")).toBe((await ask(DANA)).replace(DANA, "?"));
+  });
+
+  test("shows none of its mail in any search of one's own", async () => {
+    const own = new Set(
+      demo.db
+        .prepare(
+          `SELECT message_id FROM messages WHERE mail_id IN
+             (SELECT x.mail_id FROM emails e JOIN messages x USING (message_id)
+              WHERE @who IN (e.inbox, e.sender) OR instr(e.recipients, '"' || @who || '"') > 0)`,
+        )
+        .pluck()
+        .all({ who: MARCUS }) as string[],
+    );
+    expect(own.size).toBeGreaterThan(219);
+    for (const query of ["Heron standstill data room Adler", "Dana contract", "gas", "lease Fulton", "0.62"]) {
+      const found = ids(await find(query));
+      expect(found.length, query).toBeGreaterThan(0);
+      expect(found.filter((id) => !own.has(id))).toEqual([]);
+    }
+    expect(ids(await find("standstill"))).not.toContain(DANAS);
+    const hers = await demo.value<Found>("email_search", { query: "standstill", inbox_id: DANA }, { inbox: DANA });
+    expect(ids(hers)).toContain(DANAS);
+  });
+
+  test("gives none of its mail to a reader, in the words for a mail that does not exist", async () => {
+    const invented = "<1.1.JavaMail.nobody@kestrel>";
+    const hidden = await demo.refusal("email_get", { message_id: DANAS });
+    const missing = await demo.refusal("email_get", { message_id: invented });
+    expect(hidden.kind).toBe("invalid_email");
+    expect(hidden.error).toContain("Use a message_id from a search result");
+    expect(hidden.error.replace(DANAS, "?")).toBe(missing.error.replace(invented, "?"));
+    expect(hidden.kind).toBe(missing.kind);
+    expect((await demo.refusal("read_email", { message_id: DANAS })).error).toBe(hidden.error);
+  });
+
+  test("says nothing of a hidden mail's length, whatever the offset", async () => {
+    const refusals = await Promise.all(
+      [0, 1, 100_000].map((offset) => demo.refusal("email_get", { message_id: DANAS, offset })),
+    );
+    expect(new Set(refusals.map((refusal) => refusal.error)).size).toBe(1);
+  });
+});
+
+describe("mail after the cutoff", () => {
+  test("is neither found nor counted", async () => {
+    for (const day of ["2002-02-10", "2002-02-05"]) {
+      expect(ids(await find("Heron exchange ratio collar", cutoff(day)))).not.toContain(RATIO);
+      expect((await findArt("collar", cutoff(day))).map((hit) => hit.message_id)).not.toContain(RATIO);
+    }
+    const [before, after] = [await find("exchange ratio", cutoff("2002-02-10")), await find("exchange ratio")];
+    expect(after.total).toBeGreaterThan(before.total);
+    expect(before.total).toBe(before.emails.length);
+  });
+
+  test("cannot be read, in the words for a mail that does not exist", async () => {
+    const invented = "<1.1.JavaMail.nobody@kestrel>";
+    const hidden = await demo.refusal("email_get", { message_id: RATIO }, cutoff("2002-02-10"));
+    const missing = await demo.refusal("email_get", { message_id: invented }, cutoff("2002-02-10"));
+    expect(hidden.kind).toBe("invalid_email");
+    expect(hidden.error).toContain(`${MARCUS} up to 2002-02-10`);
+    expect(hidden.error.replace(RATIO, "?")).toBe(missing.error.replace(invented, "?"));
+  });
+
+  test("does not come back by asking for later days", async () => {
+    const later = { sent_after: RATIO_DAY, sent_before: "2045-01-01" };
+    const found = await demo.value<Found>(
+      "email_search",
+      { query: "exchange ratio fax", inbox_id: MARCUS, ...later },
+      cutoff("2002-02-10"),
+    );
+    expect(found).toEqual({ emails: [], total: 0 });
+  });
+
+  test("of the query date itself is still seen, to the last second of it in UTC", async () => {
+    expect(ids(await find("exchange ratio", cutoff(RATIO_DAY)))).toContain(RATIO);
+    expect((await read(RATIO, cutoff(RATIO_DAY))).body).toContain("0.62");
+    expect((await read(RATIO, { cutoff: "2002-02-11T23:15:56Z" })).body).toContain("0.62");
+    expect((await demo.refusal("email_get", { message_id: RATIO }, { cutoff: "2002-02-11T23:15:55Z" })).kind).toBe(
+      "invalid_email",
+    );
+  });
+
+  test("a fax machine's year 2044 among it", async () => {
+    expect(ids(await find("fax test", cutoff("2002-03-01")))).not.toContain(FAX);
+    expect((await demo.refusal("email_get", { message_id: FAX }, cutoff("2002-03-01"))).kind).toBe("invalid_email");
+  });
+
+  test("is shown by cutoff off", async () => {
+    expect(ids(await find("Heron exchange ratio collar"))).toContain(RATIO);
+    expect((await findArt("collar")).map((hit) => hit.message_id)).toContain(RATIO);
+    expect((await read(RATIO)).body).toContain("0.62");
+    expect((await read(FAX)).body).toContain("2044");
+  });
+});
+
+describe("mail without a date", () => {
+  test("is invisible under a cutoff and visible without one", async () => {
+    const undated = await openDemoTools();
+    const id = "<27689241.1075840308675.JavaMail.demo@kestrel>";
+    undated.db.exec(`UPDATE mails SET date = NULL WHERE id = (SELECT mail_id FROM messages WHERE message_id = '${id}');
+      UPDATE mail_order SET date = NULL WHERE mail_id = (SELECT mail_id FROM messages WHERE message_id = '${id}')`);
+    const until = cutoff("2044-12-31");
+    expect((await undated.refusal("email_get", { message_id: id }, until)).kind).toBe("invalid_email");
+    expect(await undated.value<ReadMail>("email_get", { message_id: id })).toMatchObject({ date: null });
+    undated.close();
+  });
+});

@@ -1,0 +1,112 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MARCUS } from "../runner/demo-setup.js";
+import { context, type DemoTools, openDemoTools } from "./demo-tools.js";
+
+const DUES = "<27689241.1075840308675.JavaMail.demo@kestrel>";
+const SEASON = "<14928187.1075840303621.JavaMail.demo@kestrel>";
+
+type Hits = readonly { readonly message_id: string; readonly snippet: string }[];
+
+let demo: DemoTools;
+beforeAll(async () => {
+  demo = await openDemoTools();
+});
+afterAll(() => demo.close());
+
+const search = (args: object) => demo.value<Hits>("search_emails", args as never);
+const ids = (hits: Hits) => hits.map((hit) => hit.message_id);
+const dateOf = (id: string) =>
+  demo.db.prepare("SELECT date FROM emails WHERE message_id = ?").pluck().get(id) as string;
+
+describe("search_emails refuses", () => {
+  test.each([
+    [{}, "keywords"],
+    [{ keywords: [] }, "keywords"],
+    [{ keywords: "softball" }, "keywords"],
+    [{ keywords: ["a", 1] }, "keywords"],
+    [{ keywords: Array.from({ length: 51 }, () => "a") }, "keywords"],
+    [{ keywords: ["a"], max_results: 11 }, "<=10"],
+    [{ keywords: ["a"], max_results: 0 }, ">=1"],
+    [{ keywords: ["a"], sent_before: "soon" }, "sent_before"],
+    [{ keywords: ["a"], inbox: MARCUS }, '"inbox"'],
+  ])("the arguments %j", async (args, what) => {
+    const refusal = await demo.refusal("search_emails", args as never);
+    expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining(what) });
+  });
+
+  test("to work outside a task, where nobody says whose mailbox it is", async () => {
+    const refusal = await demo.refusal("search_emails", { keywords: ["a"] }, { inbox: null });
+    expect(refusal.kind).toBe("bad_arguments");
+  });
+});
+
+describe("search_emails gives", () => {
+  test("message_id and snippet of each mail and nothing else", async () => {
+    expect(await search({ keywords: ["softball", "umpire"] })).toEqual([
+      {
+        message_id: DUES,
+        snippet:
+          "The league added an umpire fee so dues are $40, not 35. If you already gave Priya 35 she wants another 5 and she WILL find you.",
+      },
+    ]);
+  });
+
+  test("only mails with every keyword", async () => {
+    expect(ids(await search({ keywords: ["softball", "dues"] }))).toEqual([DUES, SEASON]);
+    expect(ids(await search({ keywords: ["softball", "dues", "umpire"] }))).toEqual([DUES]);
+    expect(await search({ keywords: ["softball", "zyzzyva"] })).toEqual([]);
+  });
+
+  test("newest first, at most 10", async () => {
+    const hits = await search({ keywords: ["gas"] });
+    expect(hits).toHaveLength(10);
+    const dates = ids(hits).map(dateOf);
+    expect(dates).toEqual([...dates].sort().reverse());
+    expect(ids(await search({ keywords: ["gas"], max_results: 3 }))).toEqual(ids(hits).slice(0, 3));
+    const newest = demo.db
+      .prepare("SELECT max(date) FROM emails WHERE inbox = ? AND (' ' || body || ' ') LIKE '% gas %'")
+      .pluck()
+      .get(MARCUS) as string;
+    expect((dates[0] ?? "") >= newest).toBe(true);
+  });
+
+  test("a keyword of several words only where they stand together", async () => {
+    expect(ids(await search({ keywords: ["umpire fee"] }))).toEqual([DUES]);
+    expect(await search({ keywords: ["fee umpire"] })).toEqual([]);
+  });
+
+  test("nothing for keywords without a word", async () => {
+    expect(await search({ keywords: ["", "?!"] })).toEqual([]);
+  });
+});
+
+describe("search_emails narrows", () => {
+  test("by whole addresses only", async () => {
+    const from = async (from_addr: string) => (await search({ keywords: ["merriwell"], from_addr })).length;
+    expect(await from("amontero@merriwellgas.example")).toBeGreaterThan(0);
+    expect(await from(" AMontero@merriwellgas.example")).toBe(await from("amontero@merriwellgas.example"));
+    expect(await from("merriwellgas")).toBe(0);
+    const to = await search({ keywords: ["umpire"], to_addr: "priya.raman@kestrelplains.example" });
+    expect(ids(to)).toEqual([DUES]);
+    expect(await search({ keywords: ["umpire"], to_addr: "priya" })).toEqual([]);
+  });
+
+  test("by days: sent_after with its day, sent_before without it", async () => {
+    const found = async (days: object) => ids(await search({ keywords: ["umpire"], ...days })).includes(DUES);
+    expect(await found({ sent_after: "2000-04-10" })).toBe(true);
+    expect(await found({ sent_after: "2000-04-11" })).toBe(false);
+    expect(await found({ sent_before: "2000-04-11" })).toBe(true);
+    expect(await found({ sent_before: "2000-04-10" })).toBe(false);
+  });
+});
+
+test("any strings are safe keywords", async () => {
+  const texts = fc.array(fc.string({ unit: "binary", maxLength: 30 }), { minLength: 1, maxLength: 5 });
+  await fc.assert(
+    fc.asyncProperty(texts, async (keywords) => {
+      expect((await demo.tool("search_emails").call({ keywords }, context)).ok).toBe(true);
+    }),
+    { numRuns: 200 },
+  );
+});
