@@ -1,0 +1,153 @@
+import yargs, { type Argv } from "yargs";
+import type { Command } from "./commands/command.js";
+import { explain } from "./commands/fail.js";
+import { listenForInterrupt } from "./commands/interrupt.js";
+import { endQuietlyWhenNobodyReads, openOutput } from "./commands/output.js";
+import { DEFAULT_CACHE_DIR, DEFAULT_DB, readEnvironment, readSettings } from "./commands/settings.js";
+import { refuseEmptyValues, usageError } from "./commands/usage-error.js";
+import { programVersion } from "./commands/version.js";
+import { EXIT, type ExitCode } from "./domain/errors.js";
+
+/** A command is loaded when it is called: what one of them needs would make all of them slow to start. */
+const COMMANDS: readonly {
+  readonly usage: string;
+  readonly describe: string;
+  readonly load: () => Promise<Command>;
+}[] = [
+  {
+    usage: "demo",
+    describe: "See it all work on a bundled mailbox, offline and without an API key",
+    load: async () => (await import("./commands/demo.js")).demoCommand,
+  },
+  {
+    usage: "import [source]",
+    describe: "Import mail into the database",
+    load: async () => (await import("./commands/import.js")).importCommand,
+  },
+  {
+    usage: "run",
+    describe: "Let an agent answer the questions, and score its answers",
+    load: async () => (await import("./commands/run.js")).runCommand,
+  },
+  {
+    usage: "stats",
+    describe: "Figures of the dataset, the imported mail, or a run",
+    load: async () => (await import("./commands/stats.js")).statsCommand,
+  },
+  {
+    usage: "export-traces",
+    describe: "Write the traces of a run as JSON lines",
+    load: async () => (await import("./commands/export-traces.js")).exportTracesCommand,
+  },
+  {
+    usage: "eval-search",
+    describe: "How well the search finds the gold mail, with the question itself as the query",
+    load: async () => (await import("./commands/eval-search.js")).evalSearchCommand,
+  },
+  {
+    usage: "search <inbox_address> <words..>",
+    describe: "Search a mailbox as an agent would",
+    load: async () => (await import("./commands/search.js")).searchCommand,
+  },
+  {
+    usage: "show <name>",
+    describe: "Show a trace (its id, or RUN/TASK such as latest/12) or a mail (its Message-ID)",
+    load: async () => (await import("./commands/show.js")).showCommand,
+  },
+  {
+    usage: "doctor",
+    describe: "Check the database: integrity, index, query plans, owners, disk",
+    load: async () => (await import("./commands/doctor.js")).doctorCommand,
+  },
+  {
+    usage: "agents <action> [id]",
+    describe: "List the agents, or show one: agents list, agents show ID",
+    load: async () => (await import("./commands/agents.js")).agentsCommand,
+  },
+  {
+    usage: "tools <action> [id]",
+    describe: "List the tools, or show one: tools list, tools show ID",
+    load: async () => (await import("./commands/tools.js")).toolsCommand,
+  },
+];
+
+const NAMES = COMMANDS.map(({ usage }) => usage.split(" ")[0] ?? "");
+
+/** Runs one command line and returns the exit code. The only place where errors are caught and printed. */
+export async function main(args: readonly string[]): Promise<ExitCode> {
+  endQuietlyWhenNobodyReads();
+  let code: ExitCode = EXIT.done;
+  const parser = COMMANDS.reduce(
+    (rest, { usage, describe, load }) =>
+      rest.command(
+        usage,
+        describe,
+        async (sub) => usageOf(await load(), sub),
+        async (argv) => {
+          const settings = readSettings(argv, readEnvironment());
+          const { run } = await load();
+          code = await run(argv, { settings, out: openOutput(settings), signal: listenForInterrupt() });
+        },
+      ),
+    globals(args),
+  );
+  try {
+    refuseEmptyValues(args);
+    await parser.parseAsync();
+    return code;
+  } catch (error) {
+    // The parser's own complaints come as errors too, where a value is missing.
+    const isComplaint = error instanceof Error && error.name === "YError";
+    const told = isComplaint ? usageError(error.message, args, NAMES) : error;
+    const { text, exitCode } = explain(told, args.includes("--verbose"));
+    process.stderr.write(`${text}\n`);
+    return exitCode;
+  }
+}
+
+function usageOf({ positionals = {}, flags }: Command, parser: Argv): Argv {
+  const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
+  // Without a group of their own they would stand below the global flags.
+  const grouped = Object.entries(flags).map(([name, options]) => [name, { ...options, group: "Options:" }]);
+  return named.options(Object.fromEntries(grouped));
+}
+
+function globals(args: readonly string[]): Argv {
+  return yargs([...args])
+    .scriptName("art-e")
+    .usage(
+      "$0 <command>\n\nRuns the ART-E benchmark: how well an agent answers a person's questions from that person's mailbox.",
+    )
+    .option("db", {
+      type: "string",
+      requiresArg: true,
+      global: true,
+      describe: `The database [ART_E_DB, default: ${DEFAULT_DB}]`,
+    })
+    .option("cache-dir", {
+      type: "string",
+      requiresArg: true,
+      global: true,
+      describe: `For downloads [ART_E_CACHE_DIR, default: ${DEFAULT_CACHE_DIR}]`,
+    })
+    .option("json", { type: "boolean", global: true, describe: "Results as JSON on stdout, and nothing else there" })
+    .option("quiet", { type: "boolean", global: true, describe: "No progress and no notes" })
+    .option("no-progress", { type: "boolean", global: true, describe: "No progress" })
+    .option("verbose", { type: "boolean", global: true, describe: "Errors with their stack" })
+    .updateStrings({ "Options:": "Global:" })
+    .parserConfiguration({ "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true })
+    .strict()
+    .demandCommand(1, "No command is given.")
+    .help("help")
+    .alias("help", "h")
+    .version(programVersion())
+    .wrap(Math.min(120, process.stdout.columns ?? 120))
+    .exitProcess(false)
+    .showHelpOnFail(false)
+    .fail((message, error) => {
+      throw error ?? usageError(message, args, NAMES);
+    })
+    .epilogue(
+      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (more than half of the tasks failed), 130 interrupted.",
+    );
+}

@@ -1,0 +1,22 @@
+import type { Options, PositionalOptions } from "yargs";
+import type { ExitCode } from "../domain/errors.js";
+import type { Output } from "./output.js";
+import type { Settings } from "./settings.js";
+
+/** What a command is given besides its flags. */
+export interface Door {
+  readonly settings: Settings;
+  readonly out: Output;
+  /** Aborts on Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+/** Flags by name, as yargs takes them. Defaults stand in the command's schema, and for the reader in the description. */
+export type Flags = Readonly<Record<string, Options>>;
+
+/** One command: its flags, and what it does with them as they came. Its name and usage stand in `cli.ts`. */
+export interface Command {
+  readonly positionals?: Readonly<Record<string, PositionalOptions>>;
+  readonly flags: Flags;
+  run(argv: Readonly<Record<string, unknown>>, door: Door): Promise<ExitCode>;
+}

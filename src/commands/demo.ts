@@ -1,0 +1,82 @@
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { type ExitCode, UserError } from "../domain/errors.js";
+import type { Command, Door } from "./command.js";
+import { exportTracesCommand } from "./export-traces.js";
+import { readFlags, text } from "./flags.js";
+import { importCommand } from "./import.js";
+import type { Output } from "./output.js";
+import { runCommand } from "./run.js";
+
+const BUNDLED = fileURLToPath(new URL("../../fixtures/demo/", import.meta.url));
+
+const schema = z.object({ output: text.default("./demo-output") });
+
+/** The main job on bundled mail, through the same commands that a user would type. */
+export const demoCommand: Command = {
+  flags: {
+    output: {
+      alias: "o",
+      type: "string",
+      requiresArg: true,
+      describe: "Folder for the files it writes [default: ./demo-output]",
+    },
+  },
+  async run(argv, door) {
+    const { output } = readFlags("demo", schema, argv);
+    const files = layOut(output);
+    const settings = { ...door.settings, db: files.db };
+    const { out } = door;
+    // With `--json` one document stands on stdout: what the commands tell is gathered in it.
+    const told: unknown[] = [];
+    const gather: Output = { ...out, result: (json) => told.push(json) };
+    const there: Door = { ...door, settings, out: settings.json ? gather : out };
+    const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
+      [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
+      [
+        runCommand,
+        { agent: "baseline", dataset: files.questions, limit: 0, output: files.results },
+        `art-e run -a baseline --dataset ${files.questions} -l 0 -o ${files.results} --db ${files.db}`,
+      ],
+      [exportTracesCommand, { output: files.traces }, `art-e export-traces -o ${files.traces} --db ${files.db}`],
+    ];
+    let code: ExitCode = 0;
+    for (const [command, flags, typed] of steps) {
+      out.note(`\n$ ${typed}`);
+      code = await command.run(flags, there);
+      if (code !== 0) return code;
+    }
+    const [imported, run] = told;
+    if (settings.json) out.result({ import: imported, run, files }, () => "");
+    out.note(
+      `\nLook for yourself:\n  art-e show latest/1 --db ${files.db}\n  art-e search marcus.hale@kestrelplains.example Merriwell base quantity --db ${files.db}`,
+    );
+    return code;
+  },
+};
+
+/** The demo begins anew each time; a folder that holds anything else is left alone. */
+function layOut(folder: string) {
+  const files = {
+    mail: join(BUNDLED, "maildir"),
+    questions: join(BUNDLED, "questions.jsonl"),
+    db: join(folder, "demo.db"),
+    results: join(folder, "results.json"),
+    traces: join(folder, "traces.jsonl"),
+  };
+  try {
+    mkdirSync(folder, { recursive: true });
+    for (const file of [files.db, `${files.db}-wal`, `${files.db}-shm`]) if (existsSync(file)) rmSync(file);
+  } catch (cause) {
+    throw new UserError(
+      "output_unwritable",
+      `${folder} cannot be used for the demo: ${(cause as Error).message}`,
+      "Name another folder with --output.",
+      2,
+      { cause },
+    );
+  }
+  return files;
+}

@@ -1,0 +1,50 @@
+import { isRemote } from "../models/providers.js";
+import { box } from "../reports/box.js";
+import { count, duration, usd } from "../reports/figures.js";
+import type { Db } from "../store/open.js";
+import { type AverageTask, averageTask } from "../store/runs.js";
+import type { Door } from "./command.js";
+import type { RunFlags } from "./run-flags.js";
+import type { RunPlan } from "./run-plan.js";
+
+/** What a task of an agent that searches and reads takes with most models, where no earlier run tells better. */
+const GUESS: AverageTask = {
+  tasks: 0,
+  inputTokens: 14_000,
+  outputTokens: 500,
+  cachedInputTokens: 0,
+  turns: 4,
+  seconds: 12,
+};
+
+/** Tasks at once that `auto` is taken to reach. */
+const AUTO_CONCURRENCY = 20;
+
+/** Tells what a run would take, by the earlier runs of its agent and model, and begins nothing. */
+export function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: Door): void {
+  const { settings, model, tasks } = plan;
+  const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
+  const known = averageTask(db, settings.agentId, settings.model);
+  const each = known ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
+  const total = (perTask: number) => Math.round(perTask * tasks.length);
+  const usage = {
+    inputTokens: total(each.inputTokens),
+    outputTokens: total(each.outputTokens),
+    cachedInputTokens: total(each.cachedInputTokens),
+  };
+  const costUsd = model.priceOf(usage);
+  const atOnce = flags.concurrency === "auto" ? AUTO_CONCURRENCY : flags.concurrency;
+  const byRate = flags.rpm === undefined ? 0 : (tasks.length * each.turns * 60) / flags.rpm;
+  const seconds = Math.max((tasks.length * each.seconds) / Math.min(atOnce, tasks.length || 1), byRate);
+  const basis =
+    known === null ? "a guess: no earlier run of this agent and model" : `${count(known.tasks)} tasks of earlier runs`;
+  out.result({ tasks: tasks.length, usage, costUsd, seconds, basis }, () =>
+    box(`ART-E Dry Run: ${settings.agentId} (${settings.model})`, [
+      ["Tasks", count(tasks.length)],
+      ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
+      ["Cost", costUsd === null ? "unknown (give --price IN,OUT)" : usd(costUsd)],
+      ["Time", duration(seconds * 1_000)],
+      ["Basis", basis],
+    ]),
+  );
+}

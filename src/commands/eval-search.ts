@@ -1,0 +1,76 @@
+import { EXIT } from "../domain/errors.js";
+import { measureSearch, type SearchQuality } from "../evals/search-quality.js";
+import { box } from "../reports/box.js";
+import { count, share } from "../reports/figures.js";
+import { checkMailboxes } from "../runner/check-mailboxes.js";
+import { openStore } from "../store/open.js";
+import { endOfDay } from "../store/period.js";
+import { openMailbox } from "../tools/mailbox.js";
+import type { Command } from "./command.js";
+import { readFlags, whole } from "./flags.js";
+import {
+  DATASET_FLAGS,
+  datasetSchema,
+  loadDataset,
+  refuseContradictions,
+  SELECTION_FLAGS,
+  select,
+  selectionSchema,
+} from "./question-flags.js";
+
+const schema = datasetSchema.extend(selectionSchema.shape).extend({ limit: whole(0).default(0) });
+
+/** Asks email_search's search, as an agent would that puts the question itself. */
+export const evalSearchCommand: Command = {
+  flags: {
+    ...DATASET_FLAGS,
+    limit: { alias: "l", type: "number", requiresArg: true, describe: "Max questions; 0 = all [default: 0]" },
+    ...SELECTION_FLAGS,
+  },
+  async run(argv, door) {
+    const flags = readFlags("eval-search", schema, argv);
+    refuseContradictions(flags);
+    const { settings, out } = door;
+    const db = openStore(settings.db, { mustExist: true });
+    try {
+      const set = await loadDataset(flags, door);
+      const questions = select(set, flags, flags.limit);
+      checkMailboxes(db, questions, false);
+      const { search, mails, addresses } = openMailbox(db);
+      const quality = measureSearch(
+        questions,
+        (question) =>
+          search
+            .bestFirst({
+              words: question.question,
+              inboxId: addresses.idOf(question.inbox_address),
+              fromIds: null,
+              toIds: null,
+              period: { after: null, before: endOfDay(question.query_date) },
+              limit: 10,
+            })
+            .hits.map((hit) => hit.messageId),
+        (id) => mails.canonicalId(id),
+      );
+      out.result(quality, () => qualityText(quality, set.source));
+      return EXIT.done;
+    } finally {
+      db.close();
+    }
+  },
+};
+
+function qualityText(quality: SearchQuality, source: string): string {
+  const { p50, p95, p99 } = quality.latencyMs;
+  const ms = (value: number | null) => (value === null ? "-" : `${value.toFixed(2)} ms`);
+  const missed = quality.missed.length === 0 ? "none" : quality.missed.slice(0, 20).join(", ");
+  return box(`ART-E Search Quality (${source})`, [
+    ["Questions", count(quality.questions)],
+    ["Recall@1", share(quality.recallAt1)],
+    ["Recall@5", share(quality.recallAt5)],
+    ["Recall@10", share(quality.recallAt10)],
+    ["MRR@10", share(quality.mrrAt10)],
+    ["Latency p50 / p95 / p99", `${ms(p50)} / ${ms(p95)} / ${ms(p99)}`],
+    ["Not among the first ten", missed + (quality.missed.length > 20 ? ", ..." : "")],
+  ]);
+}

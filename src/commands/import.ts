@@ -1,0 +1,192 @@
+import { z } from "zod";
+import { openCorpus } from "../corpus/open-corpus.js";
+import { readInWorker } from "../corpus/read-in-worker.js";
+import { CORPUS_FORMATS, type CorpusFormat } from "../domain/email.js";
+import { EXIT, UserError } from "../domain/errors.js";
+import { type ImportProgress, type ImportSummary, importCorpus, type Skipped } from "../ingest/import-corpus.js";
+import { readOwnerMap } from "../ingest/owner-map.js";
+import { downloadEnronEmails } from "../questions/enron-emails.js";
+import { EMAILS_DATASET } from "../questions/hub.js";
+import { box } from "../reports/box.js";
+import { count } from "../reports/figures.js";
+import { printable } from "../reports/trace-text.js";
+import { importFailure, openForImport } from "../store/import-file.js";
+import type { Command, Door } from "./command.js";
+import { oneOf, readFlags, text, whole } from "./flags.js";
+import { Interrupted } from "./interrupt.js";
+import { openProgress, openProgressLater, type Progress, rate } from "./progress.js";
+import { hubOf, type Settings } from "./settings.js";
+import { openSkippedFile } from "./skipped-file.js";
+
+const FILTERS = ["none", "art"] as const;
+
+const schema = z.object({
+  source: text.optional(),
+  csvPath: text.optional(),
+  limit: whole(0).default(0),
+  batchSize: whole(1, 1_000_000).default(1_000),
+  filter: oneOf(FILTERS).default("none"),
+  format: oneOf(CORPUS_FORMATS).optional(),
+  ownerMap: text.optional(),
+  strict: z.boolean().default(false),
+});
+
+export const importCommand: Command = {
+  positionals: {
+    source: {
+      type: "string",
+      describe: `A maildir folder, tar archive, Kaggle's emails.csv, parsed CSV, Parquet or mbox; downloads ${EMAILS_DATASET} if left out`,
+    },
+  },
+  flags: {
+    "csv-path": { alias: "c", type: "string", requiresArg: true, describe: "The same as SOURCE" },
+    limit: {
+      alias: "l",
+      type: "number",
+      requiresArg: true,
+      describe: "Mails to read; 0 = all [default: 0]",
+    },
+    "batch-size": {
+      alias: "b",
+      type: "number",
+      requiresArg: true,
+      describe: "Mails stored between two looks at Ctrl-C [default: 1000]",
+    },
+    filter: {
+      type: "string",
+      requiresArg: true,
+      describe: "none, or art: ART's three rules [default: none]",
+    },
+    format: {
+      type: "string",
+      requiresArg: true,
+      describe: `Form of the source, if not recognised: ${CORPUS_FORMATS.join(", ")}`,
+    },
+    "owner-map": {
+      type: "string",
+      requiresArg: true,
+      describe: "TSV of owner folder and address, over what the mail says",
+    },
+    strict: { type: "boolean", describe: "Stop at the first mail that cannot be used, and import nothing" },
+  },
+  async run(argv, door) {
+    const flags = readFlags("import", schema, argv);
+    const { settings, out, signal } = door;
+    const { source, csvPath } = flags;
+    if (source !== undefined && csvPath !== undefined && source !== csvPath) {
+      throw new UserError(
+        "flags_contradict",
+        `SOURCE ${source} and --csv-path ${csvPath} name two sources.`,
+        "Name one; import the other after it.",
+      );
+    }
+    const ownerMap = flags.ownerMap === undefined ? new Map<string, string>() : readOwnerMap(flags.ownerMap);
+    const named = source ?? csvPath ?? null;
+    const path = named ?? (await download(door));
+    const corpus = await openCorpus(path, flags.format ?? (named === null ? "parquet" : null));
+    const started = performance.now();
+    const file = openForImport(settings.db);
+    const bars = importBars(settings, corpus.format);
+    const skipped = openSkippedFile(`${settings.db}.skipped.tsv`);
+    try {
+      const counts = await importCorpus(
+        file.db,
+        {
+          sourceName: named ?? EMAILS_DATASET,
+          source: readInWorker(path, corpus),
+          filter: flags.filter,
+          limit: flags.limit,
+          batchSize: flags.batchSize,
+          ownerMap,
+          strict: flags.strict,
+          onSkipped: skipped.add,
+        },
+        bars.show,
+        signal,
+      );
+      file.finish();
+      bars.stop();
+      const skippedFile = skipped.finish();
+      const summary = { ...counts, seconds: (performance.now() - started) / 1000 };
+      out.result({ db: settings.db, ...summary, skippedFile }, () => importSummary(summary, settings.db, skippedFile));
+      return summary.read > 0 && summary.skipped.mails === summary.read ? EXIT.failed : EXIT.done;
+    } catch (error) {
+      bars.stop();
+      skipped.abandon();
+      if (file.db.open) file.abandon();
+      if (!(error instanceof Interrupted)) throw importFailure(error, settings.db);
+      throw new Interrupted(`import stopped: ${settings.db} is as it was before. Run the same command to start again.`);
+    }
+  },
+};
+
+async function download({ settings, out, signal }: Door): Promise<string> {
+  out.note(
+    `Taking ${EMAILS_DATASET} (about 1 GB) into ${settings.cacheDir}; what is there already is not fetched again.`,
+  );
+  const started = performance.now();
+  const bar = openProgressLater(settings, "Download");
+  return downloadEnronEmails(hubOf(settings), settings.cacheDir, signal, (bytes, total) => {
+    const speed = rate(bytes / 1e6, performance.now() - started).replace("/s", " MB/s");
+    bar.update(bytes, total, `${megabytes(bytes)}  ${speed}`);
+  }).finally(() => bar.stop());
+}
+
+/** One bar for reading, one for indexing. */
+function importBars(settings: Settings, format: CorpusFormat) {
+  let bar: Progress | null = null;
+  let phase: ImportProgress["phase"] | null = null;
+  let started = 0;
+  return {
+    show(progress: ImportProgress): void {
+      if (progress.phase !== phase) {
+        bar?.stop();
+        phase = progress.phase;
+        started = performance.now();
+        bar =
+          progress.phase === "read"
+            ? openProgress(settings, `Reading ${format}`, progress.totalBytes)
+            : openProgress(settings, "Indexing", progress.total);
+      }
+      const done = progress.phase === "read" ? progress.bytes : progress.mails;
+      bar?.update(done, `${count(progress.mails)} mails  ${rate(progress.mails, performance.now() - started)}`);
+    },
+    stop: () => bar?.stop(),
+  };
+}
+
+function megabytes(bytes: number): string {
+  return `${count(Math.round(bytes / 1e6))} MB`;
+}
+
+function importSummary(summary: ImportSummary, file: string, skippedFile: string | null): string {
+  const { dropped, skipped } = summary;
+  const rows: [string, string][] = [
+    ["Read", count(summary.read)],
+    ["Stored", `${count(summary.stored)} new messages, ${count(summary.distinct)} of them distinct mails`],
+    ["Duplicates", `${count(summary.duplicates)} were here already`],
+  ];
+  if (summary.renamed > 0) rows.push(["Renamed", `${count(summary.renamed)} bore the Message-ID of a different mail`]);
+  if (dropped !== null) {
+    rows.push([
+      "Dropped by ART's rules",
+      `${count(dropped.long_body)} with a body over 5,000 characters, ${count(dropped.many_recipients)} with over 30 recipients, ${count(dropped.repeat)} repeats`,
+    ]);
+  }
+  rows.push(["Skipped", skipped.mails === 0 ? "0" : `${count(skipped.mails)}: ${reasons(skipped)}`]);
+  const unresolved =
+    summary.unresolvedOwners === 0
+      ? ""
+      : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
+  rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
+  rows.push(["Time", `${summary.seconds.toFixed(1)} s`]);
+  const shown = skipped.first.map(({ where, reason }) => printable(`skipped ${where}: ${reason}`));
+  if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
+  return [box(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
+}
+
+/** How many mails were skipped for each reason, the commonest first. */
+function reasons(skipped: Skipped): string {
+  const sorted = Object.entries(skipped.reasons).sort(([, a], [, b]) => b - a);
+  return printable(sorted.map(([reason, mails]) => `${count(mails)} because ${reason}`).join(", "));
+}

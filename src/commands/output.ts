@@ -1,0 +1,36 @@
+import { once } from "node:events";
+import type { Settings } from "./settings.js";
+
+/** Where a command's words go: results to stdout, notes to stderr. */
+export interface Output {
+  /** One JSON document with `--json`, else the text. */
+  result(json: unknown, text: () => string): void;
+  /** Lines on stdout, as fast as the reader takes them. */
+  lines(lines: Iterable<string>): Promise<void>;
+  /** A line on stderr; none with `--quiet`. */
+  note(text: string): void;
+}
+
+export function openOutput(settings: Settings): Output {
+  return {
+    result(json, text) {
+      process.stdout.write(`${settings.json ? JSON.stringify(json, null, 2) : text()}\n`);
+    },
+    async lines(lines) {
+      for (const line of lines) {
+        if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain");
+      }
+    },
+    note(text) {
+      if (!settings.quiet) process.stderr.write(`${text}\n`);
+    },
+  };
+}
+
+/** A reader that has seen enough (`| head`) is no fault. */
+export function endQuietlyWhenNobodyReads(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
+}

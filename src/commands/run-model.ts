@@ -1,0 +1,102 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+import type { Agent } from "../domain/agent.js";
+import { UserError } from "../domain/errors.js";
+import type { Model, Usage } from "../domain/model.js";
+import type { RunSettings } from "../domain/result.js";
+import { type ModelName, parseModelName } from "../models/model-name.js";
+import { priceAt, priceOf } from "../models/prices.js";
+import { isRemote } from "../models/providers.js";
+import { recording } from "../models/record.js";
+import { resolveModel } from "../models/resolve.js";
+import { DEFAULT_RETRY } from "../models/retry.js";
+import { Throttle } from "../models/throttle.js";
+import { DEFAULT_MODEL, type RunFlags } from "./run-flags.js";
+import { connectionOf, type Settings } from "./settings.js";
+
+/** Tasks at once where no server sets the pace. */
+const LOCAL_CONCURRENCY = 5;
+
+/** The model asked for, else the agent's own, else the default. */
+export function modelNameOf(flags: RunFlags, agent: Agent): ModelName {
+  const provider = flags.modelProvider ?? null;
+  if (flags.modelId !== undefined) return parseModelName(flags.modelId, provider, flags.baseUrl !== undefined);
+  const own = agent.model ?? DEFAULT_MODEL;
+  if (provider !== null && parseModelName(own, null).provider !== provider) {
+    throw new UserError(
+      "NO_MODEL",
+      `--model-provider ${provider} is given without a model of it.`,
+      `Name one with --model-id, for example --model-id ${provider}/NAME.`,
+    );
+  }
+  return parseModelName(own, null);
+}
+
+/** A run's model, ready to be asked. */
+export interface ReadyModel {
+  readonly model: Model;
+  /** Null where nothing is sent anywhere. */
+  readonly throttle: Throttle | null;
+  readonly onConcurrency: (listener: (tasks: number) => void) => void;
+  /** US dollars; null where the price is not known. */
+  priceOf(usage: Usage): number | null;
+  close(): void;
+}
+
+/** Reaches the model that the settings name. `append`: the recording goes on with what an earlier session recorded. */
+export async function readyModel(
+  run: RunSettings,
+  flags: RunFlags,
+  settings: Settings,
+  append: boolean,
+): Promise<ReadyModel> {
+  const name = parseModelName(run.model, null);
+  const connection = connectionOf(
+    name.provider,
+    { baseUrl: run.baseUrl, wireApi: run.wireApi, timeoutMs: flags.requestTimeout * 1_000 },
+    settings.env,
+  );
+  const { concurrency, rpm = null, tpm = null } = flags;
+  const throttle = isRemote(name.provider) ? new Throttle({ concurrency, rpm, tpm }) : null;
+  const reached = flags.dryRun ? unasked(run.model) : await resolveModel(name, connection, DEFAULT_RETRY, throttle);
+  const record = flags.record === undefined ? null : openRecord(flags.record, append ? "a" : "w");
+  const model = record === null ? reached : recording(reached, record.write);
+  const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
+  return {
+    model,
+    throttle,
+    onConcurrency: (listener) => (throttle === null ? listener(fixed) : throttle.onLimit(listener)),
+    priceOf: (usage) => (run.price === null ? priceOf(run.model, usage) : priceAt(run.price, usage)),
+    close: () => record?.close(),
+  };
+}
+
+/** Stands for a model that nobody is going to ask, and that needs no key therefore. */
+function unasked(id: string): Model {
+  return { id, complete: () => Promise.reject(new Error("a dry run asks no model")) };
+}
+
+/** Opened at the first reply: a run that is refused must not empty what an earlier one recorded. */
+function openRecord(path: string, mode: "a" | "w") {
+  let file: number | null = null;
+  return {
+    write(line: string): void {
+      file ??= openSync(path, mode);
+      writeSync(file, line);
+    },
+    close(): void {
+      if (file !== null) closeSync(file);
+    },
+  };
+}
+
+/** A limit in dollars says nothing where nobody knows what a token costs. */
+export function checkPriced({ priceOf: price }: ReadyModel, run: RunSettings, flags: RunFlags): void {
+  const flag = flags.maxCost !== undefined ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
+  const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
+  if (flag === null || price(million) !== null) return;
+  throw new UserError(
+    "price_unknown",
+    `${flag} cannot be kept: the price of ${run.model} is not known.`,
+    "Give it: --price IN,OUT in US dollars for a million tokens.",
+  );
+}

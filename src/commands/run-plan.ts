@@ -1,0 +1,194 @@
+import { randomBytes } from "node:crypto";
+import { type Agent, agentSettingsSchema } from "../domain/agent.js";
+import { UserError } from "../domain/errors.js";
+import type { PlannedTask, Question } from "../domain/question.js";
+import type { RunSettings } from "../domain/result.js";
+import { beginRun, resumeRun, type Session, type Worker } from "../runner/begin.js";
+import { checkMailboxes } from "../runner/check-mailboxes.js";
+import { getAgent } from "../store/agents.js";
+import { readFingerprint } from "../store/corpus-stats.js";
+import type { Db } from "../store/open.js";
+import { remainingTasks } from "../store/run-tasks.js";
+import { getRun, type RunRow } from "../store/runs.js";
+import { attachedOrDefault, toolsDigest } from "../tools/registry.js";
+import type { Door } from "./command.js";
+import { loadDataset, select } from "./question-flags.js";
+import { RESUME_KEEPS, type RunFlags } from "./run-flags.js";
+import { modelNameOf, type ReadyModel, readyModel } from "./run-model.js";
+import { baseUrlOf } from "./settings.js";
+
+/** A run that could begin: nothing has been written or spent. */
+export interface RunPlan {
+  readonly runId: string;
+  readonly agent: Agent;
+  readonly settings: RunSettings;
+  readonly model: ReadyModel;
+  readonly tasks: readonly PlannedTask[];
+  begin(worker: Worker): Session;
+}
+
+/** The agent of a new run. Asked for before anything is opened. */
+export function agentOfNewRun(flags: RunFlags): string {
+  if (flags.agent === undefined) {
+    throw new UserError(
+      "flag_missing",
+      "--agent is missing.",
+      "Name one: art-e run -a baseline (art-e agents list shows all).",
+    );
+  }
+  if (flags.retryFailed || flags.force) {
+    throw new UserError(
+      "flags_contradict",
+      `${flags.force ? "--force" : "--retry-failed"} is for --resume, which is not given.`,
+      "Add --resume RUN, or leave it out.",
+    );
+  }
+  return flags.agent;
+}
+
+export async function planNewRun(db: Db, flags: RunFlags, door: Door): Promise<RunPlan> {
+  const settings = newSettings(db, flags, getAgent(db, agentOfNewRun(flags)), door);
+  // The key is asked for before anything is downloaded.
+  const model = await readyModel(settings, flags, door.settings, false);
+  const set = await loadDataset(flags, door);
+  const questions = select(set, flags, flags.limit);
+  checkMailboxes(db, questions, flags.partialInboxes);
+  const tasks = repeated(questions, flags.epochs);
+  const runId = newRunId();
+  return {
+    runId,
+    agent: agentOf(settings),
+    settings,
+    model,
+    tasks,
+    begin: (worker) => beginRun(db, { runId, set, tasks, settings, worker }),
+  };
+}
+
+/**
+ * A stored run taken up again. All its settings are those it was begun with; what is asked for otherwise, or has changed
+ * since, would make its answers incomparable and is refused, unless --force records it.
+ */
+export async function planResume(
+  db: Db,
+  flags: RunFlags,
+  argv: Readonly<Record<string, unknown>>,
+  door: Door,
+): Promise<RunPlan> {
+  const run = getRun(db, flags.resume ?? "latest");
+  const other = Object.keys(RESUME_KEEPS).find((flag) => argv[flag] !== undefined && argv[flag] !== false);
+  if (other !== undefined) {
+    throw new UserError(
+      "flags_contradict",
+      `--resume answers what is missing of run ${run.id}: ${RESUME_KEEPS[other]} cannot choose anything else.`,
+      "Leave it out, or begin a new run.",
+    );
+  }
+  const asked = askedFor(run.settings, flags, argv);
+  const changes = [...differences(run.settings, asked), ...changedSince(db, run)];
+  if (changes.length > 0 && !flags.force) {
+    throw new UserError(
+      "run_differs",
+      `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
+      "Go on with what it was begun with, or add --force to go on all the same and have the difference recorded.",
+    );
+  }
+  const settings =
+    changes.length === 0 ? run.settings : { ...asked, changes: [...(run.settings.changes ?? []), ...changes] };
+  const concurrency = argv.concurrency === undefined ? run.settings.concurrency : flags.concurrency;
+  return {
+    runId: run.id,
+    agent: agentOf(settings),
+    settings,
+    model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
+    tasks: remainingTasks(db, run.id, flags.retryFailed),
+    begin: (worker) => resumeRun(db, run, { settings, retryFailed: flags.retryFailed, worker }),
+  };
+}
+
+function repeated(questions: readonly Question[], epochs: number): PlannedTask[] {
+  return Array.from({ length: epochs }, (_, i) => questions.map((question) => ({ question, epoch: i + 1 }))).flat();
+}
+
+/** Sorts by the time it was begun; the last part tells apart what began in one second. */
+function newRunId(): string {
+  const time = new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
+  return `run_${time}_${randomBytes(3).toString("hex")}`;
+}
+
+function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door): RunSettings {
+  const name = modelNameOf(flags, agent);
+  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = flags;
+  return {
+    agentId: agent.id,
+    model: name.id,
+    baseUrl: baseUrlOf(name.provider, flags.baseUrl, settings.env),
+    wireApi: flags.wireApi ?? null,
+    prompt: agent.prompt,
+    tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
+    toolsDigest: toolsDigest(db, agent.id),
+    maxTurns: flags.maxTurns ?? agent.settings.maxTurns,
+    maxTokens: flags.maxTokens ?? agent.settings.maxTokens,
+    temperature: flags.temperature ?? agent.settings.temperature ?? null,
+    toolCalls: agent.settings.toolCalls,
+    toolChoice: agent.settings.toolChoice,
+    cutoff: flags.cutoff,
+    taskTimeoutMs: flags.taskTimeout * 1_000,
+    maxTaskCostUsd: flags.maxTaskCost ?? null,
+    price: flags.price ?? null,
+    concurrency: flags.concurrency,
+    epochs: flags.epochs,
+    selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
+  };
+}
+
+/** The agent as the run has it, whatever its row says by now. */
+function agentOf(settings: RunSettings): Agent {
+  const { agentId, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;
+  return {
+    id: agentId,
+    name: agentId,
+    description: "",
+    prompt,
+    model,
+    settings: agentSettingsSchema.parse({
+      maxTurns,
+      maxTokens,
+      toolCalls,
+      toolChoice,
+      ...(temperature === null ? {} : { temperature }),
+    }),
+  };
+}
+
+/** A run's settings with what the command line asks for beyond them. */
+function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Record<string, unknown>>): RunSettings {
+  return {
+    ...stored,
+    agentId: flags.agent ?? stored.agentId,
+    model: modelNameOf(flags, agentOf(stored)).id,
+    baseUrl: flags.baseUrl ?? stored.baseUrl,
+    wireApi: flags.wireApi ?? stored.wireApi,
+    maxTurns: flags.maxTurns ?? stored.maxTurns,
+    maxTokens: flags.maxTokens ?? stored.maxTokens,
+    temperature: flags.temperature ?? stored.temperature,
+    cutoff: argv.cutoff === undefined ? stored.cutoff : flags.cutoff,
+    taskTimeoutMs: argv.taskTimeout === undefined ? stored.taskTimeoutMs : flags.taskTimeout * 1_000,
+    maxTaskCostUsd: flags.maxTaskCost ?? stored.maxTaskCostUsd,
+  };
+}
+
+function differences(stored: RunSettings, asked: RunSettings): string[] {
+  return Object.entries(asked).flatMap(([name, now]) => {
+    const before = stored[name as keyof RunSettings];
+    const [a, b] = [JSON.stringify(before), JSON.stringify(now)];
+    return a === b ? [] : [`${name} was ${a} and would be ${b}`];
+  });
+}
+
+function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[] {
+  return [
+    ...(readFingerprint(db) === corpusFingerprint ? [] : ["mail has been imported since"]),
+    ...(toolsDigest(db, settings.agentId) === settings.toolsDigest ? [] : ["the agent's tools have changed since"]),
+  ];
+}

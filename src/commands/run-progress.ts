@@ -1,0 +1,47 @@
+import type { Emit } from "../domain/event.js";
+import type { Throttle, ThrottleState } from "../models/throttle.js";
+import { count, share, usd } from "../reports/figures.js";
+import { Tally } from "../runner/totals.js";
+import { openProgress, type Progress } from "./progress.js";
+import type { Settings } from "./settings.js";
+
+/** A listener that shows how a run goes: tasks done and failed, score so far, tokens, cost, what waits and why, time left. */
+export function runProgress(settings: Settings, throttle: Throttle | null): { emit: Emit; stop(): void } {
+  const tally = new Tally();
+  let total = 0;
+  let bar: Progress | null = null;
+  const detail = () => {
+    const { done, failed, usage, costUsd, retries } = tally.progress;
+    const tokens = usage.inputTokens + usage.outputTokens;
+    return [
+      `${count(done)}/${count(total)}`,
+      failed > 0 ? `${count(failed)} failed` : "",
+      `semantic ${share(tally.averages().avgSemanticScore)}`,
+      tokens > 0 ? `${count(tokens)} tokens  ${usd(costUsd)}` : "",
+      retries > 0 ? `${count(retries)} retried` : "",
+      throttle === null ? "" : flow(throttle.state()),
+    ]
+      .filter((part) => part !== "")
+      .join("  ");
+  };
+  return {
+    emit(event) {
+      if (event.type === "run_started") {
+        total = event.tasks;
+        for (const result of event.done) tally.add(result);
+        bar = openProgress(settings, "Answering", total);
+        if (event.done.length > 0) bar.update(tally.progress.done, detail());
+      }
+      if (event.type !== "task_finished") return;
+      tally.add(event.result);
+      bar?.update(tally.progress.done, detail());
+    },
+    stop: () => bar?.stop(),
+  };
+}
+
+function flow({ running, waiting, why }: ThrottleState): string {
+  return `${running} running${waiting === 0 ? "" : `, ${waiting} waiting for ${WAITING_FOR[why ?? "concurrency"]}`}`;
+}
+
+const WAITING_FOR = { concurrency: "a place", rate: "the rate", tokens: "tokens", server: "the server" } as const;

@@ -1,0 +1,34 @@
+import type { RunTotals } from "../domain/result.js";
+import { resultsFile } from "../reports/results-file.js";
+import { runSummary } from "../reports/run-summary.js";
+import type { Db } from "../store/open.js";
+import { getRun, iterateResults } from "../store/runs.js";
+import type { Door } from "./command.js";
+import type { RunFlags } from "./run-flags.js";
+import { programVersion } from "./version.js";
+import { writeWhole } from "./write-file.js";
+
+/** Writes the results file of a run as it is stored: all of it, whichever session answered what. */
+export function saveResults(db: Db, path: string, totals: RunTotals): void {
+  const run = getRun(db, totals.runId);
+  const sqlite = db.prepare("SELECT sqlite_version()").pluck().get() as string;
+  const head = {
+    ...totals,
+    settings: run.settings,
+    versions: { "art-e": programVersion(), node: process.versions.node, sqlite },
+    dataset: run.dataset,
+    corpusFingerprint: run.corpusFingerprint,
+  };
+  writeWhole(path, resultsFile(head, iterateResults(db, totals.runId)));
+}
+
+export function printTotals(totals: RunTotals, flags: RunFlags, { settings, out }: Door): void {
+  out.result({ ...totals, output: flags.output ?? null, db: settings.db }, () => {
+    const files = [
+      ...(flags.output === undefined ? [] : [`Results:  ${flags.output}`]),
+      ...(flags.record === undefined ? [] : [`Replies:  ${flags.record}`]),
+      `Traces:   art-e show ${totals.runId}/TASK, art-e export-traces --run ${totals.runId} -o traces.jsonl`,
+    ];
+    return [runSummary(totals), ...files].join("\n");
+  });
+}

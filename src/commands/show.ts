@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../domain/errors.js";
+import { printable, traceText } from "../reports/trace-text.js";
+import { openMails, type StoredMail } from "../store/mails.js";
+import { openStore } from "../store/open.js";
+import { getTrace } from "../store/traces.js";
+import type { Command } from "./command.js";
+import { readFlags, text } from "./flags.js";
+
+const schema = z.object({ name: text });
+
+export const showCommand: Command = {
+  positionals: { name: { type: "string", describe: "A traceId, RUN/TASK, or the Message-ID of a mail" } },
+  flags: {},
+  async run(argv, { settings, out }) {
+    const { name } = readFlags("show", schema, argv);
+    const db = openStore(settings.db, { mustExist: true });
+    try {
+      if (name.includes("@")) {
+        const mail = openMails(db).get(name);
+        if (mail === null) {
+          throw new UserError(
+            "mail_unknown",
+            `There is no mail ${name} in ${settings.db}.`,
+            "art-e search finds mails.",
+          );
+        }
+        const { mailId: _, ...shown } = mail;
+        out.result(shown, () => mailText(mail));
+      } else {
+        const trace = getTrace(db, name);
+        out.result(trace, () => traceText(trace));
+      }
+      return EXIT.done;
+    } finally {
+      db.close();
+    }
+  },
+};
+
+function mailText(mail: StoredMail): string {
+  const list = (label: string, addresses: readonly string[]) =>
+    addresses.length === 0 ? [] : [`${label} ${addresses.join(", ")}`];
+  return printable(
+    [
+      `Message-ID: ${mail.messageId}`,
+      `Date:       ${mail.date ?? "unknown"}`,
+      `From:       ${mail.sender}`,
+      ...list("To:        ", mail.to),
+      ...list("Cc:        ", mail.cc),
+      ...list("Bcc:       ", mail.bcc),
+      `Subject:    ${mail.subject}`,
+      "",
+      mail.body,
+    ].join("\n"),
+  );
+}

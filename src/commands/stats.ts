@@ -1,0 +1,107 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../domain/errors.js";
+import { questionStatistics } from "../questions/statistics.js";
+import { corpusSummary } from "../reports/corpus-summary.js";
+import { datasetSummary } from "../reports/dataset-summary.js";
+import { runSummary } from "../reports/run-summary.js";
+import { storedTotals } from "../runner/stored-totals.js";
+import { readCorpusStats } from "../store/corpus-stats.js";
+import { openStore } from "../store/open.js";
+import { getRun, listRuns } from "../store/runs.js";
+import type { Command, Door } from "./command.js";
+import { readFlags, text } from "./flags.js";
+import { DATASET_FLAGS, datasetSchema, loadDataset, refuseContradictions } from "./question-flags.js";
+import { table } from "./table.js";
+
+const schema = datasetSchema.extend({
+  corpus: z.boolean().default(false),
+  run: text.optional(),
+  runs: z.boolean().default(false),
+});
+
+export const statsCommand: Command = {
+  flags: {
+    ...DATASET_FLAGS,
+    corpus: { type: "boolean", describe: "Of the imported mail, with its fingerprint" },
+    run: {
+      type: "string",
+      requiresArg: true,
+      describe: "Of a run: its id, the beginning of it, or latest",
+    },
+    runs: { type: "boolean", describe: "List the runs" },
+  },
+  async run(argv, door) {
+    const flags = readFlags("stats", schema, argv);
+    refuseContradictions(flags);
+    const asked = [
+      flags.corpus && "--corpus",
+      flags.run !== undefined && "--run",
+      flags.runs && "--runs",
+      flags.dataset !== undefined && "--dataset",
+    ].filter((flag) => flag !== false);
+    if (asked.length > 1) {
+      throw new UserError(
+        "flags_contradict",
+        `${asked.join(" and ")} ask for different figures.`,
+        "Give one at a time.",
+      );
+    }
+    if (flags.corpus) corpusFigures(door);
+    else if (flags.runs) listOfRuns(door);
+    else if (flags.run !== undefined) runFigures(flags.run, door);
+    else await printDatasetFigures(flags, door);
+    return EXIT.done;
+  },
+};
+
+/** Also what `run --stats` prints. */
+export async function printDatasetFigures(flags: z.output<typeof datasetSchema>, door: Door): Promise<void> {
+  const set = await loadDataset(flags, door);
+  const statistics = questionStatistics(set);
+  const { source, revision, sha256 } = set;
+  door.out.result({ ...statistics, source, revision, sha256 }, () => datasetSummary(statistics));
+}
+
+function corpusFigures({ settings, out }: Door): void {
+  const db = openStore(settings.db, { mustExist: true });
+  try {
+    const stats = readCorpusStats(db);
+    out.result(stats, () => corpusSummary(stats, settings.db));
+  } finally {
+    db.close();
+  }
+}
+
+function runFigures(name: string, { settings, out }: Door): void {
+  const db = openStore(settings.db, { mustExist: true });
+  try {
+    const totals = storedTotals(db, getRun(db, name));
+    out.result(totals, () => runSummary(totals));
+  } finally {
+    db.close();
+  }
+}
+
+function listOfRuns({ settings, out }: Door): void {
+  const db = openStore(settings.db, { mustExist: true });
+  try {
+    const runs = listRuns(db);
+    out.result(runs, () =>
+      runs.length === 0
+        ? "No runs yet: art-e run -a AGENT makes one."
+        : table(
+            ["run", "agent", "model", "tasks", "status", "started"],
+            runs.map((run) => [
+              run.id,
+              run.agentId,
+              run.model,
+              `${run.tasks}/${run.totalTasks}`,
+              run.status,
+              run.startedAt.slice(0, 19),
+            ]),
+          ),
+    );
+  } finally {
+    db.close();
+  }
+}

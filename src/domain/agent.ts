@@ -1,0 +1,28 @@
+import { z } from "zod";
+
+/** How an agent is run; kept as JSON in its row. */
+export const agentSettingsSchema = z.strictObject({
+  /** Model calls before the task ends as out_of_turns. */
+  maxTurns: z.number().int().min(1).max(1000).default(10),
+  /** Tokens of one reply. */
+  maxTokens: z.number().int().min(1).default(2048),
+  /** `first`: only the first tool call of a reply is made (ART); `all`: every one. */
+  toolCalls: z.enum(["all", "first"]).default("all"),
+  /** `required`: the model must call a tool in every turn (ART). */
+  toolChoice: z.enum(["auto", "required"]).default("auto"),
+  temperature: z.number().min(0).max(2).optional(),
+});
+
+export type AgentSettings = z.output<typeof agentSettingsSchema>;
+
+/** A row of the `agents` table. */
+export interface Agent {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** With `{{inbox_address}}`, `{{query_date}}`, `{{max_turns}}` to be filled in. */
+  readonly prompt: string;
+  /** `provider/name`; null takes the run's model. */
+  readonly model: string | null;
+  readonly settings: AgentSettings;
+}

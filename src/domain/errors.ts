@@ -1,0 +1,22 @@
+/** Exit codes of the program; the door turns a thrown error into one of them. */
+export const EXIT = { done: 0, failed: 1, usage: 2, gate: 3, interrupted: 130 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/**
+ * Something the user can mend: printed once, as one line and a hint, without a stack.
+ * `message` says what could not be done and where (file, row, flag); `hint` says what to do.
+ */
+export class UserError extends Error {
+  override readonly name = "UserError";
+
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly hint: string,
+    readonly exitCode: ExitCode = EXIT.usage,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+  }
+}

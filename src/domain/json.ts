@@ -1,0 +1,8 @@
+import { z } from "zod";
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+export const jsonValueSchema = z.json() as unknown as z.ZodType<JsonValue>;
+
+/** A JSON Schema document as kept in the registry and sent to providers. */
+export type JsonSchema = { readonly [key: string]: JsonValue };

@@ -1,0 +1,119 @@
+import { z } from "zod";
+import type { Message, ProviderState, ToolCall } from "./conversation.js";
+import type { JsonSchema } from "./json.js";
+
+/** Tokens of one call or the sum of many. `inputTokens` includes the cached ones. */
+export const usageSchema = z.object({
+  inputTokens: z.number().int().nonnegative(),
+  outputTokens: z.number().int().nonnegative(),
+  cachedInputTokens: z.number().int().nonnegative(),
+});
+
+export type Usage = z.output<typeof usageSchema>;
+
+export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+  };
+}
+
+export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "other"] as const;
+
+export type FinishReason = (typeof FINISH_REASONS)[number];
+
+/** A tool as the model is told of it. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonSchema;
+}
+
+export interface ModelRequest {
+  readonly system: string;
+  /** Never holds a system message: that is `system`. */
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolSpec[];
+  /** `required`: the model must call a tool. Ignored where there are no tools. */
+  readonly toolChoice: "auto" | "required";
+  readonly maxTokens: number;
+  /** Left to the provider where undefined; never sent to reasoning models, which refuse it. */
+  readonly temperature?: number | undefined;
+}
+
+/** One failed attempt that was tried again. */
+export const retrySchema = z.object({ attempt: z.number().int(), reason: z.string(), waitedMs: z.number() });
+
+export type Retry = z.output<typeof retrySchema>;
+
+/** One reply. `latencyMs` is the successful attempt alone; waiting and failed attempts stand in `retries`. */
+export interface Completion {
+  readonly content: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly finishReason: FinishReason;
+  /** The provider's own word for it. */
+  readonly rawFinishReason: string;
+  /** Null where the server did not say. */
+  readonly usage: Usage | null;
+  readonly providerState?: ProviderState | undefined;
+  readonly latencyMs: number;
+  readonly retries: readonly Retry[];
+}
+
+/**
+ * Port. `complete` answers or throws a `ModelError`; when `signal` aborts it rejects with the
+ * signal's reason and sends nothing more.
+ */
+export interface Model {
+  /** `provider/name`. */
+  readonly id: string;
+  complete(request: ModelRequest, signal: AbortSignal): Promise<Completion>;
+}
+
+export const MODEL_ERROR_KINDS = [
+  "auth",
+  "not_found",
+  "bad_request",
+  "context_overflow",
+  "rate_limit",
+  "overloaded",
+  "server",
+  "network",
+  "timeout",
+  "protocol",
+] as const;
+
+export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
+
+/** A call that got no usable reply. The message never holds a key or a request body. */
+export class ModelError extends Error {
+  override readonly name = "ModelError";
+  readonly status: number | null;
+  /** Worth another attempt: 408, 409, 429, 5xx, resets, time-outs, cut-off bodies. */
+  readonly retryable: boolean;
+  /** What the server asked us to wait, in ms. */
+  readonly retryAfterMs: number | null;
+  /** Attempts that were made before this one; set by the retrying model. */
+  readonly retries: readonly Retry[];
+
+  constructor(
+    readonly kind: ModelErrorKind,
+    message: string,
+    details: {
+      status?: number | null;
+      retryable: boolean;
+      retryAfterMs?: number | null;
+      retries?: readonly Retry[];
+      cause?: unknown;
+    },
+  ) {
+    super(message, { cause: details.cause });
+    this.status = details.status ?? null;
+    this.retryable = details.retryable;
+    this.retryAfterMs = details.retryAfterMs ?? null;
+    this.retries = details.retries ?? [];
+  }
+}

@@ -1,0 +1,44 @@
+import type { JsonSchema, JsonValue } from "./json.js";
+
+/** A row of the `tools` table. */
+export interface ToolRow {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly parametersSchema: JsonSchema;
+  readonly handlerKey: string;
+  readonly category: string;
+}
+
+/** What a tool may know of the task it is called for. */
+export interface ToolContext {
+  /** The task's mailbox; a call for any other is refused. Null outside a task: any inbox may be named. */
+  readonly inbox: string | null;
+  /** ISO 8601 UTC; mail dated at or after it does not exist for the agent. Null: no cutoff. */
+  readonly cutoff: string | null;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What came of a call. An error is written for the model: what was wrong, what would be right.
+ * `final` ends the agent's loop with this answer.
+ */
+export type ToolResult =
+  | { readonly ok: true; readonly value: JsonValue; readonly final?: FinalAnswer }
+  | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind };
+
+/** Kept apart because ART's reward weighs them differently. */
+export type ToolErrorKind = "unparsable_call" | "unknown_tool" | "bad_arguments" | "invalid_email" | "failed";
+
+export interface FinalAnswer {
+  readonly answer: string;
+  readonly sources: readonly string[];
+}
+
+/** Port: a live tool. `call` never throws for anything the model did; a throw is a fault of ours. */
+export interface Tool {
+  readonly id: string;
+  readonly description: string;
+  readonly parameters: JsonSchema;
+  call(args: JsonValue, context: ToolContext): Promise<ToolResult>;
+}

@@ -1,0 +1,24 @@
+/** Figures as people read them. A figure that there is none of is a dash, never NaN or 0. */
+
+export function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+export function share(value: number | null): string {
+  return value === null ? "-" : value.toFixed(3);
+}
+
+/** US dollars; small sums with the digits that make them tell. */
+export function usd(value: number | null): string {
+  if (value === null) return "unknown";
+  return value === 0 || value >= 1 ? `$${value.toFixed(2)}` : `$${value.toPrecision(3)}`;
+}
+
+export function duration(ms: number): string {
+  if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
+  if (Math.round(ms / 100) < 600) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  const [hours, minutes, rest] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const two = (part: number) => String(part).padStart(2, "0");
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from "node:crypto";
+import { type AgentRun, newTranscript, type Rollout, runAgent, type Transcript } from "../agent/loop.js";
+import { renderPrompt } from "../agent/prompt.js";
+import type { Agent } from "../domain/agent.js";
+import { type Ending, isFailure } from "../domain/ending.js";
+import { type Model, ModelError, NO_USAGE, type Usage } from "../domain/model.js";
+import type { PlannedTask, Question } from "../domain/question.js";
+import type { SameMail } from "../domain/score.js";
+import type { Tool } from "../domain/tool.js";
+import type { Trace } from "../domain/trace.js";
+import { scoreTrace } from "../scoring/scorers.js";
+import { endOfDay } from "../store/period.js";
+
+/** What all questions of a run share. */
+export interface Answering {
+  readonly runId: string;
+  readonly agent: Agent;
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  readonly cutoff: "query_date" | "off";
+  readonly taskTimeoutMs: number;
+  readonly maxTaskCostUsd: number | null;
+  readonly sameMail: SameMail;
+  priceOf(usage: Usage): number | null;
+}
+
+/**
+ * One question answered and scored: always a trace, never a throw for anything that the model or its
+ * server did. What was spent before a failure stays in the trace. `giveUp` hears of what would fail every other task too.
+ */
+export async function answerQuestion(
+  shared: Answering,
+  { question, epoch }: PlannedTask,
+  signal: AbortSignal,
+  giveUp: (why: string) => void,
+): Promise<Trace> {
+  const startedAt = new Date();
+  const started = performance.now();
+  const timeout = AbortSignal.timeout(shared.taskTimeoutMs);
+  const run = agentRun(shared, question, AbortSignal.any([signal, timeout]));
+  const transcript = newTranscript(run);
+  let rollout: Rollout;
+  let error: string | null = null;
+  try {
+    rollout = await runAgent(run, transcript);
+  } catch (thrown) {
+    const ending = endingOf(thrown, signal, timeout);
+    if (ending === null) throw thrown;
+    if (isHopeless(thrown)) giveUp((thrown as Error).message);
+    error = ending === "timeout" ? `No answer within ${shared.taskTimeoutMs / 1000} s.` : (thrown as Error).message;
+    chargeFailedRetries(transcript, thrown);
+    rollout = { ...transcript, ending, answer: null, sources: [] };
+  }
+  const trace: Trace = {
+    traceId: `trace_${randomUUID()}`,
+    sessionId: `session_${randomUUID()}`,
+    runId: shared.runId,
+    taskId: question.id,
+    epoch,
+    agentId: shared.agent.id,
+    model: shared.model.id,
+    startedAt: startedAt.toISOString(),
+    endedAt: new Date().toISOString(),
+    durationMs: performance.now() - started,
+    ...rollout,
+    error,
+    maxTurns: shared.agent.settings.maxTurns,
+    sources: [...rollout.sources],
+    scores: {},
+    task: question,
+  };
+  return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, shared.sameMail) };
+}
+
+function agentRun(shared: Answering, question: Question, signal: AbortSignal): AgentRun {
+  return {
+    model: shared.model,
+    tools: shared.tools,
+    system: renderPrompt(shared.agent.prompt, {
+      inbox_address: question.inbox_address,
+      query_date: question.query_date,
+      max_turns: shared.agent.settings.maxTurns,
+    }),
+    question: question.question,
+    settings: shared.agent.settings,
+    context: {
+      inbox: question.inbox_address,
+      cutoff: shared.cutoff === "off" ? null : endOfDay(question.query_date),
+      signal,
+    },
+    maxCostUsd: shared.maxTaskCostUsd,
+    priceOf: (usage) => shared.priceOf(usage),
+  };
+}
+
+/** A refused key and an unknown model are so for every task. */
+function isHopeless(thrown: unknown): boolean {
+  return thrown instanceof ModelError && (thrown.kind === "auth" || thrown.kind === "not_found");
+}
+
+/** Null: a fault of this program, which nobody should mistake for one of the model's. */
+function endingOf(thrown: unknown, interrupted: AbortSignal, timeout: AbortSignal): Ending | null {
+  if (interrupted.aborted) return "interrupted";
+  if (timeout.aborted) return "timeout";
+  // Nothing is wrong with the task: it is left for when the key or the model's name has been put right.
+  if (isHopeless(thrown)) return "interrupted";
+  return thrown instanceof ModelError ? "model_error" : null;
+}
+
+/** The attempts before a final failure belong to no turn; the trace keeps them as one that did not come about. */
+function chargeFailedRetries(transcript: Transcript, thrown: unknown): void {
+  if (!(thrown instanceof ModelError) || thrown.retries.length === 0) return;
+  transcript.turns.push({
+    startedAt: new Date().toISOString(),
+    latencyMs: 0,
+    finishReason: "other",
+    rawFinishReason: thrown.kind,
+    usage: NO_USAGE,
+    costUsd: 0,
+    retries: [...thrown.retries],
+  });
+}

@@ -1,0 +1,79 @@
+import { UserError } from "../domain/errors.js";
+import type { PlannedTask, QuestionSet } from "../domain/question.js";
+import type { RunSettings, TaskResult } from "../domain/result.js";
+import { readFingerprint } from "../store/corpus-stats.js";
+import type { Db } from "../store/open.js";
+import { saveQuestions } from "../store/questions.js";
+import { remainingTasks, saveRunTasks } from "../store/run-tasks.js";
+import { claimRun, iterateResults, type RunRow, reopenRun, startRun } from "../store/runs.js";
+
+/** Who works on a run, so that no two do. */
+export interface Worker {
+  /** `host:pid`. */
+  readonly name: string;
+  /** Whether another worker has ended without letting go: it was killed. */
+  isGone(name: string): boolean;
+}
+
+/** What a session of a run has to do, and what earlier ones have done. */
+export interface Session {
+  readonly tasks: readonly PlannedTask[];
+  readonly done: readonly TaskResult[];
+}
+
+export interface NewRunRequest {
+  readonly runId: string;
+  readonly set: QuestionSet;
+  readonly tasks: readonly PlannedTask[];
+  readonly settings: RunSettings;
+  readonly worker: Worker;
+}
+
+/** Lays a new run down in the file, with all that is to be answered. */
+export function beginRun(db: Db, { runId, set, tasks, settings, worker }: NewRunRequest): Session {
+  const datasetId = saveQuestions(
+    db,
+    set,
+    tasks.map(({ question }) => question),
+  );
+  const lay = db.transaction(() => {
+    startRun(db, {
+      id: runId,
+      agentId: settings.agentId,
+      model: settings.model,
+      datasetId,
+      split: set.split,
+      settings,
+      corpusFingerprint: readFingerprint(db) ?? "",
+      totalTasks: tasks.length,
+      startedAt: new Date().toISOString(),
+    });
+    saveRunTasks(db, runId, tasks);
+    claimRun(db, runId, worker.name, worker.isGone);
+  });
+  // It reads before it writes: begun as a reader it would be refused, not kept waiting, where another run is writing.
+  lay.immediate();
+  return { tasks, done: [] };
+}
+
+/** Takes a run up where it was left: tasks without a result and, if wanted, the failed ones. */
+export function resumeRun(
+  db: Db,
+  run: RunRow,
+  { settings, retryFailed, worker }: { settings: RunSettings; retryFailed: boolean; worker: Worker },
+): Session {
+  const holder = claimRun(db, run.id, worker.name, worker.isGone);
+  if (holder !== null) {
+    throw new UserError(
+      "run_busy",
+      `Run ${run.id} is being worked on by ${holder}.`,
+      "Wait until that process has ended, or stop it.",
+      1,
+    );
+  }
+  reopenRun(db, run.id, settings);
+  const tasks = remainingTasks(db, run.id, retryFailed);
+  const again = new Set(tasks.map(({ question, epoch }) => `${question.id}/${epoch}`));
+  const done = [...iterateResults(db, run.id)].filter(({ taskId, epoch }) => !again.has(`${taskId}/${epoch}`));
+  return { tasks, done };
+}

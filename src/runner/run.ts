@@ -1,0 +1,86 @@
+import { setMaxListeners } from "node:events";
+import pLimit from "p-limit";
+import { isFailure } from "../domain/ending.js";
+import type { Emit } from "../domain/event.js";
+import type { PlannedTask } from "../domain/question.js";
+import type { RunTotals } from "../domain/result.js";
+import type { Db } from "../store/open.js";
+import { finishRun, getRun, openResultWriter } from "../store/runs.js";
+import { type Answering, answerQuestion } from "./answer-question.js";
+import type { Session } from "./begin.js";
+import type { Budget } from "./budget.js";
+import { storedTotals } from "./stored-totals.js";
+import { toTaskResult } from "./task-result.js";
+
+export interface RunRequest {
+  readonly answering: Answering;
+  readonly session: Session;
+  readonly budget: Budget;
+  /** Calls back at once, and whenever the number of tasks that may be under way changes. */
+  readonly onConcurrency: (listener: (tasks: number) => void) => void;
+}
+
+/** How a session of a run ended: all answered, stopped by the user, or by the run's own limits, which say why. */
+export interface SessionEnd {
+  readonly totals: RunTotals;
+  /** Tasks of the run, answered or not. */
+  readonly asked: number;
+  readonly stopped: { readonly by: "user" | "limit"; readonly why: string } | null;
+}
+
+/**
+ * Answers a session's tasks, many at once, and saves each as soon as it is finished. When the signal aborts, no task is
+ * begun any more and those under way end as interrupted, unsaved. When the budget is spent, none is begun any more and
+ * those under way are finished.
+ */
+export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
+  const { answering, session, budget } = request;
+  const { runId } = answering;
+  const started = performance.now();
+  const save = openResultWriter(db);
+  const limit = pLimit(1);
+  // p-limit hands its new places out by itself when it grows.
+  request.onConcurrency((tasks) => {
+    limit.concurrency = Math.max(1, tasks);
+  });
+  // A fault of ours in one task must not leave the others running behind the error.
+  const fault = new AbortController();
+  const stop = AbortSignal.any([signal, fault.signal]);
+  // Each task under way listens to it: many listeners are no leak here.
+  setMaxListeners(0, stop);
+  let left = session.tasks.length;
+
+  const answer = async (task: PlannedTask): Promise<void> => {
+    if (stop.aborted || budget.spentBy() !== null) return;
+    emit({ type: "task_started", taskId: task.question.id });
+    const trace = await answerQuestion(answering, task, stop, (why) => budget.giveUp(why));
+    if (trace.ending === "interrupted") return;
+    const result = toTaskResult(trace);
+    save(trace, result, isFailure(trace.ending));
+    left--;
+    budget.add(result);
+    emit({ type: "task_finished", result });
+  };
+
+  const end = (status: "completed" | "interrupted") =>
+    finishRun(db, runId, status, new Date().toISOString(), performance.now() - started);
+  try {
+    emit({ type: "run_started", runId, tasks: session.tasks.length + session.done.length, done: session.done });
+    await limit.map(session.tasks, (task) => answer(task).catch((error: unknown) => fault.abort(error)));
+    fault.signal.throwIfAborted();
+  } catch (error) {
+    end("interrupted");
+    throw error;
+  }
+  end(left > 0 ? "interrupted" : "completed");
+  emit({ type: "run_finished", runId, interrupted: left > 0 });
+  const totals = storedTotals(db, getRun(db, runId));
+  const asked = session.tasks.length + session.done.length;
+  if (left === 0) return { totals, asked, stopped: null };
+  const why = budget.spentBy();
+  return {
+    totals,
+    asked,
+    stopped: why === null || signal.aborted ? { by: "user", why: "stopped" } : { by: "limit", why },
+  };
+}

@@ -1,0 +1,41 @@
+import { isFailure } from "../domain/ending.js";
+import { addUsage, NO_USAGE } from "../domain/model.js";
+import type { TaskResult } from "../domain/result.js";
+import type { Trace } from "../domain/trace.js";
+
+/** A trace as its line of the results file. */
+export function toTaskResult(trace: Trace): TaskResult {
+  const score = (name: string) => trace.scores[name]?.value ?? null;
+  const truth = (name: string) => (score(name) === null ? null : score(name) === 1);
+  return {
+    taskId: trace.taskId,
+    epoch: trace.epoch,
+    question: trace.task.question,
+    groundTruth: trace.task.answer,
+    agentAnswer: trace.answer ?? "",
+    exactMatch: truth("exactMatch"),
+    semanticScore: score("semanticScore"),
+    executionTimeMs: Math.round(trace.durationMs),
+    traceId: trace.traceId,
+    ...(isFailure(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
+    ending: trace.ending,
+    turns: trace.turns.length,
+    usage: trace.turns.reduce((sum, turn) => addUsage(sum, turn.usage ?? NO_USAGE), NO_USAGE),
+    costUsd: costOf(trace),
+    sources: trace.sources,
+    sourcesCorrect: truth("sourcesCorrect"),
+    foundGold: truth("foundGold"),
+    readGold: truth("readGold"),
+    retries: trace.turns.reduce((sum, turn) => sum + turn.retries.length, 0),
+  };
+}
+
+/** Unknown as soon as one turn's price or usage is: half a sum would pass for the whole. */
+function costOf(trace: Trace): number | null {
+  let sum = 0;
+  for (const turn of trace.turns) {
+    if (turn.costUsd === null) return null;
+    sum += turn.costUsd;
+  }
+  return sum;
+}

@@ -1,0 +1,101 @@
+import { type Ending, isFailure } from "../domain/ending.js";
+import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
+import type { Averages, RunTotals, TaskResult } from "../domain/result.js";
+
+type Metric = Exclude<keyof Averages, "tasks">;
+
+const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number | null>> = {
+  exactMatchAccuracy: (result) => result.exactMatch,
+  avgSemanticScore: (result) => result.semanticScore,
+  sourcesCorrect: (result) => result.sourcesCorrect,
+  foundGold: (result) => result.foundGold,
+  readGold: (result) => result.readGold,
+};
+
+/** Sums of a run, task by task: nothing but figures is kept. */
+export class Tally {
+  private completed = 0;
+  private failed = 0;
+  private executionMs = 0;
+  private usage: Usage = NO_USAGE;
+  private costUsd: number | null = 0;
+  private turns = 0;
+  private retries = 0;
+  private readonly endings: Partial<Record<Ending, number>> = {};
+  private readonly sums = new Map<Metric, { sum: number; scored: number }>();
+
+  /** An attempt that another one took the place of: it counts for what it cost. */
+  charge(result: TaskResult): void {
+    this.usage = addUsage(this.usage, result.usage);
+    this.costUsd = this.costUsd === null || result.costUsd === null ? null : this.costUsd + result.costUsd;
+    this.turns += result.turns;
+    this.retries += result.retries;
+  }
+
+  add(result: TaskResult): void {
+    this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
+    this.charge(result);
+    if (isFailure(result.ending)) {
+      this.failed++;
+      return;
+    }
+    this.completed++;
+    this.executionMs += result.executionTimeMs;
+    for (const [metric, read] of entries(METRICS)) {
+      const value = read(result);
+      if (value === null) continue;
+      const sum = this.sums.get(metric) ?? { sum: 0, scored: 0 };
+      this.sums.set(metric, { sum: sum.sum + Number(value), scored: sum.scored + 1 });
+    }
+  }
+
+  /** Over the completed tasks; a task that a score does not apply to is not among those it is taken over. */
+  averages(): Averages {
+    return this.averagesOver(0);
+  }
+
+  get progress() {
+    const { failed, usage, costUsd, retries } = this;
+    return { done: this.completed + failed, failed, usage, costUsd, retries };
+  }
+
+  totals(run: Omit<RunTotals, keyof ReturnType<Tally["figures"]>>): RunTotals {
+    return { ...run, ...this.figures() };
+  }
+
+  private figures() {
+    const { tasks: _, ...averages } = this.averages();
+    return {
+      totalTasks: this.completed + this.failed,
+      completedTasks: this.completed,
+      failedTasks: this.failed,
+      ...averages,
+      avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
+      overAllTasks: this.averagesOver(this.failed),
+      endings: this.endings,
+      turns: this.turns,
+      usage: this.usage,
+      costUsd: this.costUsd,
+      retries: this.retries,
+    };
+  }
+
+  private averagesOver(asWrong: number): Averages {
+    const mean = (metric: Metric) => {
+      const { sum, scored } = this.sums.get(metric) ?? { sum: 0, scored: 0 };
+      return scored + asWrong === 0 ? null : sum / (scored + asWrong);
+    };
+    return {
+      tasks: this.completed + asWrong,
+      exactMatchAccuracy: mean("exactMatchAccuracy"),
+      avgSemanticScore: mean("avgSemanticScore"),
+      sourcesCorrect: mean("sourcesCorrect"),
+      foundGold: mean("foundGold"),
+      readGold: mean("readGold"),
+    };
+  }
+}
+
+function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {
+  return Object.entries(record) as [K, V][];
+}

@@ -1,0 +1,127 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import OpenAI from "openai";
+import pLimit from "p-limit";
+import { openStore } from "../../src/store/open.js";
+import { median } from "./quantiles.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const JITI = join(ROOT, "node_modules/jiti/lib/jiti-cli.mjs");
+
+export interface HarnessBench {
+  readonly tasks: number;
+  readonly atOnce: number;
+  readonly latencyMs: number;
+  /** Tasks a second, three turns each; ours searches real mail, scores and stores, the bare SDK does none of it. */
+  readonly ours: number;
+  readonly bareSdk: number;
+  readonly peakMegabytes: number;
+}
+
+/** Both over the same model server in a process of its own. */
+export async function benchHarness(
+  file: string,
+  folder: string,
+  { tasks, atOnce, latencyMs, runs }: { tasks: number; atOnce: number; latencyMs: number; runs: number },
+): Promise<HarnessBench> {
+  const server = spawn(process.execPath, [JITI, join(ROOT, "test/bench/model-server.ts"), String(latencyMs)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const baseUrl = `http://127.0.0.1:${await portOf(server)}/v1`;
+    const questions = writeQuestions(file, join(folder, "questions.jsonl"), tasks);
+    const ours: { rate: number; peak: number }[] = [];
+    const bare: number[] = [];
+    for (let run = 0; run < runs; run++) {
+      ours.push(await oursOver(file, questions, baseUrl, atOnce));
+      bare.push(await bareOver(baseUrl, tasks, atOnce));
+    }
+    return {
+      tasks,
+      atOnce,
+      latencyMs,
+      ours: median(ours.map(({ rate }) => rate)),
+      bareSdk: median(bare),
+      peakMegabytes: median(ours.map(({ peak }) => peak)),
+    };
+  } finally {
+    server.kill();
+  }
+}
+
+async function portOf(server: ChildProcess): Promise<number> {
+  if (server.stdout === null) throw new Error("the server has no output");
+  const [data] = (await once(server.stdout, "data")) as [Buffer];
+  return Number(data.toString());
+}
+
+/** Questions made of the subjects of mails in the file, each to the mailbox of one of its owners. */
+function writeQuestions(file: string, path: string, tasks: number): string {
+  const db = openStore(file, { mustExist: true });
+  const rows = db
+    .prepare(
+      `SELECT m.subject, x.message_id AS id, w.address FROM messages x JOIN mails m ON m.id = x.mail_id
+       JOIN owners w ON w.id = x.owner_id WHERE w.address IS NOT NULL AND m.subject <> '' LIMIT ?`,
+    )
+    .all(tasks) as { subject: string; id: string; address: string }[];
+  db.close();
+  const lines = Array.from({ length: tasks }, (_, i) => {
+    const row = rows[i % rows.length];
+    return JSON.stringify({
+      id: i + 1,
+      question: `What was said about ${row?.subject}?`,
+      answer: "benchmark",
+      message_ids: [row?.id],
+      how_realistic: 1,
+      inbox_address: row?.address,
+      query_date: "2003-01-01",
+    });
+  });
+  writeFileSync(path, lines.join("\n"));
+  return path;
+}
+
+/** The built program; start-up and shutdown are left out of the rate, as the run's own clock measures it. */
+async function oursOver(file: string, questions: string, baseUrl: string, atOnce: number) {
+  const reporter = `data:text/javascript,process.on("exit", () => process.stderr.write("\\npeak " + process.resourceUsage().maxRSS))`;
+  const args = ["--import", reporter, join(ROOT, "bin/art-e.js"), "run", "-a", "email-search", "--db", file, "--json"];
+  const flags = ["--model-id", "openai/bench", "--base-url", baseUrl, "--dataset", questions, "-l", "0"];
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [...args, ...flags, "--quiet", "--concurrency", String(atOnce)],
+    { env: { ...process.env, OPENAI_API_KEY: "bench" }, maxBuffer: 1 << 26 },
+  );
+  const { completedTasks, totalTimeMs } = JSON.parse(stdout) as { completedTasks: number; totalTimeMs: number };
+  return { rate: (completedTasks / totalTimeMs) * 1_000, peak: Number(/peak (\d+)\s*$/.exec(stderr)?.[1]) / 1024 };
+}
+
+/** The OpenAI SDK alone, with tools that do nothing. */
+async function bareOver(baseUrl: string, tasks: number, atOnce: number): Promise<number> {
+  const client = new OpenAI({ apiKey: "bench", baseURL: baseUrl, maxRetries: 0 });
+  const limit = pLimit(atOnce);
+  const started = performance.now();
+  await limit.map(Array.from({ length: tasks }), async () => {
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: "system", content: "The mailbox is nobody@example.com." },
+      { role: "user", content: "What was said?" },
+    ];
+    for (let turn = 0; turn < 3; turn++) {
+      const reply = await client.chat.completions.create({ model: "bench", messages });
+      const message = reply.choices[0]?.message;
+      if (message === undefined) throw new Error("no reply");
+      messages.push(message);
+      for (const call of message.tool_calls ?? []) {
+        messages.push({
+          role: "tool",
+          tool_call_id: call.id,
+          content: '{"emails":[{"message_id":"<1@example.com>"}]}',
+        });
+      }
+    }
+  });
+  return tasks / ((performance.now() - started) / 1_000);
+}

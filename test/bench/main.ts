@@ -1,0 +1,118 @@
+/**
+ * `npm run bench -- import|search|get|harness|all [--mails N | --csv FILE] [--runs N] [--keep DIR] [--json]`: ours and a naive
+ * baseline in the same run, over a corpus made by a seed or over a real file in Kaggle's form.
+ */
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { parseArgs } from "node:util";
+import { table } from "../../src/commands/table.js";
+import { benchHarness, type HarnessBench } from "./harness.js";
+import { benchImport, type ImportBench } from "./import.js";
+import { benchSearch, type SearchLine } from "./search.js";
+import { writeKaggleCsv } from "./synthetic-corpus.js";
+
+const SUBJECTS = ["import", "search", "get", "harness", "all"];
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    mails: { type: "string", default: "20000" },
+    csv: { type: "string" },
+    runs: { type: "string", default: "1" },
+    tasks: { type: "string", default: "2000" },
+    keep: { type: "string" },
+    json: { type: "boolean", default: false },
+  },
+});
+const subject = positionals[0] ?? "all";
+const mails = Number(values.mails);
+if (!SUBJECTS.includes(subject) || !Number.isInteger(mails) || mails < 1) {
+  console.error(
+    `usage: npm run bench -- ${SUBJECTS.join("|")} [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--json]`,
+  );
+  process.exit(2);
+}
+
+const folder = values.keep ?? mkdtempSync(join(tmpdir(), "art-e-bench-"));
+mkdirSync(folder, { recursive: true });
+const name = values.csv === undefined ? String(mails) : basename(values.csv);
+const csv = values.csv ?? join(folder, `mail-${mails}.csv`);
+const files = { ours: join(folder, `ours-${name}.db`), naive: join(folder, `naive-${name}.db`) };
+
+try {
+  // Made once for a folder that is kept: the same seed makes the same mail.
+  if (!existsSync(csv)) {
+    console.error(`Making ${mails.toLocaleString("en-US")} mails in ${folder} ...`);
+    await writeKaggleCsv(csv, { mails, seed: 1 });
+  }
+  // A search over what is there already needs no import.
+  const reuse = subject !== "import" && subject !== "all" && existsSync(files.ours) && existsSync(files.naive);
+  if (!reuse) console.error("Importing them, ours and naive ...");
+  const imported = reuse ? null : benchImport(csv, files, Number(values.runs));
+  let searched: SearchLine[] = [];
+  const harness: HarnessBench[] = [];
+  if (subject === "harness" || subject === "all") {
+    console.error("Running agents ...");
+    const runs = Number(values.runs);
+    harness.push(
+      await benchHarness(files.ours, folder, { tasks: Number(values.tasks), atOnce: 64, latencyMs: 0, runs }),
+    );
+    harness.push(
+      await benchHarness(files.ours, folder, { tasks: Number(values.tasks), atOnce: 256, latencyMs: 200, runs }),
+    );
+  }
+  if (subject !== "import" && subject !== "harness") {
+    console.error("Searching ...");
+    searched = benchSearch(files).filter(({ what }) => subject !== "get" || what === "email_get");
+  }
+  const machine = { node: process.version, cores: availableParallelism() };
+  if (values.json) console.log(JSON.stringify({ machine, import: imported, search: searched, harness }, null, 2));
+  else {
+    const tables = [
+      ...(imported === null ? [] : [importTable(imported)]),
+      ...(searched.length > 0 ? [searchTable(searched)] : []),
+      ...(harness.length > 0 ? [harnessTable(harness)] : []),
+    ];
+    console.log(tables.join("\n\n"));
+  }
+} finally {
+  if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
+}
+
+function importTable({ mails: count, ours, naive, speedup, fileRatio }: ImportBench): string {
+  const row = (name: string, figures: ImportBench["ours"]) => [
+    name,
+    figures.seconds.toFixed(1),
+    Math.round(figures.mailsPerSecond).toLocaleString("en-US"),
+    Math.round(figures.peakMegabytes).toLocaleString("en-US"),
+    Math.round(figures.fileMegabytes).toLocaleString("en-US"),
+  ];
+  return [
+    table(
+      [`import of ${count.toLocaleString("en-US")}`, "seconds", "mails/s", "peak MB", "file MB"],
+      [row("ours", ours), row("naive", naive)],
+    ),
+    `${speedup.toFixed(1)} times as fast, the file ${fileRatio.toFixed(2)} of the naive one`,
+  ].join("\n");
+}
+
+function searchTable(lines: readonly SearchLine[]): string {
+  const ms = ({ p50, p95, p99 }: SearchLine["ours"]) => [p50, p95, p99].map((value) => value.toFixed(3)).join(" / ");
+  return table(
+    ["search, ms: p50 / p95 / p99", "ours", "naive", "p99 ratio"],
+    lines.map(({ what, ours, naive, p99Ratio }) => [what, ms(ours), ms(naive), `1/${(1 / p99Ratio).toFixed(1)}`]),
+  );
+}
+
+function harnessTable(lines: readonly HarnessBench[]): string {
+  return table(
+    ["tasks of 3 turns, a second", "ours", "bare openai SDK", "ours, peak MB"],
+    lines.map(({ tasks, atOnce, latencyMs, ours, bareSdk, peakMegabytes }) => [
+      `${tasks.toLocaleString("en-US")} tasks, ${atOnce} at once, ${latencyMs} ms a call`,
+      ours.toFixed(0),
+      bareSdk.toFixed(0),
+      peakMegabytes.toFixed(0),
+    ]),
+  );
+}

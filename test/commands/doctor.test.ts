@@ -1,0 +1,40 @@
+import { describe, it } from "vitest";
+import { openStore } from "../../src/store/open.js";
+import { boxLines, MAIL, workFolder } from "./art-e.js";
+
+const { artE, path } = workFolder({ mail: MAIL });
+
+describe("doctor", () => {
+  it.concurrent("finds an imported file in order, and tells whose mail is in it", async ({ expect }) => {
+    const { code, stdout } = await artE("doctor --owners");
+    expect(code).toBe(0);
+    expect(boxLines(stdout)).toMatchObject({
+      "SQLite integrity": "ok: no damage",
+      "Full-text index": "ok: agrees with the mails",
+      "Owner folders": "3 by sent",
+    });
+    expect(stdout).toMatch(/^hale-m +marcus\.hale@kestrelplains\.example +sent$/m);
+  });
+
+  it.concurrent("with --json writes one document, and --quiet no note beside it", async ({ expect }) => {
+    const { code, stdout, stderr } = await artE("doctor --json --quiet");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const { findings, owners } = JSON.parse(stdout);
+    expect(findings.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
+    expect(owners).toHaveLength(3);
+  });
+
+  it("fails where the index does not agree with the mails, and --repair mends that", async ({ expect }) => {
+    const db = openStore(path("art-e.db"), { mustExist: true });
+    db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')");
+    db.close();
+    const broken = await artE("doctor");
+    expect(broken.code).toBe(1);
+    expect(boxLines(broken.stdout)["Full-text index"]).toMatch(/^BAD: /);
+    const repaired = await artE("doctor --repair");
+    expect({ code: repaired.code, index: boxLines(repaired.stdout)["Full-text index"] }).toEqual({
+      code: 0,
+      index: "ok: agrees with the mails",
+    });
+  });
+});

@@ -1,0 +1,61 @@
+import { expect, it } from "vitest";
+import { workFolder } from "./art-e.js";
+
+const { artE } = workFolder();
+
+it("--help of run names every flag with what it means and what holds without it", async () => {
+  const { stdout } = await artE("run --help");
+  expect(stdout.slice(0, stdout.indexOf("\nGlobal:"))).toMatchInlineSnapshot(`
+    "art-e run
+
+    Let an agent answer the questions, and score its answers
+
+    Options:
+      -a, --agent                Agent to test (art-e agents list); required                                        [string]
+      -s, --split                Dataset split: train or test [default: test]                                       [string]
+          --dataset, --csv-path  A file of questions (Parquet, CSV, JSON, JSONL) instead of
+                                 corbt/enron_emails_sample_questions                                                [string]
+          --use-json             Load by the JSON rows API instead of the Parquet file                             [boolean]
+          --revision             Revision of the dataset [default: abc84674]                                        [string]
+      -l, --limit                Max tasks to run; 0 = all [default: 10]                                            [number]
+          --stats                Show the dataset's statistics and exit                                            [boolean]
+          --min-realism          Only questions at least so realistic, 0-1                                          [number]
+          --max-sources          Only questions with at most so many gold mails (ART: 1)                            [number]
+          --ids                  Only these task ids, separated by commas                                           [string]
+          --inbox                Only questions about this mailbox                                                  [string]
+          --exclude-known-bad    Leave out the questions ART found to be wrong                                     [boolean]
+          --shuffle              In random order, by --seed                                                        [boolean]
+          --seed                 Seed of --shuffle [default: 1]                                                     [number]
+          --model-provider       anthropic, openai, google, offline, replay [default: anthropic]                    [string]
+          --model-id             The model, as provider/name or name [default: the agent's own, else
+                                 anthropic/claude-sonnet-4-5]                                                       [string]
+          --base-url             Address of a compatible server                                                     [string]
+          --wire-api             chat or responses, for openai [default: by server]                                 [string]
+          --concurrency          Tasks under way at once, or auto: as many as the server takes [default: auto]      [string]
+          --rpm                  At most so many requests a minute                                                  [number]
+          --tpm                  At most so many tokens a minute, in and out                                        [number]
+          --epochs               Ask every question so many times [default: 1]                                      [number]
+          --resume               Go on with a run: its id, the beginning of it, or latest                           [string]
+          --retry-failed         With --resume: answer the failed tasks again too                                  [boolean]
+          --force                With --resume: go on though settings have changed, and record what differs        [boolean]
+          --max-cost             Stop the run at so many US dollars; it can be resumed                              [number]
+          --max-run-tokens       Stop the run at so many tokens, in and out                                         [number]
+          --max-time             Stop the run after so many minutes                                                 [number]
+          --max-failures         Stop the run at so many failed tasks, or a share: 5%                               [string]
+          --max-task-cost        End a task at so many US dollars                                                   [number]
+          --price                IN,OUT[,CACHED]: US dollars for a million tokens                                   [string]
+          --dry-run              Estimate tokens, cost and time, and spend nothing                                 [boolean]
+          --max-turns            Model calls a task [default: the agent's, 10]                                      [number]
+          --max-tokens           Tokens of one reply [default: the agent's, 2048]                                   [number]
+          --temperature          0-2 [default: the agent's, else the provider's]                                    [number]
+          --task-timeout         Seconds a task may take [default: 600]                                             [number]
+          --request-timeout      Seconds a model call may take before it is tried again [default: 180]              [number]
+          --cutoff               query_date (later mail is invisible) or off [default: query_date]                  [string]
+          --partial-inboxes      Also ask about mailboxes that are not imported as such                            [boolean]
+          --record               Keep the model's replies in FILE, for --model-id replay/FILE                       [string]
+      -o, --output               Save the results to a JSON file                                                    [string]
+      -w, --workspace            Workspace of a server (not available yet)                                          [string]
+          --api-url              Run on a server instead (not available yet)                                        [string]
+    "
+  `);
+});

@@ -1,0 +1,254 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { programVersion } from "../../src/commands/version.js";
+import { type Ended, workFolder } from "./art-e.js";
+
+const COMMANDS = "demo import run stats export-traces eval-search search show doctor agents tools".split(" ");
+
+const { artE } = workFolder();
+const helps = new Map<string, Ended>();
+
+beforeAll(async () => {
+  const ended = await Promise.all([artE("--help"), ...COMMANDS.map((command) => artE(`${command} --help`))]);
+  for (const [i, help] of ended.entries()) helps.set(["art-e", ...COMMANDS][i] ?? "", help);
+});
+
+const globalPart = (text: string) => text.slice(text.indexOf("\nGlobal:"));
+
+/** Without what every help ends with. */
+function ownPart(command: string): string {
+  const text = helps.get(command)?.stdout ?? "";
+  return text.slice(0, text.indexOf("\nGlobal:"));
+}
+
+describe("--help", () => {
+  it("goes to stdout and ends well, for the program and every command", () => {
+    for (const [command, help] of helps) expect(help, command).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("ends with the flags that every command has; that of the program with the exit codes", () => {
+    const [shared = "", exitCodes] = globalPart(helps.get("art-e")?.stdout ?? "").split("\n\n");
+    expect(shared).toMatchInlineSnapshot(`
+      "
+      Global:
+            --db           The database [ART_E_DB, default: ./art-e.db]                                               [string]
+            --cache-dir    For downloads [ART_E_CACHE_DIR, default: ./.art-e-cache]                                   [string]
+            --json         Results as JSON on stdout, and nothing else there                                         [boolean]
+            --quiet        No progress and no notes                                                                  [boolean]
+            --no-progress  No progress                                                                               [boolean]
+            --verbose      Errors with their stack                                                                   [boolean]
+        -h, --help         Show help                                                                                 [boolean]
+            --version      Show version number                                                                       [boolean]"
+    `);
+    expect(exitCodes).toMatchInlineSnapshot(`
+      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (more than half of the tasks failed), 130
+      interrupted.
+      "
+    `);
+    for (const command of COMMANDS) expect(globalPart(helps.get(command)?.stdout ?? ""), command).toBe(`${shared}\n`);
+  });
+
+  it("is as wide as 120 columns at most", () => {
+    const lines = [...helps.values()].flatMap((help) => help.stdout.split("\n"));
+    expect(lines.filter((line) => line.length > 120)).toEqual([]);
+  });
+
+  it("of the program lists the commands, each of which stands below", () => {
+    const listed = [...ownPart("art-e").matchAll(/^ {2}art-e ([a-z-]+)/gm)].map(([, name]) => name);
+    expect(listed).toEqual(COMMANDS);
+    expect(ownPart("art-e")).toMatchInlineSnapshot(`
+      "art-e <command>
+
+      Runs the ART-E benchmark: how well an agent answers a person's questions from that person's mailbox.
+
+      Commands:
+        art-e demo                              See it all work on a bundled mailbox, offline and without an API key
+        art-e import [source]                   Import mail into the database
+        art-e run                               Let an agent answer the questions, and score its answers
+        art-e stats                             Figures of the dataset, the imported mail, or a run
+        art-e export-traces                     Write the traces of a run as JSON lines
+        art-e eval-search                       How well the search finds the gold mail, with the question itself as the query
+        art-e search <inbox_address> <words..>  Search a mailbox as an agent would
+        art-e show <name>                       Show a trace (its id, or RUN/TASK such as latest/12) or a mail (its
+                                                Message-ID)
+        art-e doctor                            Check the database: integrity, index, query plans, owners, disk
+        art-e agents <action> [id]              List the agents, or show one: agents list, agents show ID
+        art-e tools <action> [id]               List the tools, or show one: tools list, tools show ID
+      "
+    `);
+  });
+
+  it("of demo", () => {
+    expect(ownPart("demo")).toMatchInlineSnapshot(`
+      "art-e demo
+
+      See it all work on a bundled mailbox, offline and without an API key
+
+      Options:
+        -o, --output  Folder for the files it writes [default: ./demo-output]                                         [string]
+      "
+    `);
+  });
+
+  it("of import", () => {
+    expect(ownPart("import")).toMatchInlineSnapshot(`
+      "art-e import [source]
+
+      Import mail into the database
+
+      Positionals:
+        source  A maildir folder, tar archive, Kaggle's emails.csv, parsed CSV, Parquet or mbox; downloads corbt/enron-emails
+                if left out                                                                                           [string]
+
+      Options:
+        -c, --csv-path    The same as SOURCE                                                                          [string]
+        -l, --limit       Mails to read; 0 = all [default: 0]                                                         [number]
+        -b, --batch-size  Mails stored between two looks at Ctrl-C [default: 1000]                                    [number]
+            --filter      none, or art: ART's three rules [default: none]                                             [string]
+            --format      Form of the source, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox  [string]
+            --owner-map   TSV of owner folder and address, over what the mail says                                    [string]
+            --strict      Stop at the first mail that cannot be used, and import nothing                             [boolean]
+      "
+    `);
+  });
+
+  it("of stats", () => {
+    expect(ownPart("stats")).toMatchInlineSnapshot(`
+      "art-e stats
+
+      Figures of the dataset, the imported mail, or a run
+
+      Options:
+        -s, --split                Dataset split: train or test [default: test]                                       [string]
+            --dataset, --csv-path  A file of questions (Parquet, CSV, JSON, JSONL) instead of
+                                   corbt/enron_emails_sample_questions                                                [string]
+            --use-json             Load by the JSON rows API instead of the Parquet file                             [boolean]
+            --revision             Revision of the dataset [default: abc84674]                                        [string]
+            --corpus               Of the imported mail, with its fingerprint                                        [boolean]
+            --run                  Of a run: its id, the beginning of it, or latest                                   [string]
+            --runs                 List the runs                                                                     [boolean]
+      "
+    `);
+  });
+
+  it("of export-traces", () => {
+    expect(ownPart("export-traces")).toMatchInlineSnapshot(`
+      "art-e export-traces
+
+      Write the traces of a run as JSON lines
+
+      Options:
+            --run        Its id, the beginning of it, or latest [default: latest]                                     [string]
+            --format     jsonl, iofold [default: jsonl]                                                               [string]
+        -o, --output     File to write [default: stdout]                                                              [string]
+            --band       Only semantic scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                             [string]
+            --min-score  Only semantic scores of at least this, 0-1                                                   [number]
+            --max-score  Only semantic scores of at most this, 0-1                                                    [number]
+            --failed     Only failed tasks                                                                           [boolean]
+      "
+    `);
+  });
+
+  it("of eval-search", () => {
+    expect(ownPart("eval-search")).toMatchInlineSnapshot(`
+      "art-e eval-search
+
+      How well the search finds the gold mail, with the question itself as the query
+
+      Options:
+        -s, --split                Dataset split: train or test [default: test]                                       [string]
+            --dataset, --csv-path  A file of questions (Parquet, CSV, JSON, JSONL) instead of
+                                   corbt/enron_emails_sample_questions                                                [string]
+            --use-json             Load by the JSON rows API instead of the Parquet file                             [boolean]
+            --revision             Revision of the dataset [default: abc84674]                                        [string]
+        -l, --limit                Max questions; 0 = all [default: 0]                                                [number]
+            --min-realism          Only questions at least so realistic, 0-1                                          [number]
+            --max-sources          Only questions with at most so many gold mails (ART: 1)                            [number]
+            --ids                  Only these task ids, separated by commas                                           [string]
+            --inbox                Only questions about this mailbox                                                  [string]
+            --exclude-known-bad    Leave out the questions ART found to be wrong                                     [boolean]
+            --shuffle              In random order, by --seed                                                        [boolean]
+            --seed                 Seed of --shuffle [default: 1]                                                     [number]
+      "
+    `);
+  });
+
+  it("of search", () => {
+    expect(ownPart("search")).toMatchInlineSnapshot(`
+      "art-e search <inbox_address> <words..>
+
+      Search a mailbox as an agent would
+
+      Positionals:
+        inbox_address  The mailbox: its email address                                                      [string] [required]
+        words          What to look for; a whole question is fine                             [array] [required] [default: []]
+
+      Options:
+        -l, --limit   Mails to show, 1-50 [default: 10]                                                               [number]
+            --order   best (email_search), newest (search_emails: all words) [default: best]                          [string]
+            --from    Only mail sent by this address                                                                  [string]
+            --to      Only mail to, cc or bcc this address                                                            [string]
+            --after   Only mail sent on or after this day                                                             [string]
+            --before  Only mail sent before this day                                                                  [string]
+            --cutoff  As for a question of this day: later mail is invisible                                          [string]
+      "
+    `);
+  });
+
+  it("of show", () => {
+    expect(ownPart("show")).toMatchInlineSnapshot(`
+      "art-e show <name>
+
+      Show a trace (its id, or RUN/TASK such as latest/12) or a mail (its Message-ID)
+
+      Positionals:
+        name  A traceId, RUN/TASK, or the Message-ID of a mail                                             [string] [required]
+      "
+    `);
+  });
+
+  it("of doctor", () => {
+    expect(ownPart("doctor")).toMatchInlineSnapshot(`
+      "art-e doctor
+
+      Check the database: integrity, index, query plans, owners, disk
+
+      Options:
+            --repair  Make the full-text index anew from the mails, then check                                       [boolean]
+            --owners  List every owner folder with its address and how it was found                                  [boolean]
+      "
+    `);
+  });
+
+  it("of agents", () => {
+    expect(ownPart("agents")).toMatchInlineSnapshot(`
+      "art-e agents <action> [id]
+
+      List the agents, or show one: agents list, agents show ID
+
+      Positionals:
+        action  list or show                                                                               [string] [required]
+        id      The agent to show                                                                                     [string]
+      "
+    `);
+  });
+
+  it("of tools", () => {
+    expect(ownPart("tools")).toMatchInlineSnapshot(`
+      "art-e tools <action> [id]
+
+      List the tools, or show one: tools list, tools show ID
+
+      Positionals:
+        action  list or show                                                                               [string] [required]
+        id      The tool to show                                                                                      [string]
+
+      Options:
+            --category  List only this category                                                                       [string]
+      "
+    `);
+  });
+});
+
+it("--version tells the version of package.json and nothing else", async () => {
+  expect(await artE("--version")).toEqual({ code: 0, stdout: `${programVersion()}\n`, stderr: "" });
+});

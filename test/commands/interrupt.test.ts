@@ -1,0 +1,72 @@
+import { readdirSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, expect, it } from "vitest";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { demoQuestions, MAIL, QUESTIONS, workFolder } from "./art-e.js";
+import { resultsSchema } from "./results-schema.js";
+
+const { artE, path, readJson, start } = workFolder({ mail: MAIL });
+
+let provider: FakeProvider;
+afterEach(() => provider.close());
+
+const ANSWERED = demoQuestions.slice(0, 2);
+
+/** Answers two questions, and leaves every other waiting. */
+const stalling = () =>
+  startFakeProvider((request) => {
+    const known = ANSWERED.find(({ question }) => question === request.question);
+    return known === undefined ? { fail: "silence" } : { content: known.answer };
+  });
+
+const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
+const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+
+it("Ctrl-C stops a run with exit code 130, keeps what was finished and says so", async () => {
+  provider = await stalling();
+  const { child, ended } = start(`${RUN} -l 6 -o partial.json`, variables());
+  await provider.received(3);
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await ended;
+  expect(code).toBe(130);
+
+  const { taskResults, ...totals } = resultsSchema.parse(readJson("partial.json"));
+  expect(taskResults.map((task) => task.taskId)).toEqual(ANSWERED.map((question) => question.id));
+  expect(totals).toMatchObject({ totalTasks: 2, completedTasks: 2, failedTasks: 0, exactMatchAccuracy: 1 });
+  expect(stdout).toContain(`Run:             ${totals.runId}\n`);
+  expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
+    "Stopping; once more to stop at once.",
+    `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Go on with: art-e run --resume ${totals.runId}`,
+  ]);
+  expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+
+  const runs = JSON.parse((await artE("stats --runs --json")).stdout);
+  expect(runs).toMatchObject([{ id: totals.runId, status: "interrupted", tasks: 2, totalTasks: 6 }]);
+});
+
+it("SIGTERM stops a run in the same way, with --json as one document", async () => {
+  provider = await stalling();
+  const { child, ended } = start(`${RUN} -l 3 --json`, variables());
+  await provider.received(3);
+  child.kill("SIGTERM");
+  const { code, stdout } = await ended;
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 2, endings: { answered: 2 } });
+});
+
+it("Ctrl-C while the server asks everybody to wait half a minute ends the run at once", async () => {
+  const [first] = demoQuestions;
+  provider = await startFakeProvider(async (request) => {
+    if (request.question === first?.question) return { fail: "status", status: 429, headers: { "retry-after": "30" } };
+    await delay(200);
+    return { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] };
+  });
+  const { child, ended } = start(`run -a email-search --dataset ${QUESTIONS} -l 2 --concurrency 2`, variables());
+  await provider.received(2);
+  await delay(600);
+  const before = performance.now();
+  child.kill("SIGINT");
+  expect((await ended).code).toBe(130);
+  expect(performance.now() - before).toBeLessThan(5_000);
+  expect(provider.requests).toHaveLength(2);
+});

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { boxLines, demoQuestions, MAIL, QUESTIONS, workFolder } from "./art-e.js";
+import { resultsSchema } from "./results-schema.js";
+
+const { artE, read, readJson, write } = workFolder({ mail: MAIL });
+
+const USAGE = { inputTokens: 10_000, outputTokens: 1_000, cachedInputTokens: 0 };
+/** At $3 and $15 a million. */
+const TASK_USD = 0.045;
+
+let provider: FakeProvider;
+let down = new Set<string>();
+beforeAll(async () => {
+  provider = await startFakeProvider(({ question }) =>
+    down.has(question) ? { fail: "status", status: 400, message: "no" } : { content: "an answer", usage: USAGE },
+  );
+});
+afterAll(() => provider.close());
+
+const run = (line: string) => artE(line, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
+const runs = async () => JSON.parse((await artE("stats --runs --json")).stdout) as { id: string; status: string }[];
+const questionOf = (id: number) => demoQuestions.find((question) => question.id === id)?.question ?? "";
+
+/** A run of six tasks that its budget stopped after two. Returns its id. */
+async function stoppedRun(): Promise<string> {
+  const { code, stdout } = await run(`${RUN} -l 6 --max-cost ${TASK_USD * 1.5} --json`);
+  expect(code).toBe(1);
+  return JSON.parse(stdout).runId as string;
+}
+
+describe("--max-cost", () => {
+  it("stops a run with exit code 1, says how to go on, and that completes it", async () => {
+    const before = provider.requests.length;
+    const { code, stderr, stdout } = await run(`${RUN} -l 6 --max-cost ${TASK_USD * 1.5} -o stopped.json`);
+    const { runId, ...stopped } = resultsSchema.parse(readJson("stopped.json"));
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `art-e: Run ${runId} stopped: --max-cost ${TASK_USD * 1.5} is reached: $0.0900 spent.\n       2 of 6 tasks are saved. Go on with: art-e run --resume ${runId}\n`,
+    );
+    expect(stopped).toMatchObject({ totalTasks: 2, completedTasks: 2 });
+    expect(boxLines(stdout).Run).toBe(runId);
+    expect(provider.requests.length - before).toBe(2);
+
+    const again = await run(`run --resume ${runId} --max-cost ${TASK_USD * 1.5}`);
+    expect(again.code).toBe(1);
+    expect(provider.requests.length - before).toBe(2);
+
+    expect(await run("run --resume latest -o whole.json")).toMatchObject({ code: 0, stderr: "" });
+    const whole = resultsSchema.parse(readJson("whole.json"));
+    expect(whole).toMatchObject({ runId, totalTasks: 6, completedTasks: 6, usage: { inputTokens: 60_000 } });
+    expect(whole.costUsd).toBeCloseTo(6 * TASK_USD, 12);
+    expect(whole.taskResults.slice(0, 2)).toEqual(stopped.taskResults);
+    expect(whole.settings.changes).toBeUndefined();
+    expect(provider.requests.length - before).toBe(6);
+    expect((await runs())[0]).toMatchObject({ id: runId, status: "completed" });
+  });
+
+  it("is refused where nobody knows the price, and kept by --price", async () => {
+    const line = `${RUN} --model-id anthropic/claude-nobody-knows -l 4`;
+    const refused = await run(`${line} --max-cost 1`);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain(
+      "--max-cost cannot be kept: the price of anthropic/claude-nobody-knows is not known.",
+    );
+    const { code, stdout } = await run(`${line} --max-cost 0.1 --price 4,20 --json`);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).totalTasks).toBe(2);
+    expect(JSON.parse(stdout).costUsd).toBeCloseTo(2 * 0.06, 12);
+  });
+});
+
+describe("--resume", () => {
+  it("with changed settings is refused with exit code 2 and a list of what differs, and changes nothing", async () => {
+    const runId = await stoppedRun();
+    const before = provider.requests.length;
+    const { code, stdout, stderr } = await run(
+      `run --resume ${runId} --max-turns 3 --temperature 0.5 --cutoff off --model-id anthropic/claude-haiku-4-5`,
+    );
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    const [said, hint] = stderr.split("\n");
+    expect(said).toBe(
+      `art-e: Run ${runId} cannot go on as it was begun: model was "anthropic/claude-sonnet-4-5" and would be "anthropic/claude-haiku-4-5"; maxTurns was 10 and would be 3; temperature was null and would be 0.5; cutoff was "query_date" and would be "off".`,
+    );
+    expect(hint).toContain("--force");
+    expect(provider.requests.length).toBe(before);
+    expect((await runs())[0]).toMatchObject({ id: runId, status: "interrupted", tasks: 2 });
+  });
+
+  it("with the settings it was begun with is no change", async () => {
+    const runId = await stoppedRun();
+    const line = `run --resume ${runId} -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
+    const { code, stdout } = await run(line);
+    expect({ code, tasks: JSON.parse(stdout).totalTasks }).toEqual({ code: 0, tasks: 6 });
+  });
+
+  it("--force goes on with them and records each change in the results file", async () => {
+    const runId = await stoppedRun();
+    const { code } = await run(`run --resume ${runId} --max-turns 3 --force -o forced.json`);
+    expect(code).toBe(0);
+    const { settings, totalTasks } = resultsSchema.parse(readJson("forced.json"));
+    expect(settings).toMatchObject({ maxTurns: 3, changes: ["maxTurns was 10 and would be 3"] });
+    expect(totalTasks).toBe(6);
+  });
+
+  it.each(["-l 3", "--epochs 2", "--shuffle", `--dataset ${QUESTIONS}`, "--price 1,2", "--ids 1"])(
+    "with %s is refused: what a run asks cannot be chosen again",
+    async (flag) => {
+      const { code, stderr } = await run(`run --resume latest ${flag}`);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`${flag.replace("-l 3", "--limit 3").split(" ")[0]} cannot choose anything else.`);
+    },
+  );
+
+  it.each(["--force", "--retry-failed"])("is missing where %s is given without it", async (flag) => {
+    const { code, stderr } = await run(`${RUN} ${flag}`);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${flag} is for --resume, which is not given.`);
+  });
+
+  it("--retry-failed answers the failed tasks again, and no other", async () => {
+    const ids = [1, 21, 50];
+    down = new Set(ids.slice(0, 2).map(questionOf));
+    const first = await run(`${RUN} --ids ${ids} --json`);
+    expect(first.code).toBe(3);
+    down = new Set();
+    const before = provider.requests.length;
+    const { code } = await run("run --resume latest --retry-failed -o retried.json");
+    expect(code).toBe(0);
+    expect(provider.requests.length - before).toBe(2);
+    expect(resultsSchema.parse(readJson("retried.json"))).toMatchObject({
+      runId: JSON.parse(first.stdout).runId,
+      totalTasks: 3,
+      failedTasks: 0,
+      endings: { answered: 3 },
+    });
+  });
+});
+
+describe("--dry-run", () => {
+  it("tells what a run would cost, spends nothing and begins no run", async () => {
+    const before = { requests: provider.requests.length, runs: await runs() };
+    const kept = write("replies.jsonl", "as it was");
+    const { code, stdout } = await run(`${RUN} -l 5 --dry-run --json --record ${kept}`);
+    expect(code).toBe(0);
+    expect(read("replies.jsonl")).toBe("as it was");
+    const estimate = JSON.parse(stdout);
+    expect(estimate).toMatchObject({ tasks: 5, basis: expect.stringMatching(/tasks of earlier runs|a guess/) });
+    expect(estimate.costUsd).toBeGreaterThan(0);
+    expect({ requests: provider.requests.length, runs: await runs() }).toEqual(before);
+  });
+
+  it("of a run that goes on counts what is missing, by --price where that was given", async () => {
+    const runId = await stoppedRun();
+    const { stdout } = await run(`run --resume ${runId} --dry-run --json`);
+    expect(JSON.parse(stdout)).toMatchObject({ tasks: 4 });
+    expect((await runs())[0]).toMatchObject({ id: runId, status: "interrupted", tasks: 2 });
+    const priced = await run(`${RUN} -l 2 --price 0,1000000 --dry-run --json`);
+    const { usage, costUsd } = JSON.parse(priced.stdout);
+    expect(costUsd).toBeCloseTo(usage.outputTokens, 6);
+  });
+});
+
+describe("--epochs 2", () => {
+  it("asks every question twice, and each repeat can be shown", async () => {
+    const { code } = await run(`${RUN} --ids 1,2,3 --epochs 2 -o twice.json`);
+    expect(code).toBe(0);
+    const { taskResults, totalTasks, settings } = resultsSchema.parse(readJson("twice.json"));
+    expect({ totalTasks, epochs: settings.epochs }).toEqual({ totalTasks: 6, epochs: 2 });
+    expect(taskResults.map(({ taskId, epoch }) => [taskId, epoch])).toEqual([
+      [1, 1],
+      [1, 2],
+      [2, 1],
+      [2, 2],
+      [3, 1],
+      [3, 2],
+    ]);
+    const shown = JSON.parse((await artE("show latest/1/2 --json")).stdout);
+    expect(shown).toMatchObject({ taskId: 1, epoch: 2, traceId: taskResults[1]?.traceId });
+    expect(JSON.parse((await artE("show latest/1 --json")).stdout)).toMatchObject({ epoch: 1 });
+    expect(await artE("show latest/1/3")).toMatchObject({ code: 2, stdout: "" });
+  });
+});

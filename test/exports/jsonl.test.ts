@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { traceSchema } from "../../src/domain/trace.js";
+import { FORMATS } from "../../src/exports/formats.js";
+import { ANSWERED, FAILED } from "./traces.js";
+
+it.each([
+  ["an answered", ANSWERED],
+  ["a failed", FAILED],
+])("%s trace is one line that holds all of it", (_, trace) => {
+  const lines = FORMATS.jsonl(trace);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).not.toContain("\n");
+  expect(traceSchema.strict().parse(JSON.parse(lines[0] ?? ""))).toEqual(trace);
+});
+
+it("no format puts a line end into a line, whatever the mail holds", () => {
+  const trace = { ...ANSWERED, answer: "one\ntwo\r\nthree\u2028four" };
+  for (const [name, format] of Object.entries(FORMATS)) {
+    for (const line of format(trace)) expect(line, name).not.toMatch(/[\r\n]/);
+  }
+});

@@ -1,0 +1,213 @@
+/**
+ * A provider of models on 127.0.0.1, for tests over real HTTP. One server speaks all four wire formats; which one is
+ * told from the path of each request:
+ *
+ *     POST /v1/messages                            Anthropic messages
+ *     POST /v1/chat/completions                    OpenAI chat completions
+ *     POST /v1/responses                           OpenAI responses
+ *     POST /v1beta/models/NAME:generateContent     Google
+ *
+ * It answers from a list, used up in order, or from a function of the parsed request, which can play a whole agent:
+ *
+ *     const provider = await startFakeProvider((request) =>
+ *       request.turn === 0
+ *         ? { toolCalls: [{ name: "email_search", arguments: { query: request.question } }] }
+ *         : { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }] },
+ *     );
+ *     ... run against provider.baseUrl("anthropic") with any key ...
+ *     expect(provider.requests[0]?.headers.authorization).toBe("Bearer test-key");
+ *     await provider.close();
+ *
+ * An answer is a reply in words of no provider (`ProviderReply`) or a failure (`Failure`). A function that throws, a
+ * list that has run out and a request of no known form are answered 400 with the reason, which no client tries again.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { JsonValue } from "../../src/domain/json.js";
+import { type ProviderReply, toErrorBody, toReplyBody } from "./wire-reply.js";
+import { type ParsedRequest, parseRequest, type WireFormat } from "./wire-request.js";
+
+export type Failure =
+  /** An HTTP error. `body` stands in for the provider's usual one. */
+  | {
+      readonly fail: "status";
+      readonly status: number;
+      readonly message?: string;
+      readonly code?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: JsonValue;
+    }
+  /** The connection is reset before a byte is sent. */
+  | { readonly fail: "reset" }
+  /** A 200 whose body ends in the middle, with the connection. */
+  | { readonly fail: "cut-off" }
+  /** A 200 whose body is whole, valid HTTP, and half a JSON document. */
+  | { readonly fail: "half-json" }
+  /** A 200 with a page of HTML, as gateways send. */
+  | { readonly fail: "html" }
+  /** A 200 with a byte in the text that is not UTF-8, between `before|` and `|after`. */
+  | { readonly fail: "invalid-utf8" }
+  /** Headers and half a body, then nothing until the client or `close` ends it. */
+  | { readonly fail: "stall" }
+  /** Nothing at all until the client or `close` ends it. */
+  | { readonly fail: "silence" }
+  /** A 200 with this body. */
+  | { readonly fail: "body"; readonly body: JsonValue };
+
+export type Answer = ProviderReply | Failure;
+
+/** A request as it came over the wire. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  /** Parsed JSON; the text where it is none. */
+  readonly body: unknown;
+}
+
+export interface FakeProvider {
+  /** `http://127.0.0.1:PORT`. */
+  readonly url: string;
+  /** What to hand to a client as its base URL: OpenAI's formats end in `/v1`. */
+  baseUrl(format: WireFormat): string;
+  /** Every request so far, in order of arrival. */
+  readonly requests: readonly SeenRequest[];
+  /** Connections that were opened: fewer than requests where they are kept alive. */
+  readonly connections: number;
+  /** Resolves when `count` requests have arrived in all. */
+  received(count: number): Promise<void>;
+  /** Puts further answers at the end of the list. */
+  push(...answers: Answer[]): void;
+  /** Ends open connections and stops listening. */
+  close(): Promise<void>;
+}
+
+type AnswerFunction = (request: ParsedRequest) => Answer | Promise<Answer>;
+
+export async function startFakeProvider(script: readonly Answer[] | AnswerFunction = []): Promise<FakeProvider> {
+  const queue: Answer[] = typeof script === "function" ? [] : [...script];
+  const requests: SeenRequest[] = [];
+  let waiting: { count: number; arrived: () => void }[] = [];
+  let connections = 0;
+
+  const server = createServer(async (incoming, response) => {
+    const seen = await readRequest(incoming);
+    requests.push(seen);
+    const n = requests.length;
+    waiting = waiting.filter(({ count, arrived }) => {
+      if (n >= count) arrived();
+      return n < count;
+    });
+    const format = formatOf(seen.path);
+    if (format === null) {
+      sendJson(response, 404, toErrorBody("openai-chat", 404, "no such path", "not_found"));
+      return;
+    }
+    try {
+      const request = parseRequest(format, seen.path, seen.body);
+      const answer = typeof script === "function" ? await script(request) : queue.shift();
+      if (!answer) throw new Error("the fake provider has no more answers");
+      send(response, format, answer, n);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      sendJson(response, 400, toErrorBody(format, 400, message, "fake_provider"));
+    }
+  });
+  server.on("connection", () => {
+    connections++;
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  return {
+    url,
+    baseUrl: (format) => (format.startsWith("openai") ? `${url}/v1` : url),
+    requests,
+    get connections() {
+      return connections;
+    },
+    received: (count) =>
+      new Promise((arrived) => {
+        if (requests.length >= count) arrived();
+        else waiting.push({ count, arrived });
+      }),
+    push: (...answers) => {
+      queue.push(...answers);
+    },
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString("utf8");
+  let body: unknown = text;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // Kept as text; parsing it by format then says what was wrong.
+  }
+  return { method: incoming.method ?? "", path: incoming.url ?? "", headers: incoming.headers, body };
+}
+
+function formatOf(path: string): WireFormat | null {
+  if (path.endsWith("/v1/messages")) return "anthropic";
+  if (path.endsWith("/chat/completions")) return "openai-chat";
+  if (path.endsWith("/responses")) return "openai-responses";
+  return path.endsWith(":generateContent") ? "google" : null;
+}
+
+function send(response: ServerResponse, format: WireFormat, answer: Answer, n: number): void {
+  if (!("fail" in answer)) {
+    sendJson(response, 200, toReplyBody(format, answer, n));
+    return;
+  }
+  const whole = JSON.stringify(toReplyBody(format, { content: "before|#|after" }, n));
+  const half = whole.slice(0, whole.length / 2);
+  switch (answer.fail) {
+    case "status": {
+      const body = answer.body ?? toErrorBody(format, answer.status, answer.message ?? "it failed", answer.code ?? "");
+      sendJson(response, answer.status, body, answer.headers);
+      break;
+    }
+    case "body":
+      sendJson(response, 200, answer.body);
+      break;
+    case "reset":
+      response.socket?.resetAndDestroy();
+      break;
+    case "silence":
+      break;
+    case "stall":
+    case "cut-off":
+      response.writeHead(200, { "content-type": "application/json", "content-length": whole.length });
+      response.write(half, () => {
+        if (answer.fail === "cut-off") response.socket?.destroy();
+      });
+      break;
+    case "half-json":
+      sendBytes(response, "application/json", Buffer.from(half));
+      break;
+    case "html":
+      sendBytes(response, "text/html", Buffer.from("<html><body>Bad gateway</body></html>"));
+      break;
+    case "invalid-utf8":
+      sendBytes(response, "application/json", Buffer.from(whole.replace("#", "\xff"), "latin1"));
+      break;
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, body: JsonValue, headers = {}): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+function sendBytes(response: ServerResponse, type: string, bytes: Buffer): void {
+  response.writeHead(200, { "content-type": type, "content-length": bytes.length });
+  response.end(bytes);
+}

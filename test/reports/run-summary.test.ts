@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { RunTotals } from "../../src/domain/result.js";
+import { runSummary } from "../../src/reports/run-summary.js";
+
+const AVERAGES = {
+  exactMatchAccuracy: 0.25,
+  avgSemanticScore: 0.5,
+  sourcesCorrect: 0.75,
+  foundGold: 1,
+  readGold: null,
+};
+
+const TOTALS: RunTotals = {
+  runId: "run_1",
+  agentId: "email-search",
+  model: "acme/best",
+  split: "test",
+  totalTasks: 1_234,
+  completedTasks: 1_234,
+  failedTasks: 0,
+  ...AVERAGES,
+  avgExecutionTimeMs: 2_500,
+  totalTimeMs: 3_725_000,
+  startedAt: "2026-01-02T03:04:05.000Z",
+  completedAt: "2026-01-02T04:06:10.000Z",
+  overAllTasks: { tasks: 1_234, ...AVERAGES },
+  endings: { dont_know: 34, answered: 1_200 },
+  turns: 3_702,
+  usage: { inputTokens: 1_000_000, outputTokens: 20_000, cachedInputTokens: 5_000 },
+  costUsd: 12.345,
+  retries: 3,
+};
+
+describe("the summary of a run", () => {
+  it("tells what was asked, how it went, how long it took and what it cost", () => {
+    expect(runSummary(TOTALS).split("\n").slice(1, -1)).toEqual([
+      "ART-E Benchmark Results: email-search (acme/best)",
+      "═".repeat(60),
+      "Run:             run_1",
+      "Tasks:           1,234 of the test split: 1,234 completed, 0 failed",
+      "Exact match:     0.250",
+      "Semantic score:  0.500",
+      "Sources correct: 0.750",
+      "Gold mail found: 1.000",
+      "Gold mail read:  -",
+      "Endings:         answered 1,200, dont_know 34",
+      "Turns per task:  3.0",
+      "Time per task:   2.5 s",
+      "Total time:      1:02:05 h",
+      "Tokens:          1,000,000 in (5,000 cached), 20,000 out",
+      "Cost:            $12.35",
+      "Retries:         3",
+    ]);
+  });
+
+  it("gives the averages twice where tasks failed, the second time with those as wrong", () => {
+    const failed = { ...TOTALS, failedTasks: 1, overAllTasks: { ...TOTALS.overAllTasks, exactMatchAccuracy: 0.2 } };
+    const summary = runSummary(failed);
+    expect(summary).toContain("1,234 completed, 1 failed");
+    expect(summary).toContain("Exact match:     0.250 (0.200 with failed tasks as wrong)");
+    expect(summary).toContain("Gold mail read:  - (- with failed tasks as wrong)");
+  });
+
+  it("of a run without a finished task has dashes, never NaN", () => {
+    const nothing = { exactMatchAccuracy: null, avgSemanticScore: null, sourcesCorrect: null, foundGold: null };
+    const summary = runSummary({
+      ...TOTALS,
+      ...nothing,
+      totalTasks: 0,
+      completedTasks: 0,
+      avgExecutionTimeMs: null,
+      endings: {},
+      turns: 0,
+    });
+    expect(summary).toMatch(/Exact match: +-\n[\s\S]*Endings: +-\nTurns per task: +-\nTime per task: +-\n/);
+    expect(summary).not.toMatch(/NaN|null|undefined|Infinity/);
+  });
+
+  it("says that the cost is not known where no price is", () => {
+    expect(runSummary({ ...TOTALS, costUsd: null })).toContain("unknown (no price known for this model)");
+  });
+});

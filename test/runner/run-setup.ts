@@ -1,0 +1,181 @@
+/** A whole run as the program makes one, and everything it left behind. */
+import { randomUUID } from "node:crypto";
+import type { Agent } from "../../src/domain/agent.js";
+import type { RunEvent } from "../../src/domain/event.js";
+import type { Model } from "../../src/domain/model.js";
+import type { Question, QuestionSet } from "../../src/domain/question.js";
+import type { RunSettings, TaskResult } from "../../src/domain/result.js";
+import type { Tool } from "../../src/domain/tool.js";
+import { type Trace, traceSchema } from "../../src/domain/trace.js";
+import { parseModelName } from "../../src/models/model-name.js";
+import { priceOf } from "../../src/models/prices.js";
+import { resolveModel } from "../../src/models/resolve.js";
+import type { Answering } from "../../src/runner/answer-question.js";
+import { beginRun, resumeRun, type Session, type Worker } from "../../src/runner/begin.js";
+import { Budget, type BudgetLimits } from "../../src/runner/budget.js";
+import { type RunRequest, runTasks, type SessionEnd } from "../../src/runner/run.js";
+import { getAgent } from "../../src/store/agents.js";
+import { openMails } from "../../src/store/mails.js";
+import type { Db } from "../../src/store/open.js";
+import { getRun, iterateResults, iterateSuperseded, type RunRow } from "../../src/store/runs.js";
+import { iterateTraces } from "../../src/store/traces.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
+import { loadTools, toolsDigest } from "../../src/tools/registry.js";
+import type { WireFormat } from "../providers/wire-request.js";
+import { never } from "./demo-setup.js";
+
+export interface Wanted {
+  readonly model: Model;
+  readonly set: QuestionSet;
+  /** All of the set where left out. */
+  readonly questions?: readonly Question[];
+  readonly agentId?: string;
+  readonly tools?: readonly Tool[];
+  readonly cutoff?: "query_date" | "off";
+  readonly concurrency?: number;
+  readonly taskTimeoutMs?: number;
+  readonly epochs?: number;
+  readonly limits?: Partial<BudgetLimits>;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+export interface Saved {
+  readonly run: RunRow;
+  readonly results: readonly TaskResult[];
+  readonly traces: readonly Trace[];
+}
+
+export interface Finished extends Saved, SessionEnd {
+  readonly events: readonly RunEvent[];
+}
+
+const NO_LIMITS: BudgetLimits = { maxCostUsd: null, maxTokens: null, maxTimeMs: null, maxFailures: null };
+
+export const WORKER: Worker = { name: "here:1", isGone: () => false };
+
+export async function benchmark(db: Db, wanted: Wanted): Promise<Finished> {
+  const runId = `run_${randomUUID()}`;
+  const { set, questions = set.questions, epochs = 1 } = wanted;
+  const tasks = Array.from({ length: epochs }, (_, i) => questions.map((question) => ({ question, epoch: i + 1 })));
+  const settings = settingsOf(db, wanted);
+  const session = beginRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });
+  return answerAll(db, wanted, runId, session);
+}
+
+/** The run taken up again: what is missing of it and, if wanted, what failed. */
+export async function resumed(db: Db, wanted: Wanted, runId: string, retryFailed = false): Promise<Finished> {
+  const run = getRun(db, runId);
+  return answerAll(db, wanted, runId, resumeRun(db, run, { settings: run.settings, retryFailed, worker: WORKER }));
+}
+
+async function answerAll(db: Db, wanted: Wanted, runId: string, session: Session): Promise<Finished> {
+  const { concurrency = 4 } = wanted;
+  const budget = new Budget({ ...NO_LIMITS, ...wanted.limits });
+  for (const result of iterateResults(db, runId)) budget.charge(result);
+  for (const result of iterateSuperseded(db, runId)) budget.charge(result);
+  const events: RunEvent[] = [];
+  const emit = (event: RunEvent) => {
+    events.push(event);
+    wanted.onEvent?.(event);
+  };
+  const request: RunRequest = {
+    answering: answering(db, wanted, runId),
+    session,
+    budget,
+    onConcurrency: (listener) => listener(concurrency),
+  };
+  const end = await runTasks(db, request, emit, wanted.signal ?? never);
+  return { ...end, events, ...saved(db, runId) };
+}
+
+/** Every trace is checked against its schema: what is saved can be read again. */
+export function saved(db: Db, runId = "latest"): Saved {
+  const run = getRun(db, runId);
+  const filter = { runId: run.id, band: null, minScore: null, maxScore: null, failedOnly: false };
+  const traces = [...iterateTraces(db, filter)].map((trace) => traceSchema.parse(trace));
+  return { run, results: [...iterateResults(db, run.id)], traces };
+}
+
+function toolsOf(db: Db, wanted: Wanted): readonly Tool[] {
+  return wanted.tools ?? loadTools(db, agentOf(db, wanted), { mailbox: openMailbox(db) });
+}
+
+const agentOf = (db: Db, wanted: Wanted): Agent => getAgent(db, wanted.agentId ?? "email-search");
+
+function answering(db: Db, wanted: Wanted, runId: string): Answering {
+  const { model, cutoff = "query_date", taskTimeoutMs = 60_000 } = wanted;
+  return {
+    runId,
+    agent: agentOf(db, wanted),
+    model,
+    tools: toolsOf(db, wanted),
+    cutoff,
+    taskTimeoutMs,
+    maxTaskCostUsd: null,
+    sameMail: openMails(db).canonicalId,
+    priceOf: (usage) => priceOf(model.id, usage),
+  };
+}
+
+export function settingsOf(db: Db, wanted: Wanted): RunSettings {
+  const agent = agentOf(db, wanted);
+  const { maxTurns, maxTokens, temperature, toolCalls, toolChoice } = agent.settings;
+  return {
+    agentId: agent.id,
+    model: wanted.model.id,
+    baseUrl: null,
+    wireApi: null,
+    prompt: agent.prompt,
+    tools: toolsOf(db, wanted).map((tool) => tool.id),
+    toolsDigest: toolsDigest(db, agent.id),
+    maxTurns,
+    maxTokens,
+    temperature: temperature ?? null,
+    toolCalls,
+    toolChoice,
+    cutoff: wanted.cutoff ?? "query_date",
+    taskTimeoutMs: wanted.taskTimeoutMs ?? 60_000,
+    maxTaskCostUsd: null,
+    price: null,
+    concurrency: wanted.concurrency ?? 4,
+    epochs: wanted.epochs ?? 1,
+    selection: {},
+  };
+}
+
+export const baseline = (): Promise<Model> =>
+  resolveModel(parseModelName("offline/baseline", null), {
+    apiKey: null,
+    baseUrl: null,
+    wireApi: null,
+    timeoutMs: 60_000,
+  });
+
+/** Models whose prices are known, each over one wire format. */
+export const REMOTE: Readonly<Record<WireFormat, string>> = {
+  anthropic: "anthropic/claude-sonnet-4-5",
+  "openai-chat": "openai/gpt-4.1",
+  "openai-responses": "openai/gpt-4.1",
+  google: "google/gemini-2.5-pro",
+};
+
+export function remote(format: WireFormat, baseUrl: string, attempts = 1): Promise<Model> {
+  const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
+  const policy = { attempts, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0.5 };
+  return resolveModel(
+    parseModelName(REMOTE[format], null),
+    { apiKey: "test-key", baseUrl, wireApi, timeoutMs: 30_000 },
+    policy,
+  );
+}
+
+/** What must be the same however often and however many at once a question is asked. */
+export function answersOf({ results, traces }: Saved): string {
+  const kept = results.map(({ executionTimeMs: _, traceId: __, ...result }) => result);
+  const said = traces.map((trace) => [
+    trace.messages,
+    trace.toolCalls.map(({ startedAt: _, durationMs: __, ...call }) => call),
+  ]);
+  return JSON.stringify([kept, said]);
+}
