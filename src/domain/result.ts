@@ -6,6 +6,13 @@ export interface TaskResult {
   readonly taskId: number;
   /** Which repeat of the question, from 1. */
   readonly epoch: number;
+  readonly inbox: string;
+  /** `YYYY-MM-DD`: the day the question is asked on. */
+  readonly queryDate: string;
+  /** 0 to 1, as the dataset rates the question. */
+  readonly howRealistic: number;
+  /** How many mails the dataset names as holding the answer. */
+  readonly goldSources: number;
   readonly question: string;
   readonly groundTruth: string;
   /** Empty where the agent gave none. */
@@ -26,6 +33,8 @@ export interface TaskResult {
   readonly foundGold: boolean | null;
   readonly readGold: boolean | null;
   readonly retries: number;
+  /** By scorer; null where it could not be told. Empty where the task failed. */
+  readonly scores: Readonly<Record<string, number | null>>;
 }
 
 /** Shares and means from 0 to 1; null where there is nothing to take them over. */

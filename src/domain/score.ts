@@ -12,6 +12,20 @@ export type SameMail = (messageId: string) => string;
 /** Port. A scorer reads a finished trace; it never changes it. */
 export type Scorer = (trace: Omit<Trace, "scores">, sameMail: SameMail) => Score;
 
+/**
+ * A scorer with what a reader must know of its figure. `rate`: 0 or 1 a task; `mean`: any number. Its name is the field's
+ * own word (exactMatch, tokenF1) and the key of its figures everywhere.
+ */
+export interface ScorerEntry {
+  readonly score: Scorer;
+  /** In a table's head. */
+  readonly label: string;
+  readonly kind: "rate" | "mean";
+  readonly better: "higher" | "lower";
+  /** One sentence: what it measures, and over which tasks. */
+  readonly meaning: string;
+}
+
 /** Of the semantic score: high > 0.8, medium 0.5 to 0.8, low < 0.5. */
 export const BANDS = ["high", "medium", "low"] as const;
 

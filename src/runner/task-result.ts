@@ -10,6 +10,10 @@ export function toTaskResult(trace: Trace): TaskResult {
   return {
     taskId: trace.taskId,
     epoch: trace.epoch,
+    inbox: trace.task.inbox_address,
+    queryDate: trace.task.query_date,
+    howRealistic: trace.task.how_realistic,
+    goldSources: trace.task.message_ids.length,
     question: trace.task.question,
     groundTruth: trace.task.answer,
     agentAnswer: trace.answer ?? "",
@@ -27,6 +31,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     foundGold: truth("foundGold"),
     readGold: truth("readGold"),
     retries: trace.turns.reduce((sum, turn) => sum + turn.retries.length, 0),
+    scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
   };
 }
 

@@ -21,6 +21,10 @@ const averages = {
 const taskResult = z.strictObject({
   taskId: z.number().int(),
   epoch: z.number().int().positive(),
+  inbox: z.string(),
+  queryDate: z.iso.date(),
+  howRealistic: z.number().min(0).max(1),
+  goldSources: z.number().int().nonnegative(),
   question: z.string(),
   groundTruth: z.string(),
   agentAnswer: z.string(),
@@ -38,6 +42,7 @@ const taskResult = z.strictObject({
   foundGold: z.boolean().nullable(),
   readGold: z.boolean().nullable(),
   retries: z.number().int(),
+  scores: z.record(z.string(), z.number().nullable()),
 });
 
 const settings = z.strictObject({

@@ -5,6 +5,10 @@ import { resultsFile } from "../../src/reports/results-file.js";
 const task = (taskId: number): TaskResult => ({
   taskId,
   epoch: 1,
+  inbox: "ann@x.example",
+  queryDate: "2001-05-05",
+  howRealistic: 0.8,
+  goldSources: 1,
   question: 'Who said "yes"?\n',
   groundTruth: "Kim }",
   agentAnswer: "]}\u2028",
@@ -21,6 +25,7 @@ const task = (taskId: number): TaskResult => ({
   foundGold: true,
   readGold: null,
   retries: 0,
+  scores: {},
 });
 
 const { taskResults: _, ...HEAD } = {

@@ -32,6 +32,10 @@ describe("a trace's line of the results file", () => {
     expect(toTaskResult(scored())).toEqual({
       taskId: 1,
       epoch: 1,
+      inbox: "a@b.example",
+      queryDate: "2001-05-14",
+      howRealistic: 0.8,
+      goldSources: 1,
       question: "How much are the dues?",
       groundTruth: "$40",
       agentAnswer: "$40",
@@ -48,6 +52,7 @@ describe("a trace's line of the results file", () => {
       foundGold: false,
       readGold: null,
       retries: 0,
+      scores: { exactMatch: 1, semanticScore: 0.5, sourcesCorrect: 1, foundGold: 0, readGold: null },
     });
   });
 

@@ -7,6 +7,10 @@ const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 };
 const answered = (changes: Partial<TaskResult> = {}): TaskResult => ({
   taskId: 1,
   epoch: 1,
+  inbox: "ann@x.example",
+  queryDate: "2001-05-05",
+  howRealistic: 0.8,
+  goldSources: 1,
   question: "?",
   groundTruth: "a",
   agentAnswer: "a",
@@ -23,6 +27,7 @@ const answered = (changes: Partial<TaskResult> = {}): TaskResult => ({
   foundGold: true,
   readGold: true,
   retries: 0,
+  scores: {},
   ...changes,
 });
 

@@ -63,6 +63,10 @@ export function finished(runId: string, taskId: number, score: number | null, tr
   const result: TaskResult = {
     taskId,
     epoch: trace.epoch,
+    inbox: "ann@x.example",
+    queryDate: "2001-05-05",
+    howRealistic: 0.8,
+    goldSources: 1,
     question: trace.task.question,
     groundTruth: trace.task.answer,
     agentAnswer: trace.answer ?? "",
@@ -79,6 +83,7 @@ export function finished(runId: string, taskId: number, score: number | null, tr
     foundGold: null,
     readGold: null,
     retries: 0,
+    scores: {},
   };
   return { trace, result, failed };
 }
