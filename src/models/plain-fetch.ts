@@ -1,16 +1,75 @@
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import { Agent, type Dispatcher, request } from "undici";
+
 /** What a request needs; everything else an SDK would add comes from environment variables nobody handed in. */
 const ALLOWED = new Set(["accept", "anthropic-version", "authorization", "content-type", "user-agent", "x-api-key"]);
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/**
- * A fetch for SDKs that lets only the headers of a plain request through. ANTHROPIC_CUSTOM_HEADERS and
- * OPENAI_CUSTOM_HEADERS, meant for other programs and other servers, cannot be switched off in the SDKs.
- */
-export const plainFetch: Fetch = (input, init) => {
-  const headers = new Headers(init?.headers);
-  for (const name of [...headers.keys()]) {
-    if (!ALLOWED.has(name)) headers.delete(name);
-  }
-  return fetch(input, { ...init, headers });
+/** As many connections as there are calls under way. Calls have a deadline of their own, so there is none here. */
+const connections = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
+
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
 };
+
+/**
+ * A fetch for SDKs, as far as they use one: a JSON body there, the whole body back. It lets only the headers of a plain request
+ * through: ANTHROPIC_CUSTOM_HEADERS and OPENAI_CUSTOM_HEADERS, meant for other programs and other servers, cannot be
+ * switched off in the SDKs. Made of undici's `request`, which takes a third of the time of its `fetch`: the platform's
+ * spends most of it on streams that nobody reads piece by piece here.
+ */
+export const plainFetch: Fetch = async (input, init = {}) => {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of new Headers(init.headers)) if (ALLOWED.has(name)) headers[name] = value;
+  const url = input instanceof Request ? input.url : input;
+  const reply = await request(url, {
+    dispatcher: connections,
+    method: (init.method ?? "GET") as Dispatcher.HttpMethod,
+    headers,
+    body: (init.body ?? null) as string | null,
+    signal: init.signal ?? null,
+  });
+  // Rare enough to leave the rules of it, which headers may follow whom, to the platform.
+  if (reply.statusCode >= 300 && reply.statusCode < 400 && reply.headers.location !== undefined) {
+    await reply.body.dump();
+    return fetch(url, { ...init, headers });
+  }
+  return new WholeReply(String(url), reply) as unknown as Response;
+};
+
+/** The members of a Response that the SDKs read. */
+class WholeReply {
+  readonly status: number;
+  readonly statusText = "";
+  readonly ok: boolean;
+  readonly headers: Headers;
+  /** For those who would cancel it: it is read whole or not at all. */
+  readonly body = null;
+
+  constructor(
+    readonly url: string,
+    private readonly reply: Dispatcher.ResponseData,
+  ) {
+    this.status = reply.statusCode;
+    this.ok = reply.statusCode >= 200 && reply.statusCode < 300;
+    this.headers = new Headers();
+    for (const [name, value] of Object.entries(reply.headers)) {
+      for (const one of Array.isArray(value) ? value : [value ?? ""]) this.headers.append(name, one);
+    }
+  }
+
+  async text(): Promise<string> {
+    // Asked for uncompressed; some proxies compress all the same.
+    const decode = DECODERS[this.headers.get("content-encoding")?.trim().toLowerCase() ?? ""];
+    if (decode === undefined) return this.reply.body.text();
+    return (await decode(Buffer.from(await this.reply.body.arrayBuffer()))).toString("utf8");
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+}
