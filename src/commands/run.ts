@@ -1,8 +1,10 @@
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { Budget } from "../runner/budget.js";
 import { runTasks, type SessionEnd } from "../runner/run.js";
-import { type Db, openStore } from "../store/open.js";
+import { type Db, keepSmall, openStore } from "../store/open.js";
+import { threadedResultWriter } from "../store/result-writer.js";
 import { iterateResults, iterateSuperseded } from "../store/runs.js";
+import { MailThreads } from "../tools/mail-threads.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { loadTools } from "../tools/registry.js";
 import type { Command, Door } from "./command.js";
@@ -61,7 +63,10 @@ async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pro
 
 async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, signal }: Door): Promise<SessionEnd> {
   const mailbox = openMailbox(db);
-  const tools = loadTools(db, plan.agent, { mailbox });
+  keepSmall(db);
+  const mailThreads = new MailThreads(settings.db);
+  const writer = threadedResultWriter(settings.db);
+  const tools = loadTools(db, plan.agent, { mailbox, mailThreads });
   const session = plan.begin(thisWorker);
   const budget = new Budget({
     maxCostUsd: flags.maxCost ?? null,
@@ -89,6 +94,7 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
         },
         session,
         budget,
+        writer,
         onConcurrency: plan.model.onConcurrency,
       },
       progress.emit,
@@ -96,6 +102,7 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
     );
   } finally {
     progress.stop();
+    await Promise.all([mailThreads.close(), writer.close()]);
   }
 }
 

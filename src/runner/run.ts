@@ -5,7 +5,8 @@ import type { Emit } from "../domain/event.js";
 import type { PlannedTask } from "../domain/question.js";
 import type { RunTotals } from "../domain/result.js";
 import type { Db } from "../store/open.js";
-import { finishRun, getRun, openResultWriter } from "../store/runs.js";
+import type { ResultWriter } from "../store/result-writer.js";
+import { finishRun, getRun } from "../store/runs.js";
 import { type Answering, answerQuestion } from "./answer-question.js";
 import type { Session } from "./begin.js";
 import type { Budget } from "./budget.js";
@@ -16,6 +17,7 @@ export interface RunRequest {
   readonly answering: Answering;
   readonly session: Session;
   readonly budget: Budget;
+  readonly writer: ResultWriter;
   /** Calls back at once, and whenever the number of tasks that may be under way changes. */
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
 }
@@ -34,10 +36,9 @@ export interface SessionEnd {
  * those under way are finished.
  */
 export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { answering, session, budget } = request;
+  const { answering, session, budget, writer } = request;
   const { runId } = answering;
   const started = performance.now();
-  const save = openResultWriter(db);
   const limit = pLimit(1);
   // p-limit hands its new places out by itself when it grows.
   request.onConcurrency((tasks) => {
@@ -56,7 +57,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
     const trace = await answerQuestion(answering, task, stop, (why) => budget.giveUp(why));
     if (trace.ending === "interrupted") return;
     const result = toTaskResult(trace);
-    save(trace, result, isFailure(trace.ending));
+    await writer.save(trace, result, isFailure(trace.ending));
     left--;
     budget.add(result);
     emit({ type: "task_finished", result });

@@ -46,6 +46,20 @@ export const SCORERS = {
 export type ScorerName = keyof typeof SCORERS;
 
 export function scoreTrace(trace: Omit<Trace, "scores">, sameMail: SameMail): Record<ScorerName, Score> {
-  const entries = Object.entries(SCORERS).map(([name, { score }]) => [name, score(trace, sameMail)]);
+  const same = remembering(sameMail);
+  const entries = Object.entries(SCORERS).map(([name, { score }]) => [name, score(trace, same)]);
   return Object.fromEntries(entries) as Record<ScorerName, Score>;
+}
+
+/** Several scorers ask about the same few mails, and each question goes to the file. */
+function remembering(sameMail: SameMail): SameMail {
+  const known = new Map<string, string>();
+  return (id) => {
+    let name = known.get(id);
+    if (name === undefined) {
+      name = sameMail(id);
+      known.set(id, name);
+    }
+    return name;
+  };
 }

@@ -32,7 +32,9 @@ export function openCandidates(db: Db): Candidates {
   let sizesOf: unknown;
   return {
     newest: (words, filter, limit) =>
-      newest.all(expression(words, filter), filter.range.first, filter.range.last, limit) as number[],
+      filter.range.first > filter.range.last
+        ? []
+        : (newest.all(expression(words, filter), filter.range.first, filter.range.last, limit) as number[]),
     mailsIn(inboxId) {
       // Another process may import while this one runs.
       const fingerprint = state.get();

@@ -23,6 +23,22 @@ export function openStore(path: string, options: { mustExist: boolean }): Db {
   return openFile(path, path, ["journal_mode = WAL", "synchronous = NORMAL", "mmap_size = 2147483648"]);
 }
 
+/** A second connection to a file that `openStore` has opened, for another thread. */
+export function openReadOnly(path: string): Db {
+  const db = new Database(path, { readonly: true, timeout: BUSY_MS });
+  db.pragma("cache_size = -16384");
+  return db;
+}
+
+/**
+ * For a connection that lives as long as a run and reads little: what it maps or keeps of a file that grows by gigabytes
+ * would count as this process's memory.
+ */
+export function keepSmall(db: Db): void {
+  db.pragma("mmap_size = 0");
+  db.pragma("cache_size = -4096");
+}
+
 /**
  * Opens `file` and brings it to this version's tables; errors name it by `path`, as the user knows it. SQLite waits for
  * others by itself, but not where two switch one file to WAL at the same moment: there it says "locked" at once.

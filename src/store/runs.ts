@@ -112,11 +112,40 @@ export function listRuns(db: Db): RunLine[] {
     .all() as RunLine[];
 }
 
-/** Saves finished tasks: trace and result together or neither. A further attempt at a task takes the place of the last one. */
-export function openResultWriter(db: Db): (trace: Trace, result: TaskResult, failed: boolean) => void {
-  const addTrace = db.prepare("INSERT INTO traces (id, run_id, task_id, ending, trace) VALUES (?, ?, ?, ?, ?)");
+/** A finished task as it is stored; trace and result are JSON. */
+export interface ResultRow {
+  readonly runId: string;
+  readonly taskId: number;
+  readonly epoch: number;
+  readonly traceId: string;
+  readonly ending: string;
+  readonly failed: 0 | 1;
+  readonly score: number | null;
+  readonly trace: string;
+  readonly result: string;
+}
+
+export function toResultRow(trace: Trace, result: TaskResult, failed: boolean): ResultRow {
+  return {
+    runId: trace.runId,
+    taskId: trace.taskId,
+    epoch: trace.epoch,
+    traceId: trace.traceId,
+    ending: trace.ending,
+    failed: failed ? 1 : 0,
+    score: result.semanticScore,
+    trace: JSON.stringify(trace),
+    result: JSON.stringify(result),
+  };
+}
+
+/** Saves a finished task: trace and result together or neither. A further attempt at a task takes the place of the last one. */
+export function openRowWriter(db: Db): (row: ResultRow) => void {
+  const addTrace = db.prepare(
+    "INSERT INTO traces (id, run_id, task_id, ending, trace) VALUES (@traceId, @runId, @taskId, @ending, @trace)",
+  );
   const supersede = db.prepare(
-    "UPDATE results SET superseded = 1 WHERE run_id = ? AND task_id = ? AND epoch = ? AND superseded = 0",
+    "UPDATE results SET superseded = 1 WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND superseded = 0",
   );
   const addResult = db.prepare(
     `INSERT INTO results (run_id, task_id, epoch, attempt, trace_id, failed, semantic_score, result)
@@ -124,18 +153,10 @@ export function openResultWriter(db: Db): (trace: Trace, result: TaskResult, fai
        (SELECT 1 + count(*) FROM results WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch),
        @traceId, @failed, @score, @result)`,
   );
-  return db.transaction((trace: Trace, result: TaskResult, failed: boolean) => {
-    supersede.run(trace.runId, trace.taskId, trace.epoch);
-    addTrace.run(trace.traceId, trace.runId, trace.taskId, trace.ending, JSON.stringify(trace));
-    addResult.run({
-      runId: trace.runId,
-      taskId: trace.taskId,
-      epoch: trace.epoch,
-      traceId: trace.traceId,
-      failed: failed ? 1 : 0,
-      score: result.semanticScore,
-      result: JSON.stringify(result),
-    });
+  return db.transaction((row: ResultRow) => {
+    supersede.run(row);
+    addTrace.run(row);
+    addResult.run(row);
   });
 }
 

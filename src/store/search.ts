@@ -3,7 +3,7 @@ import { allWordsExpression, contentTokens, termExpression, tokenize } from "./m
 import { distinctTerms, occurrenceFinder } from "./occurrences.js";
 import type { Db } from "./open.js";
 import { openPeriods, type Period, type Positions } from "./period.js";
-import { idf, scoreMail } from "./rank.js";
+import { idf, MAX_PER_WEIGHT, scoreMail } from "./rank.js";
 import { snippet } from "./snippet.js";
 
 export interface MailQuery {
@@ -49,8 +49,8 @@ const COUNTED = 1_000;
 /** A word that more of the searched mails hold than this names no candidates, where rarer words name enough. */
 const COMMON = 1_000;
 
-/** Best matches are chosen from so many mails, those whose words weigh most. */
-const BEST_MATCH_RANKED = 60;
+/** Best matches are chosen from so many mails, or as many as are wanted: those whose words weigh most. */
+const BEST_MATCH_RANKED = 30;
 
 interface Row {
   mailId: number;
@@ -104,21 +104,20 @@ export function openMailSearch(db: Db): MailSearch {
       const range = spanOfAll(lists, filter.range);
       const matching = candidates.newest(words, { ...filter, range }, COUNTED);
       const all = matching.slice(0, ALL_WORDS_RANKED);
-      const byScore = (positions: readonly number[]) =>
-        positions
-          .map((position) => {
-            const text = readText.get(position) as { subject: string; body: string };
-            return { position, score: scoreMail(text, find, weights) };
-          })
-          .sort((a, b) => b.score - a.score || b.position - a.position)
-          .map(({ position }) => position);
-      const first = byScore(all).slice(0, limit);
+      const scoreAt = (position: number) =>
+        scoreMail(readText.get(position) as { subject: string; body: string }, find, weights);
+      const whole = weights.reduce((sum, weight) => sum + weight, 0);
+      const first = best(
+        all.map((position) => ({ position, weight: whole })),
+        limit,
+        scoreAt,
+      );
       const have = new Set(all);
-      const rest =
-        all.length < limit ? byScore(nominate(lists, weights, limit).filter((position) => !have.has(position))) : [];
+      const others = all.length < limit ? nominate(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
+      const rest = best(others, limit - first.length, scoreAt);
       const hits = [
         ...first.map((position) => hitAt(position, find, "all_words")),
-        ...rest.slice(0, limit - first.length).map((position) => hitAt(position, find, "best_match")),
+        ...rest.map((position) => hitAt(position, find, "best_match")),
       ];
       return { hits, total: Math.max(matching.length, hits.length) };
     },
@@ -145,18 +144,46 @@ function spanOfAll(lists: readonly (readonly number[])[], range: Positions): Pos
   return { first: shared.at(-1) ?? 1, last: shared[0] ?? 0 };
 }
 
+/** A mail that may be among the best, with the weight of the terms it holds: no score is above `MAX_PER_WEIGHT` times that. */
+interface Nominee {
+  readonly position: number;
+  readonly weight: number;
+}
+
+/**
+ * The `wanted` best of the nominees, heaviest first, by their scores; the later of two that score the same. Mails that cannot be
+ * among them any more are not read.
+ */
+function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: number) => number): number[] {
+  const found: { position: number; score: number }[] = [];
+  for (const { position, weight } of nominees) {
+    const worst = found.length < wanted ? undefined : found.at(-1);
+    if (worst !== undefined && weight * MAX_PER_WEIGHT < worst.score) break;
+    const one = { position, score: scoreAt(position) };
+    const at = found.findIndex(
+      (other) => other.score < one.score || (other.score === one.score && other.position < position),
+    );
+    found.splice(at === -1 ? found.length : at, 0, one);
+    if (found.length > wanted) found.pop();
+  }
+  return found.map(({ position }) => position);
+}
+
 /** The mails whose terms weigh most, at least `wanted` where there are as many. */
-function nominate(lists: readonly (readonly number[])[], weights: readonly number[], wanted: number): number[] {
+function nominate(lists: readonly (readonly number[])[], weights: readonly number[], wanted: number): Nominee[] {
   // Where the rare words name too few to fill the list, the common ones name candidates too.
   const enough = new Set(lists.filter(isRare).flat()).size >= wanted;
   const sums = new Map<number, number>();
+  // A common term may be held by mails that its list, cut off, does not name.
+  let unlisted = 0;
   lists.forEach((list, term) => {
-    if (!isRare(list) && enough) return;
     const weight = weights[term] ?? 0;
+    if (!isRare(list)) unlisted += weight;
+    if (!isRare(list) && enough) return;
     for (const position of list) sums.set(position, (sums.get(position) ?? 0) + weight);
   });
   return [...sums]
     .sort(([a, x], [b, y]) => y - x || b - a)
-    .slice(0, BEST_MATCH_RANKED)
-    .map(([position]) => position);
+    .slice(0, Math.max(BEST_MATCH_RANKED, wanted))
+    .map(([position, weight]) => ({ position, weight: weight + unlisted }));
 }

@@ -1,15 +1,11 @@
-import { emailGet } from "./email-get.js";
-import { emailSearch } from "./email-search.js";
 import type { Handler } from "./handler.js";
+import { MAIL_HANDLERS } from "./mail-handlers.js";
 import { returnFinalAnswer } from "./return-final-answer.js";
-import { searchEmails } from "./search-emails.js";
 import { unavailable } from "./unavailable.js";
 
 /** handler_key to the code behind it. A new tool is a file beside these and a line here. */
 export const HANDLERS: Readonly<Record<string, Handler>> = {
-  email_search: emailSearch,
-  email_get: emailGet,
-  search_emails: searchEmails,
+  ...MAIL_HANDLERS,
   return_final_answer: returnFinalAnswer,
   execute_python: unavailable,
   read_file: unavailable,

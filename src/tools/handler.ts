@@ -1,10 +1,13 @@
 import type { z } from "zod";
 import type { ToolContext, ToolResult } from "../domain/tool.js";
+import type { MailThreads } from "./mail-threads.js";
 import type { Mailbox } from "./mailbox.js";
 
 /** What handlers may use. */
 export interface ToolResources {
   readonly mailbox: Mailbox;
+  /** Where they are given, the handlers that only read mail are called on them. */
+  readonly mailThreads?: MailThreads;
 }
 
 /** The code behind a `handler_key`. */

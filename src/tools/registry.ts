@@ -10,6 +10,7 @@ import { getTool } from "../store/tools.js";
 import { toArgumentSchema } from "./argument-schema.js";
 import { DEFAULT_TOOL_IDS, HANDLERS } from "./builtin.js";
 import type { Handler, ToolResources } from "./handler.js";
+import { MAIL_HANDLERS } from "./mail-handlers.js";
 import { refuse } from "./mailbox.js";
 
 /** The agent's live tools, made from its rows; an agent without rows gets the defaults. */
@@ -46,6 +47,7 @@ export function toTool({ tool, config }: AttachedTool, resources: ToolResources)
   }
   const schema = readSchema(tool);
   const settings = readConfig(tool, handler, config);
+  const threads = Object.hasOwn(MAIL_HANDLERS, tool.handlerKey) ? resources.mailThreads : undefined;
   return {
     id: tool.id,
     description: tool.description,
@@ -55,6 +57,7 @@ export function toTool({ tool, config }: AttachedTool, resources: ToolResources)
       if (!checked.ok) return checked;
       const typed = check(tool.id, handler.args, checked.value);
       if (!typed.ok) return typed;
+      if (threads !== undefined) return threads.call(tool.handlerKey, typed.value, context, settings);
       return handler.call(typed.value, context, resources, settings);
     },
   };

@@ -17,6 +17,7 @@ import { type RunRequest, runTasks, type SessionEnd } from "../../src/runner/run
 import { getAgent } from "../../src/store/agents.js";
 import { openMails } from "../../src/store/mails.js";
 import type { Db } from "../../src/store/open.js";
+import { resultWriter } from "../../src/store/result-writer.js";
 import { getRun, iterateResults, iterateSuperseded, type RunRow } from "../../src/store/runs.js";
 import { iterateTraces } from "../../src/store/traces.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
@@ -83,6 +84,7 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: Session
     answering: answering(db, wanted, runId),
     session,
     budget,
+    writer: resultWriter(db),
     onConcurrency: (listener) => listener(concurrency),
   };
   const end = await runTasks(db, request, emit, wanted.signal ?? never);

@@ -7,7 +7,8 @@ import {
   iterateResults,
   iterateSuperseded,
   listRuns,
-  openResultWriter,
+  openRowWriter,
+  toResultRow,
 } from "../../src/store/runs.js";
 import { openEmpty, type TestDb } from "../runner/demo-setup.js";
 import { finished, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
@@ -115,12 +116,12 @@ describe("a finished task", () => {
 
   it("is saved with its trace even where another one of the same writer was refused", () => {
     saveRun(test.db, "run_a");
-    const save = openResultWriter(test.db);
+    const save = openRowWriter(test.db);
     const { trace, result } = finished("run_a", 1, 1);
-    save(trace, result, false);
-    expect(() => save(trace, result, false)).toThrow();
+    save(toResultRow(trace, result, false));
+    expect(() => save(toResultRow(trace, result, false))).toThrow();
     const next = finished("run_a", 2, null);
-    save(next.trace, next.result, true);
+    save(toResultRow(next.trace, next.result, true));
     expect(rows()).toEqual([2, 2]);
     expect([...iterateResults(test.db, "run_a")]).toEqual([result, next.result]);
   });

@@ -4,7 +4,7 @@ import type { RunSettings, TaskResult } from "../../src/domain/result.js";
 import type { Trace } from "../../src/domain/trace.js";
 import type { Db } from "../../src/store/open.js";
 import { saveQuestions } from "../../src/store/questions.js";
-import { type NewRun, openResultWriter, startRun } from "../../src/store/runs.js";
+import { type NewRun, openRowWriter, startRun, toResultRow } from "../../src/store/runs.js";
 import { trace as unscored } from "../scoring/trace.js";
 
 export const SETTINGS: RunSettings = {
@@ -90,5 +90,5 @@ export function finished(runId: string, taskId: number, score: number | null, tr
 
 export function saveTask(db: Db, ...task: Parameters<typeof finished>): void {
   const { trace, result, failed } = finished(...task);
-  openResultWriter(db)(trace, result, failed);
+  openRowWriter(db)(toResultRow(trace, result, failed));
 }

@@ -1,0 +1,58 @@
+import { Worker } from "node:worker_threads";
+
+/** What goes to a thread, and what comes back: the same number on both. */
+export interface ThreadCall<Call> {
+  readonly id: number;
+  readonly call: Call;
+}
+
+export type ThreadAnswer<Answer> =
+  | { readonly id: number; readonly answer: Answer }
+  | { readonly id: number; readonly error: { readonly message: string; readonly code?: string | undefined } };
+
+/** A thread that answers calls in any order. It keeps the process alive until it is closed. */
+export class ThreadCalls<Call, Answer> {
+  private readonly worker: Worker;
+  private readonly waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
+  private calls = 0;
+  private ended: Error | null = null;
+
+  constructor(file: URL, workerData: unknown) {
+    // What a call makes is small: more room would only be filled with garbage, and counts as memory.
+    this.worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 12 } });
+    this.worker.on("message", (message: ThreadAnswer<Answer>) => {
+      const caller = this.waiting.get(message.id);
+      this.waiting.delete(message.id);
+      if ("answer" in message) caller?.resolve(message.answer);
+      else caller?.reject(Object.assign(new Error(message.error.message), { code: message.error.code }));
+    });
+    this.worker.on("error", (error) => this.end(error as Error));
+    this.worker.on("exit", (code) => this.end(new Error(`a thread ended (${code})`)));
+  }
+
+  /** Calls that have no answer yet. */
+  get pending(): number {
+    return this.waiting.size;
+  }
+
+  /** Rejects with what the thread threw, and where it has ended. */
+  call(call: Call): Promise<Answer> {
+    if (this.ended !== null) return Promise.reject(this.ended);
+    const id = this.calls++;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      this.worker.postMessage({ id, call } satisfies ThreadCall<Call>);
+    });
+  }
+
+  /** Ends the thread, whatever it is doing. */
+  async close(): Promise<void> {
+    await this.worker.terminate();
+  }
+
+  private end(error: Error): void {
+    this.ended ??= error;
+    for (const { reject } of this.waiting.values()) reject(this.ended);
+    this.waiting.clear();
+  }
+}

@@ -1,0 +1,34 @@
+import { availableParallelism } from "node:os";
+import type { ToolContext, ToolResult } from "../domain/tool.js";
+import { ThreadCalls } from "../store/thread-calls.js";
+
+/** A call of a mail handler. Arguments and config are checked already. */
+export interface MailCall {
+  readonly handlerKey: string;
+  readonly args: unknown;
+  readonly context: Omit<ToolContext, "signal">;
+  readonly config: unknown;
+}
+
+/** One core is left to the loop; more than a few threads wait for each other's pages of the file. */
+const MOST_THREADS = 3;
+
+/** Threads that search and read mail, so that the loop of a run never waits for SQLite. */
+export class MailThreads {
+  private readonly threads: readonly ThreadCalls<MailCall, ToolResult>[];
+
+  constructor(path: string, count = Math.min(MOST_THREADS, Math.max(1, availableParallelism() - 1))) {
+    const file = new URL("./mail-thread.js", import.meta.url);
+    this.threads = Array.from({ length: count }, () => new ThreadCalls(file, { path }));
+  }
+
+  /** Rejects only where a thread failed, which is a fault of ours. */
+  call(handlerKey: string, args: unknown, { inbox, cutoff }: ToolContext, config: unknown): Promise<ToolResult> {
+    const idlest = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
+    return idlest.call({ handlerKey, args, context: { inbox, cutoff }, config });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.close()));
+  }
+}
