@@ -44,5 +44,5 @@ export function uniqueIds(ids: readonly string[], earlier: readonly Message[]): 
 
 /** Half a surrogate pair, left by a text cut in its middle: providers refuse the whole request for it. */
 export function wellFormed(text: string): string {
-  return text.replace(/\p{Surrogate}/gu, "\uFFFD");
+  return text.toWellFormed();
 }

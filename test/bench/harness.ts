@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,11 +28,9 @@ export async function benchHarness(
   folder: string,
   { tasks, atOnce, latencyMs, runs }: { tasks: number; atOnce: number; latencyMs: number; runs: number },
 ): Promise<HarnessBench> {
-  const server = spawn(process.execPath, [JITI, join(ROOT, "test/bench/model-server.ts"), String(latencyMs)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const server = await startModelServer("--latency", String(latencyMs));
   try {
-    const baseUrl = `http://127.0.0.1:${await portOf(server)}/v1`;
+    const baseUrl = `${server.url}/v1`;
     const questions = writeQuestions(file, join(folder, "questions.jsonl"), tasks);
     const ours: { rate: number; peak: number }[] = [];
     const bare: number[] = [];
@@ -49,18 +47,21 @@ export async function benchHarness(
       peakMegabytes: median(ours.map(({ peak }) => peak)),
     };
   } finally {
-    server.kill();
+    server.stop();
   }
 }
 
-async function portOf(server: ChildProcess): Promise<number> {
-  if (server.stdout === null) throw new Error("the server has no output");
+/** In a process of its own. */
+export async function startModelServer(...args: string[]): Promise<{ url: string; stop(): void }> {
+  const server = spawn(process.execPath, [JITI, join(ROOT, "test/bench/model-server.ts"), ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const [data] = (await once(server.stdout, "data")) as [Buffer];
-  return Number(data.toString());
+  return { url: `http://127.0.0.1:${Number(data.toString())}`, stop: () => void server.kill() };
 }
 
 /** Questions made of the subjects of mails in the file, each to the mailbox of one of its owners. */
-function writeQuestions(file: string, path: string, tasks: number): string {
+export function writeQuestions(file: string, path: string, tasks: number): string {
   const db = openStore(file, { mustExist: true });
   const rows = db
     .prepare(

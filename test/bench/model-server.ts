@@ -1,23 +1,69 @@
 /**
  * A model that needs no time to think, in a process of its own: OpenAI's chat format, three turns a task (search, read the
- * first mail found, answer). Run as a program: model-server.ts LATENCY_MS; prints its port.
+ * first mail found, answer). Run as a program: `model-server.ts [--latency MS] [--rpm N] [--pad CHARACTERS]`; prints its port.
+ * With `--rpm` it refuses what comes faster than so many requests a minute (a bucket of ten seconds' worth), with a
+ * Retry-After; `GET /figures` tells what it took and refused in each minute. `--pad` makes every reply as long as that.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { parseArgs } from "node:util";
 import { z } from "zod";
 
 const requestSchema = z.object({
   messages: z.array(z.object({ role: z.string(), content: z.string().nullish() })),
 });
 
-const latencyMs = Number(process.argv[2] ?? 0);
+const { values } = parseArgs({
+  options: {
+    latency: { type: "string", default: "0" },
+    rpm: { type: "string" },
+    pad: { type: "string", default: "0" },
+  },
+});
+const latencyMs = Number(values.latency);
+const perSecond = values.rpm === undefined ? Number.POSITIVE_INFINITY : Number(values.rpm) / 60;
+const text = "thinking ".repeat(Math.ceil(Number(values.pad) / 9));
+
+/** Of each minute from the first request on. */
+const minutes: { taken: number; refused: number }[] = [];
+let firstAt: number | null = null;
+let bucket = perSecond * 10;
+let filledAt = performance.now();
+
+/** Seconds to wait; 0 where the request is taken. */
+function admit(): number {
+  const now = performance.now();
+  firstAt ??= now;
+  const minute = Math.floor((now - firstAt) / 60_000);
+  while (minutes.length <= minute) minutes.push({ taken: 0, refused: 0 });
+  const figures = minutes[minute] as { taken: number; refused: number };
+  bucket = Math.min(perSecond * 10, bucket + ((now - filledAt) / 1_000) * perSecond);
+  filledAt = now;
+  if (bucket >= 1) {
+    bucket--;
+    figures.taken++;
+    return 0;
+  }
+  figures.refused++;
+  return (1 - bucket) / perSecond;
+}
 
 const server = createServer((request, response) => {
+  if (request.url === "/figures") {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(minutes));
+    return;
+  }
   let body = "";
   request.on("data", (chunk: Buffer) => {
     body += chunk.toString("latin1");
   });
   request.on("end", () => {
+    const wait = perSecond === Number.POSITIVE_INFINITY ? 0 : admit();
+    if (wait > 0) {
+      const headers = { "content-type": "application/json", "retry-after": wait.toFixed(3) };
+      response.writeHead(429, headers).end(JSON.stringify({ error: { message: "too many requests" } }));
+      return;
+    }
     const reply = JSON.stringify(completion(body));
     const send = () => response.writeHead(200, { "content-type": "application/json" }).end(reply);
     if (latencyMs === 0) send();
@@ -45,7 +91,7 @@ let calls = 0;
 
 function call(name: string, args: unknown) {
   const tool = { id: `call_${calls++}`, type: "function", function: { name, arguments: JSON.stringify(args) } };
-  const message = { role: "assistant", content: null, tool_calls: [tool] };
+  const message = { role: "assistant", content: text === "" ? null : text, tool_calls: [tool] };
   return {
     id: "chatcmpl-bench",
     object: "chat.completion",

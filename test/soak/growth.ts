@@ -1,0 +1,121 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { startModelServer, writeQuestions } from "../bench/harness.js";
+
+export interface GrowthFigures {
+  readonly tasks: number;
+  readonly atOnce: number;
+  readonly tasksPerSecond: number;
+  readonly traceKilobytes: number;
+  readonly peakMegabytes: number;
+  /** Resident memory in the middle of the second quarter and of the last, in MB. */
+  readonly memory: { readonly early: number; readonly late: number };
+  /** Bytes of the file a task, over its first half and its second. */
+  readonly bytesPerTask: { readonly first: number; readonly second: number };
+  /** Seconds a thousand tasks, over the first quarter and the last. */
+  readonly secondsPerThousand: { readonly first: number; readonly last: number };
+  /** How long the loop was kept from its work, in ms. */
+  readonly loopDelayMs: { readonly p99: number; readonly max: number };
+  /** From the last line to the end of the process. */
+  readonly exitMs: number;
+}
+
+interface Sample {
+  readonly tasks: number;
+  readonly at: number;
+  readonly bytes: number;
+  readonly rss: number;
+}
+
+/** Watches itself from inside: how long its loop was late, and its peak of memory. */
+const REPORTER = `data:text/javascript,import{monitorEventLoopDelay}from"node:perf_hooks";import{isMainThread}from"node:worker_threads";if(isMainThread){const h=monitorEventLoopDelay({resolution:1});h.enable();process.on("exit",()=>process.stderr.write("\\nfigures "+JSON.stringify({p99:h.percentile(99)/1e6,max:h.max/1e6,peak:process.resourceUsage().maxRSS/1024})))}`;
+
+/** A run of many tasks with long traces, watched from outside while it grows. */
+export async function growth(
+  bin: string,
+  corpus: string,
+  folder: string,
+  { tasks, atOnce }: { tasks: number; atOnce: number },
+): Promise<GrowthFigures> {
+  const db = join(folder, "growth.db");
+  copyFileSync(corpus, db);
+  const questions = writeQuestions(db, join(folder, "growth.jsonl"), tasks);
+  const server = await startModelServer("--pad", "4000");
+  try {
+    const args = ["run", "-a", "email-search", "--db", db, "--json", "--quiet", "-l", "0", "--dataset", questions];
+    const flags = ["--model-id", "openai/bench", "--base-url", `${server.url}/v1`, "--concurrency", String(atOnce)];
+    const output = ["-o", join(folder, "growth.json")];
+    const child = spawn(process.execPath, ["--import", REPORTER, bin, ...args, ...flags, ...output], {
+      env: { ...process.env, OPENAI_API_KEY: "soak" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let stdout = "";
+    let stderr = "";
+    let lastLineAt = 0;
+    child.stdout.on("data", (data: Buffer) => {
+      stdout += data;
+      lastLineAt = performance.now();
+    });
+    child.stderr.on("data", (data: Buffer) => {
+      stderr += data;
+    });
+    const samples: Sample[] = [];
+    const watch = setInterval(() => samples.push(sample(db, child.pid ?? 0)), 1_000);
+    const [code] = await once(child, "close");
+    clearInterval(watch);
+    if (code !== 0) throw new Error(`the run ended with ${code}: ${stderr}`);
+    const exitMs = performance.now() - lastLineAt;
+    const { totalTimeMs } = JSON.parse(stdout) as { totalTimeMs: number };
+    const inside = JSON.parse(/figures (.*)$/.exec(stderr)?.[1] ?? "{}") as { p99: number; max: number; peak: number };
+    return {
+      tasks,
+      atOnce,
+      tasksPerSecond: (tasks / totalTimeMs) * 1_000,
+      traceKilobytes: averageTrace(db) / 1_000,
+      peakMegabytes: inside.peak,
+      loopDelayMs: { p99: inside.p99, max: inside.max },
+      exitMs,
+      ...slopes(samples.filter((one) => one.tasks > 0 && one.rss > 0)),
+    };
+  } finally {
+    server.stop();
+  }
+}
+
+function sample(path: string, pid: number): Sample {
+  const db = new Database(path, { readonly: true });
+  const tasks = db.prepare("SELECT max(rowid) FROM traces").pluck().get() as number | null;
+  db.close();
+  return { tasks: tasks ?? 0, at: performance.now(), bytes: statSync(path).size, rss: residentMegabytes(pid) };
+}
+
+function residentMegabytes(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+function averageTrace(path: string): number {
+  const db = new Database(path, { readonly: true });
+  const bytes = db.prepare("SELECT avg(length(trace)) FROM traces").pluck().get() as number;
+  db.close();
+  return bytes;
+}
+
+/** Needs a run long enough for a few samples in each quarter. */
+function slopes(samples: readonly Sample[]) {
+  const at = (share: number) => samples[Math.min(samples.length - 1, Math.floor(share * samples.length))] as Sample;
+  const bytes = (from: Sample, to: Sample) => (to.bytes - from.bytes) / (to.tasks - from.tasks);
+  const seconds = (from: Sample, to: Sample) => (to.at - from.at) / (to.tasks - from.tasks);
+  return {
+    memory: { early: at(0.375).rss, late: at(0.875).rss },
+    bytesPerTask: { first: bytes(at(0), at(0.5)), second: bytes(at(0.5), at(1)) },
+    secondsPerThousand: { first: seconds(at(0), at(0.25)), last: seconds(at(0.75), at(1)) },
+  };
+}
