@@ -30,7 +30,7 @@ export function runProgress(settings: Settings, throttle: Throttle | null): { em
         total = event.tasks;
         for (const result of event.done) tally.add(result);
         bar = openProgress(settings, "Answering", total);
-        if (event.done.length > 0) bar.update(tally.progress.done, detail());
+        if (tally.progress.done > 0) bar.update(tally.progress.done, detail());
       }
       if (event.type !== "task_finished") return;
       tally.add(event.result);

@@ -2,12 +2,12 @@ import type { TaskResult } from "./result.js";
 
 /** Everything that happens in a run, as its listeners hear it. A listener must not throw. */
 export type RunEvent =
-  /** `done`: what an earlier session of the run has finished already. */
+  /** `done`: what earlier sessions of the run have finished, read from the file one by one. */
   | {
       readonly type: "run_started";
       readonly runId: string;
       readonly tasks: number;
-      readonly done: readonly TaskResult[];
+      readonly done: Iterable<TaskResult>;
     }
   | { readonly type: "task_started"; readonly taskId: number }
   /** Already saved when it is told. */

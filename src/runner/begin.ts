@@ -18,7 +18,10 @@ export interface Worker {
 /** What a session of a run has to do, and what earlier ones have done. */
 export interface Session {
   readonly tasks: readonly PlannedTask[];
-  readonly done: readonly TaskResult[];
+  /** How many tasks earlier sessions have finished. */
+  readonly finished: number;
+  /** Their results, read from the file one by one. */
+  readonly done: Iterable<TaskResult>;
 }
 
 export interface NewRunRequest {
@@ -53,7 +56,7 @@ export function beginRun(db: Db, { runId, set, tasks, settings, worker }: NewRun
   });
   // It reads before it writes: begun as a reader it would be refused, not kept waiting, where another run is writing.
   lay.immediate();
-  return { tasks, done: [] };
+  return { tasks, finished: 0, done: [] };
 }
 
 /** Takes a run up where it was left: tasks without a result and, if wanted, the failed ones. */
@@ -74,6 +77,11 @@ export function resumeRun(
   reopenRun(db, run.id, settings);
   const tasks = remainingTasks(db, run.id, retryFailed);
   const again = new Set(tasks.map(({ question, epoch }) => `${question.id}/${epoch}`));
-  const done = [...iterateResults(db, run.id)].filter(({ taskId, epoch }) => !again.has(`${taskId}/${epoch}`));
-  return { tasks, done };
+  const isDone = ({ taskId, epoch }: TaskResult) => !again.has(`${taskId}/${epoch}`);
+  const done = {
+    *[Symbol.iterator]() {
+      for (const result of iterateResults(db, run.id)) if (isDone(result)) yield result;
+    },
+  };
+  return { tasks, finished: run.totalTasks - tasks.length, done };
 }

@@ -66,7 +66,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   const end = (status: "completed" | "interrupted") =>
     finishRun(db, runId, status, new Date().toISOString(), performance.now() - started);
   try {
-    emit({ type: "run_started", runId, tasks: session.tasks.length + session.done.length, done: session.done });
+    emit({ type: "run_started", runId, tasks: session.tasks.length + session.finished, done: session.done });
     await limit.map(session.tasks, (task) => answer(task).catch((error: unknown) => fault.abort(error)));
     fault.signal.throwIfAborted();
   } catch (error) {
@@ -76,7 +76,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   end(left > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: left > 0 });
   const totals = storedTotals(db, getRun(db, runId));
-  const asked = session.tasks.length + session.done.length;
+  const asked = session.tasks.length + session.finished;
   if (left === 0) return { totals, asked, stopped: null };
   const why = budget.spentBy();
   return {
