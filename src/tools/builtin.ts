@@ -1,6 +1,10 @@
+import { commandTool } from "./command-tool.js";
 import { emailGet } from "./email-get.js";
 import { emailSearch } from "./email-search.js";
 import type { Handler } from "./handler.js";
+import { httpTool } from "./http-tool.js";
+import { mcpTool } from "./mcp-tool.js";
+import { moduleTool } from "./module-tool.js";
 import { returnFinalAnswer } from "./return-final-answer.js";
 import { searchEmails } from "./search-emails.js";
 import { unavailable } from "./unavailable.js";
@@ -15,6 +19,10 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   read_file: unavailable,
   write_file: unavailable,
   list_files: unavailable,
+  http: httpTool,
+  command: commandTool,
+  mcp: mcpTool,
+  module: moduleTool,
 };
 
 /** What an agent without rows in agent_tools gets. */
