@@ -4,7 +4,8 @@ import { runTasks, type SessionEnd } from "../runner/run.js";
 import { type Db, openStore } from "../store/open.js";
 import { iterateResults, iterateSuperseded } from "../store/runs.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { loadTools } from "../tools/registry.js";
+import { openOutside } from "../tools/outside.js";
+import { toTool } from "../tools/registry.js";
 import type { Command, Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
 import { readFlags } from "./flags.js";
@@ -14,6 +15,7 @@ import { RUN_FLAGS, type RunFlags, refuseServerFlags, runSchema } from "./run-fl
 import { checkPriced } from "./run-model.js";
 import { agentOfNewRun, planNewRun, planResume, type RunPlan } from "./run-plan.js";
 import { runProgress } from "./run-progress.js";
+import { planRepeat } from "./run-repeat.js";
 import { printTotals, saveResults } from "./run-results.js";
 import { printDatasetFigures } from "./stats.js";
 import { thisWorker } from "./worker.js";
@@ -29,18 +31,22 @@ export const runCommand: Command = {
       return EXIT.done;
     }
     refuseServerFlags(flags);
-    if (flags.resume === undefined) agentOfNewRun(flags);
+    if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
     if (flags.output !== undefined) checkWritable("--output", flags.output);
     if (flags.record !== undefined) checkWritable("--record", flags.record);
     const db = openStore(door.settings.db, { mustExist: true });
     try {
-      const plan = flags.resume === undefined ? planNewRun(db, flags, door) : planResume(db, flags, argv, door);
-      return await carryOut(db, await plan, flags, door);
+      return await carryOut(db, await planOf(db, flags, argv, door), flags, door);
     } finally {
       db.close();
     }
   },
 };
+
+function planOf(db: Db, flags: RunFlags, argv: Readonly<Record<string, unknown>>, door: Door): Promise<RunPlan> {
+  if (flags.repeat !== undefined) return planRepeat(db, flags.repeat, flags, argv, door);
+  return flags.resume === undefined ? planNewRun(db, flags, door) : planResume(db, flags, argv, door);
+}
 
 /** Everything that could stop the run has been asked before its first task. */
 async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Promise<ExitCode> {
@@ -61,7 +67,8 @@ async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pro
 
 async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, signal }: Door): Promise<SessionEnd> {
   const mailbox = openMailbox(db);
-  const tools = loadTools(db, plan.agent, { mailbox });
+  const outside = openOutside(settings.env);
+  const tools = plan.tools.map((tool) => toTool(tool, { mailbox, outside }));
   const session = plan.begin(thisWorker);
   const budget = new Budget({
     maxCostUsd: flags.maxCost ?? null,
@@ -96,6 +103,7 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
     );
   } finally {
     progress.stop();
+    await outside.close();
   }
 }
 
