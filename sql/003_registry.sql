@@ -4,11 +4,23 @@ CREATE TABLE agents (
   id          TEXT PRIMARY KEY,
   name        TEXT NOT NULL,
   description TEXT NOT NULL DEFAULT '',
-  prompt      TEXT NOT NULL,              -- {{inbox_address}}, {{query_date}}, {{max_turns}} are filled in
+  prompt      TEXT NOT NULL,              -- {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}} are filled in
   model       TEXT,                       -- 'provider/name'; NULL takes the run's model
   settings    TEXT NOT NULL DEFAULT '{}', -- JSON: maxTurns, maxTokens, toolCalls, toolChoice, temperature
-  created_at  TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+  builtin     INTEGER NOT NULL DEFAULT 0, -- came with the program: may be cloned, never changed
+  created_at  TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  updated_at  TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
+
+-- Every state an agent has been in: prompt, model, settings and its tools whole, as JSON. Kept when the agent is
+-- deleted, because runs name them.
+CREATE TABLE agent_versions (
+  agent_id   TEXT NOT NULL,
+  version    INTEGER NOT NULL,            -- 1, 2, ...
+  snapshot   TEXT NOT NULL,
+  created_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  PRIMARY KEY (agent_id, version)
+) WITHOUT ROWID;
 
 CREATE TABLE tools (
   id                TEXT PRIMARY KEY,
@@ -16,14 +28,17 @@ CREATE TABLE tools (
   description       TEXT NOT NULL,        -- what the model reads
   parameters_schema TEXT NOT NULL,        -- JSON Schema
   handler_key       TEXT NOT NULL,
+  handler_config    TEXT NOT NULL DEFAULT '{}', -- JSON: what the handler needs: an address, a program, a server; never a secret
   category          TEXT NOT NULL DEFAULT 'general',
-  created_at        TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+  builtin           INTEGER NOT NULL DEFAULT 0,
+  created_at        TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  updated_at        TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
 CREATE TABLE agent_tools (
   agent_id TEXT NOT NULL REFERENCES agents(id) ON DELETE CASCADE,
   tool_id  TEXT NOT NULL REFERENCES tools(id) ON DELETE CASCADE,
-  config   TEXT,                          -- JSON, read by the tool's handler
+  config   TEXT,                          -- JSON, laid over the tool's handler_config
   PRIMARY KEY (agent_id, tool_id)
 );
 
@@ -167,3 +182,6 @@ INSERT INTO agent_tools (agent_id, tool_id, config) VALUES
 ('baseline', 'email_search', NULL),
 ('baseline', 'email_get', NULL),
 ('baseline', 'return_final_answer', NULL);
+
+UPDATE tools SET builtin = 1;
+UPDATE agents SET builtin = 1;

@@ -60,13 +60,13 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/doctor.js")).doctorCommand,
   },
   {
-    usage: "agents <action> [id]",
-    describe: "List the agents, or show one: agents list, agents show ID",
+    usage: "agents <action> [id] [other]",
+    describe: "The agents: list, show, create, change, clone, delete, attach and detach tools, export, import",
     load: async () => (await import("./commands/agents.js")).agentsCommand,
   },
   {
-    usage: "tools <action> [id]",
-    describe: "List the tools, or show one: tools list, tools show ID",
+    usage: "tools <action> [id] [arguments]",
+    describe: "The tools: list, show, add, change, delete, and call one to try it",
     load: async () => (await import("./commands/tools.js")).toolsCommand,
   },
 ];

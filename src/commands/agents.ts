@@ -1,74 +1,93 @@
-import { z } from "zod";
-import type { Agent } from "../domain/agent.js";
-import { EXIT, UserError } from "../domain/errors.js";
-import { getAgent, listAgents } from "../store/agents.js";
-import { attachedOrDefault } from "../tools/registry.js";
-import type { Command, Door } from "./command.js";
-import { oneOf, readFlags, text } from "./flags.js";
-import { openRegistry } from "./registry-file.js";
-import { table } from "./table.js";
+import { EXIT } from "../domain/errors.js";
+import { refuseOthers } from "./action-words.js";
+import { attach, clone, create, detach, remove, set } from "./agents-change.js";
+import { exportOne, importOne } from "./agents-file.js";
+import { ACTIONS, type AgentAction, type AgentFlags, agentSchema } from "./agents-flags.js";
+import { listAll, showOne, showVersions } from "./agents-show.js";
+import type { Command } from "./command.js";
+import { readFlags } from "./flags.js";
+import { openRegistry, openRegistryToChange } from "./registry-file.js";
 
-const schema = z.object({ action: oneOf(["list", "show"]), id: text.optional() });
+/** What each action does, the flags it takes, and whether it changes the file. */
+const DOES: Readonly<
+  Record<(typeof ACTIONS)[number], { run: AgentAction; flags: readonly (keyof AgentFlags)[]; changes: boolean }>
+> = {
+  list: { run: listAll, flags: [], changes: false },
+  show: { run: showOne, flags: ["id", "run"], changes: false },
+  versions: { run: showVersions, flags: ["id"], changes: false },
+  create: { run: create, flags: ["id", "tools", ...settingFlags()], changes: true },
+  set: { run: set, flags: ["id", ...settingFlags()], changes: true },
+  clone: { run: clone, flags: ["id", "other"], changes: true },
+  delete: { run: remove, flags: ["id"], changes: true },
+  attach: { run: attach, flags: ["id", "other", "config"], changes: true },
+  detach: { run: detach, flags: ["id", "other"], changes: true },
+  export: { run: exportOne, flags: ["id", "output"], changes: false },
+  import: { run: importOne, flags: ["id", "replace"], changes: true },
+};
+
+function settingFlags(): readonly (keyof AgentFlags)[] {
+  return "name description prompt model maxTurns maxTokens temperature toolCalls toolChoice".split(
+    " ",
+  ) as (keyof AgentFlags)[];
+}
 
 export const agentsCommand: Command = {
   positionals: {
-    action: { type: "string", describe: "list or show" },
-    id: { type: "string", describe: "The agent to show" },
+    action: { type: "string", describe: ACTIONS.join(", ") },
+    id: { type: "string", describe: "The agent; show takes ID@VERSION too, import a FILE" },
+    other: { type: "string", describe: "clone: the new id; attach, detach: the tool" },
   },
-  flags: {},
+  flags: {
+    name: { type: "string", requiresArg: true, describe: "create, set: what it is called [default: its id]" },
+    description: { type: "string", requiresArg: true, describe: "create, set: what it is for" },
+    prompt: {
+      type: "string",
+      requiresArg: true,
+      describe:
+        "create, set: the prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}",
+    },
+    model: {
+      type: "string",
+      requiresArg: true,
+      describe: "create, set: provider/name, or default: the run's [default: the run's]",
+    },
+    "max-turns": { type: "number", requiresArg: true, describe: "create, set: model calls a task [default: 10]" },
+    "max-tokens": { type: "number", requiresArg: true, describe: "create, set: tokens of one reply [default: 2048]" },
+    temperature: {
+      type: "string",
+      requiresArg: true,
+      describe: "create, set: 0-2, or default: the provider's [default: the provider's]",
+    },
+    "tool-calls": {
+      type: "string",
+      requiresArg: true,
+      describe: "create, set: make all calls of a reply, or the first only [default: all]",
+    },
+    "tool-choice": {
+      type: "string",
+      requiresArg: true,
+      describe: "create, set: auto, or required: a call in every turn [default: auto]",
+    },
+    tools: {
+      type: "string",
+      requiresArg: true,
+      describe: "create: tool ids, separated by commas [default: email_search,email_get,return_final_answer]",
+    },
+    config: { type: "string", requiresArg: true, describe: "attach: a JSON object, laid over the tool's own config" },
+    run: { type: "string", requiresArg: true, describe: "show: the agent exactly as a run had it" },
+    output: { alias: "o", type: "string", requiresArg: true, describe: "export: file to write [default: stdout]" },
+    replace: { type: "boolean", describe: "import: put it in place of one that is there; its versions stay" },
+  },
   async run(argv, door) {
-    const { action, id } = readFlags("agents", schema, argv);
-    const db = openRegistry(door.settings);
+    const flags = readFlags("agents", agentSchema, argv);
+    const does = DOES[flags.action];
+    refuseOthers("agents", flags.action, flags, does.flags, Object.keys(agentSchema.shape));
+    const db = does.changes ? openRegistryToChange(door.settings) : openRegistry(door.settings);
     try {
-      const withTools = (agent: Agent) => ({
-        ...agent,
-        tools: attachedOrDefault(db, agent.id).map(({ tool, config }) => ({ id: tool.id, config })),
-      });
-      if (action === "list") printList(listAgents(db).map(withTools), door);
-      else printOne(withTools(getAgent(db, needId(id, "agents"))), door);
+      does.run(db, flags, door);
       return EXIT.done;
     } finally {
       db.close();
     }
   },
 };
-
-/** `show` shows one. */
-export function needId(id: string | undefined, command: string): string {
-  if (id !== undefined) return id;
-  throw new UserError("flag_missing", `${command} show needs an ID.`, `art-e ${command} list shows them.`);
-}
-
-type AgentWithTools = Agent & { readonly tools: readonly { readonly id: string; readonly config: string | null }[] };
-
-function printList(agents: readonly AgentWithTools[], { out }: Door): void {
-  out.result(agents, () =>
-    table(
-      ["id", "name", "model", "tools"],
-      agents.map(({ id, name, model, tools }) => [
-        id,
-        name,
-        model ?? "the run's",
-        tools.map((tool) => tool.id).join(", "),
-      ]),
-    ),
-  );
-}
-
-function printOne(agent: AgentWithTools, { out }: Door): void {
-  const tools = agent.tools.map((tool) => (tool.config === null ? tool.id : `${tool.id} ${tool.config}`));
-  const settings = Object.entries(agent.settings).map(([name, value]) => `${name} ${value}`);
-  out.result(agent, () =>
-    [
-      `${agent.id}: ${agent.name}`,
-      agent.description,
-      "",
-      `Model:    ${agent.model ?? "the run's"}`,
-      `Settings: ${settings.join(", ")}`,
-      `Tools:    ${tools.join(", ")}`,
-      "",
-      "Prompt:",
-      ...agent.prompt.split("\n").map((line) => `  ${line}`.trimEnd()),
-    ].join("\n"),
-  );
-}

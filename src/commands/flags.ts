@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { UserError } from "../domain/errors.js";
+import { type JsonObject, jsonObjectSchema } from "../domain/json.js";
 
 /** Checks a command's flags. The first that cannot be used is named as the user writes it. */
 export function readFlags<T extends z.ZodType>(
@@ -24,7 +25,16 @@ function asFlag(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-const POSITIONALS: ReadonlySet<string> = new Set(["action", "source", "inbox_address", "words", "name", "id"]);
+const POSITIONALS: ReadonlySet<string> = new Set([
+  "action",
+  "source",
+  "inbox_address",
+  "words",
+  "name",
+  "id",
+  "other",
+  "arguments",
+]);
 
 /** A whole number within bounds. */
 export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {
@@ -42,6 +52,16 @@ export function above(min: number, max: number) {
   const message = `expected a number above ${min}, at most ${max}`;
   return z.number(message).gt(min, message).max(max, message);
 }
+
+/** One JSON object, as it is typed. */
+export const jsonObject = z.string("expected a JSON object").transform((written, issues): JsonObject => {
+  try {
+    return jsonObjectSchema.parse(JSON.parse(written));
+  } catch {
+    issues.addIssue({ code: "custom", message: 'expected a JSON object, such as {"key": "value"}' });
+    return z.NEVER;
+  }
+});
 
 export const text = z.string("expected a text").min(1, "expected a text");
 

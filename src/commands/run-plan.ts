@@ -3,13 +3,16 @@ import { type Agent, agentSettingsSchema } from "../domain/agent.js";
 import { UserError } from "../domain/errors.js";
 import type { PlannedTask, Question } from "../domain/question.js";
 import type { RunSettings } from "../domain/result.js";
+import { currentVersion, keepCurrent } from "../registry/versions.js";
 import { beginRun, resumeRun, type Session, type Worker } from "../runner/begin.js";
 import { checkMailboxes } from "../runner/check-mailboxes.js";
+import { getVersion } from "../store/agent-versions.js";
 import { getAgent } from "../store/agents.js";
 import { readFingerprint } from "../store/corpus-stats.js";
 import type { Db } from "../store/open.js";
 import { remainingTasks } from "../store/run-tasks.js";
 import { getRun, type RunRow } from "../store/runs.js";
+import type { AttachedTool } from "../store/tools.js";
 import { attachedOrDefault, toolsDigest } from "../tools/registry.js";
 import type { Door } from "./command.js";
 import { loadDataset, select } from "./question-flags.js";
@@ -24,6 +27,7 @@ export interface RunPlan {
   readonly settings: RunSettings;
   readonly model: ReadyModel;
   readonly tasks: readonly PlannedTask[];
+  readonly tools: readonly AttachedTool[];
   begin(worker: Worker): Session;
 }
 
@@ -61,7 +65,11 @@ export async function planNewRun(db: Db, flags: RunFlags, door: Door): Promise<R
     settings,
     model,
     tasks,
-    begin: (worker) => beginRun(db, { runId, set, tasks, settings, worker }),
+    tools: attachedOrDefault(db, settings.agentId),
+    begin(worker) {
+      keepCurrent(db, settings.agentId);
+      return beginRun(db, { runId, set, tasks, settings, worker });
+    },
   };
 }
 
@@ -102,6 +110,7 @@ export async function planResume(
     settings,
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
     tasks: remainingTasks(db, run.id, flags.retryFailed),
+    tools: settings.repeats === undefined ? attachedOrDefault(db, settings.agentId) : toolsOfRun(db, run),
     begin: (worker) => resumeRun(db, run, { settings, retryFailed: flags.retryFailed, worker }),
   };
 }
@@ -111,7 +120,7 @@ function repeated(questions: readonly Question[], epochs: number): PlannedTask[]
 }
 
 /** Sorts by the time it was begun; the last part tells apart what began in one second. */
-function newRunId(): string {
+export function newRunId(): string {
   const time = new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }
@@ -121,6 +130,7 @@ function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door):
   const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = flags;
   return {
     agentId: agent.id,
+    agentVersion: currentVersion(db, agent.id),
     model: name.id,
     baseUrl: baseUrlOf(name.provider, flags.baseUrl, settings.env),
     wireApi: flags.wireApi ?? null,
@@ -142,8 +152,13 @@ function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door):
   };
 }
 
+/** The tools that a run was begun with. */
+export function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
+  return getVersion(db, settings.agentId, settings.agentVersion).tools;
+}
+
 /** The agent as the run has it, whatever its row says by now. */
-function agentOf(settings: RunSettings): Agent {
+export function agentOf(settings: RunSettings): Agent {
   const { agentId, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;
   return {
     id: agentId,
@@ -162,7 +177,7 @@ function agentOf(settings: RunSettings): Agent {
 }
 
 /** A run's settings with what the command line asks for beyond them. */
-function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Record<string, unknown>>): RunSettings {
+export function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Record<string, unknown>>): RunSettings {
   return {
     ...stored,
     agentId: flags.agent ?? stored.agentId,
@@ -178,7 +193,7 @@ function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Record<st
   };
 }
 
-function differences(stored: RunSettings, asked: RunSettings): string[] {
+export function differences(stored: RunSettings, asked: RunSettings): string[] {
   return Object.entries(asked).flatMap(([name, now]) => {
     const before = stored[name as keyof RunSettings];
     const [a, b] = [JSON.stringify(before), JSON.stringify(now)];
@@ -189,6 +204,9 @@ function differences(stored: RunSettings, asked: RunSettings): string[] {
 function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[] {
   return [
     ...(readFingerprint(db) === corpusFingerprint ? [] : ["mail has been imported since"]),
-    ...(toolsDigest(db, settings.agentId) === settings.toolsDigest ? [] : ["the agent's tools have changed since"]),
+    // A repeat has the tools of the run that it repeats, whatever has been made of them since.
+    ...(settings.repeats !== undefined || toolsDigest(db, settings.agentId) === settings.toolsDigest
+      ? []
+      : ["the agent's tools have changed since"]),
   ];
 }

@@ -6,7 +6,8 @@ import { threadedResultWriter } from "../store/result-writer.js";
 import { iterateResults, iterateSuperseded } from "../store/runs.js";
 import { MailThreads } from "../tools/mail-threads.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { loadTools } from "../tools/registry.js";
+import { openOutside } from "../tools/outside.js";
+import { toTool } from "../tools/registry.js";
 import type { Command, Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
 import { readFlags } from "./flags.js";
@@ -16,6 +17,7 @@ import { RUN_FLAGS, type RunFlags, refuseServerFlags, runSchema } from "./run-fl
 import { checkPriced } from "./run-model.js";
 import { agentOfNewRun, planNewRun, planResume, type RunPlan } from "./run-plan.js";
 import { runProgress } from "./run-progress.js";
+import { planRepeat } from "./run-repeat.js";
 import { printTotals, saveResults } from "./run-results.js";
 import { printDatasetFigures } from "./stats.js";
 import { thisWorker } from "./worker.js";
@@ -31,18 +33,22 @@ export const runCommand: Command = {
       return EXIT.done;
     }
     refuseServerFlags(flags);
-    if (flags.resume === undefined) agentOfNewRun(flags);
+    if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
     if (flags.output !== undefined) checkWritable("--output", flags.output);
     if (flags.record !== undefined) checkWritable("--record", flags.record);
     const db = openStore(door.settings.db, { mustExist: true });
     try {
-      const plan = flags.resume === undefined ? planNewRun(db, flags, door) : planResume(db, flags, argv, door);
-      return await carryOut(db, await plan, flags, door);
+      return await carryOut(db, await planOf(db, flags, argv, door), flags, door);
     } finally {
       db.close();
     }
   },
 };
+
+function planOf(db: Db, flags: RunFlags, argv: Readonly<Record<string, unknown>>, door: Door): Promise<RunPlan> {
+  if (flags.repeat !== undefined) return planRepeat(db, flags.repeat, flags, argv, door);
+  return flags.resume === undefined ? planNewRun(db, flags, door) : planResume(db, flags, argv, door);
+}
 
 /** Everything that could stop the run has been asked before its first task. */
 async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Promise<ExitCode> {
@@ -62,11 +68,6 @@ async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pro
 }
 
 async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, signal }: Door): Promise<SessionEnd> {
-  const mailbox = openMailbox(db);
-  keepSmall(db);
-  const mailThreads = new MailThreads(settings.db);
-  const writer = threadedResultWriter(settings.db);
-  const tools = loadTools(db, plan.agent, { mailbox, mailThreads });
   const session = plan.begin(thisWorker);
   const budget = new Budget({
     maxCostUsd: flags.maxCost ?? null,
@@ -76,8 +77,14 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
   });
   for (const result of iterateResults(db, plan.runId)) budget.charge(result);
   for (const result of iterateSuperseded(db, plan.runId)) budget.charge(result);
+  const mailbox = openMailbox(db);
+  keepSmall(db);
+  const outside = openOutside(settings.env);
+  const mailThreads = new MailThreads(settings.db);
+  const writer = threadedResultWriter(settings.db);
   const progress = runProgress(settings, plan.model.throttle);
   try {
+    const tools = plan.tools.map((tool) => toTool(tool, { mailbox, mailThreads, outside }));
     return await runTasks(
       db,
       {
@@ -102,7 +109,7 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
     );
   } finally {
     progress.stop();
-    await Promise.all([mailThreads.close(), writer.close()]);
+    await Promise.all([mailThreads.close(), writer.close(), outside.close()]);
   }
 }
 

@@ -1,54 +1,81 @@
-import { z } from "zod";
-import { EXIT } from "../domain/errors.js";
-import type { ToolRow } from "../domain/tool.js";
-import { getTool, listTools } from "../store/tools.js";
-import { needId } from "./agents.js";
+import { EXIT, type ExitCode } from "../domain/errors.js";
+import type { StoredTool } from "../domain/tool.js";
+import { deleteTool } from "../registry/tools.js";
+import type { Db } from "../store/open.js";
+import { getTool, listAgentsWithTool, listTools } from "../store/tools.js";
+import { needId, refuseOthers } from "./action-words.js";
 import type { Command, Door } from "./command.js";
-import { oneOf, readFlags, text } from "./flags.js";
-import { openRegistry } from "./registry-file.js";
+import { readFlags } from "./flags.js";
+import { openRegistry, openRegistryToChange } from "./registry-file.js";
 import { table } from "./table.js";
+import { addTool, setTool } from "./tools-add.js";
+import { TAKES, TOOL_ACTIONS, TOOLS_FLAGS, type ToolFlags, toolsSchema } from "./tools-flags.js";
+import { testTool } from "./tools-test.js";
 
-const schema = z.object({ action: oneOf(["list", "show"]), id: text.optional(), category: text.optional() });
+type ToolAction = (db: Db, flags: ToolFlags, door: Door) => ExitCode | Promise<ExitCode>;
+
+const DOES: Readonly<Record<(typeof TOOL_ACTIONS)[number], ToolAction>> = {
+  list: (db, { category }, door) => printList(listTools(db, category ?? null), door),
+  show: (db, { id }, door) => printOne(db, getTool(db, needId(id, "tools", "show")), door),
+  add: addTool,
+  set: setTool,
+  delete(db, flags, { out }) {
+    const id = needId(flags.id, "tools", "delete");
+    deleteTool(db, id);
+    out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
+    return EXIT.done;
+  },
+  test: testTool,
+};
+
+const CHANGES: ReadonlySet<string> = new Set(["add", "set", "delete"]);
 
 export const toolsCommand: Command = {
   positionals: {
-    action: { type: "string", describe: "list or show" },
-    id: { type: "string", describe: "The tool to show" },
+    action: { type: "string", describe: TOOL_ACTIONS.join(", ") },
+    id: { type: "string", describe: "The tool" },
+    arguments: { type: "string", describe: "test: its arguments as a JSON object" },
   },
-  flags: { category: { type: "string", requiresArg: true, describe: "List only this category" } },
+  flags: TOOLS_FLAGS,
   async run(argv, door) {
-    const { action, id, category } = readFlags("tools", schema, argv);
-    const db = openRegistry(door.settings);
+    const flags = readFlags("tools", toolsSchema, argv);
+    const { action } = flags;
+    refuseOthers("tools", action, flags, TAKES[action], Object.keys(toolsSchema.shape));
+    const db = CHANGES.has(action) ? openRegistryToChange(door.settings) : openRegistry(door.settings);
     try {
-      if (action === "list") printList(listTools(db, category ?? null), door);
-      else printOne(getTool(db, needId(id, "tools")), door);
-      return EXIT.done;
+      return await DOES[action](db, flags, door);
     } finally {
       db.close();
     }
   },
 };
 
-function printList(tools: readonly ToolRow[], { out }: Door): void {
+function printList(tools: readonly StoredTool[], { out }: Door): ExitCode {
   out.result(tools, () =>
     table(
       ["id", "category", "handler", "name"],
       tools.map((tool) => [tool.id, tool.category, tool.handlerKey, tool.name]),
     ),
   );
+  return EXIT.done;
 }
 
-function printOne(tool: ToolRow, { out }: Door): void {
-  out.result(tool, () =>
+function printOne(db: Db, tool: StoredTool, { out }: Door): ExitCode {
+  const agents = listAgentsWithTool(db, tool.id).map(({ id }) => id);
+  const config = Object.keys(tool.handlerConfig).length === 0 ? [] : [JSON.stringify(tool.handlerConfig, null, 2)];
+  out.result({ ...tool, agents }, () =>
     [
       `${tool.id}: ${tool.name}`,
       tool.description,
       "",
       `Category: ${tool.category}`,
       `Handler:  ${tool.handlerKey}`,
+      `Agents:   ${agents.length === 0 ? "none" : agents.join(", ")}`,
+      ...config.flatMap((text) => ["", "Config:", text]),
       "",
       "Parameters:",
       JSON.stringify(tool.parametersSchema, null, 2),
     ].join("\n"),
   );
+  return EXIT.done;
 }

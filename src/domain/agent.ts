@@ -20,9 +20,18 @@ export interface Agent {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** With `{{inbox_address}}`, `{{query_date}}`, `{{max_turns}}` to be filled in. */
+  /** With `{{inbox_address}}`, `{{query_date}}`, `{{max_turns}}`, `{{tools}}` to be filled in. */
   readonly prompt: string;
   /** `provider/name`; null takes the run's model. */
   readonly model: string | null;
   readonly settings: AgentSettings;
+}
+
+/** An agent as the registry keeps it. */
+export interface StoredAgent extends Agent {
+  /** Came with the program: may be cloned, never changed. */
+  readonly builtin: boolean;
+  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
 }

@@ -51,6 +51,10 @@ export interface Averages {
 /** What makes a run repeatable. */
 export interface RunSettings {
   readonly agentId: string;
+  /** Which version of the agent: its prompt, model, settings and tools are kept whole under this number. */
+  readonly agentVersion: number;
+  /** The run that this one repeats. */
+  readonly repeats?: string;
   readonly model: string;
   readonly baseUrl: string | null;
   readonly wireApi: "chat" | "responses" | null;

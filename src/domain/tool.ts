@@ -1,4 +1,4 @@
-import type { JsonSchema, JsonValue } from "./json.js";
+import type { JsonObject, JsonSchema, JsonValue } from "./json.js";
 
 /** A row of the `tools` table. */
 export interface ToolRow {
@@ -7,7 +7,18 @@ export interface ToolRow {
   readonly description: string;
   readonly parametersSchema: JsonSchema;
   readonly handlerKey: string;
+  /** What the handler needs: an address, a program, a server. Never a secret: `${ENV:NAME}` stands for one. */
+  readonly handlerConfig: JsonObject;
   readonly category: string;
+}
+
+/** A tool as the registry keeps it. */
+export interface StoredTool extends ToolRow {
+  /** Came with the program: may be copied, never changed. */
+  readonly builtin: boolean;
+  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
 }
 
 /** What a tool may know of the task it is called for. */

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { type AgentRun, newTranscript, type Rollout, runAgent, type Transcript } from "../agent/loop.js";
-import { renderPrompt } from "../agent/prompt.js";
+import { listTools } from "../agent/prompt.js";
 import type { Agent } from "../domain/agent.js";
 import { type Ending, isFailure } from "../domain/ending.js";
 import { type Model, ModelError, NO_USAGE, type Usage } from "../domain/model.js";
+import { renderPrompt } from "../domain/prompt.js";
 import type { PlannedTask, Question } from "../domain/question.js";
 import type { SameMail } from "../domain/score.js";
 import type { Tool } from "../domain/tool.js";
@@ -80,6 +81,7 @@ function agentRun(shared: Answering, question: Question, signal: AbortSignal): A
       inbox_address: question.inbox_address,
       query_date: question.query_date,
       max_turns: shared.agent.settings.maxTurns,
+      tools: listTools(shared.tools),
     }),
     question: question.question,
     settings: shared.agent.settings,

@@ -1,5 +1,9 @@
+import { commandTool } from "./command-tool.js";
 import type { Handler } from "./handler.js";
+import { httpTool } from "./http-tool.js";
 import { MAIL_HANDLERS } from "./mail-handlers.js";
+import { mcpTool } from "./mcp-tool.js";
+import { moduleTool } from "./module-tool.js";
 import { returnFinalAnswer } from "./return-final-answer.js";
 import { unavailable } from "./unavailable.js";
 
@@ -11,6 +15,10 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   read_file: unavailable,
   write_file: unavailable,
   list_files: unavailable,
+  http: httpTool,
+  command: commandTool,
+  mcp: mcpTool,
+  module: moduleTool,
 };
 
 /** What an agent without rows in agent_tools gets. */

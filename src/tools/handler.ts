@@ -1,21 +1,26 @@
 import type { z } from "zod";
-import type { ToolContext, ToolResult } from "../domain/tool.js";
+import type { ToolContext, ToolResult, ToolRow } from "../domain/tool.js";
 import type { MailThreads } from "./mail-threads.js";
 import type { Mailbox } from "./mailbox.js";
+import type { Outside } from "./outside.js";
 
 /** What handlers may use. */
 export interface ToolResources {
   readonly mailbox: Mailbox;
   /** Where they are given, the handlers that only read mail are called on them. */
   readonly mailThreads?: MailThreads;
+  /** What tools of one's own reach out with; where there is none, their calls are refused. */
+  readonly outside?: Outside | undefined;
 }
 
 /** The code behind a `handler_key`. */
 export interface Handler<Args = unknown, Config = unknown> {
   /** What the code needs of the arguments; the row's own schema, which the model sees, is checked before it. */
   readonly args: z.ZodType<Args>;
-  /** What `agent_tools.config` may hold for this tool. */
+  /** What the tool's `handler_config`, with `agent_tools.config` over it, may hold. */
   readonly config: z.ZodType<Config>;
+  /** Says why a config does not go with the rest of the tool's row. */
+  readonly misfit?: (config: Config, tool: ToolRow) => string | undefined;
   call(args: Args, context: ToolContext, resources: ToolResources, config: Config): Promise<ToolResult> | ToolResult;
 }
 

@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Agent } from "../domain/agent.js";
 import { UserError } from "../domain/errors.js";
-import type { JsonValue } from "../domain/json.js";
+import { type JsonValue, jsonObjectSchema } from "../domain/json.js";
 import type { Tool, ToolRow } from "../domain/tool.js";
-import { type AttachedTool, listAttachedTools } from "../store/agents.js";
 import type { Db } from "../store/open.js";
-import { getTool } from "../store/tools.js";
+import { type AttachedTool, getTool, listAttachedTools } from "../store/tools.js";
 import { toArgumentSchema } from "./argument-schema.js";
 import { DEFAULT_TOOL_IDS, HANDLERS } from "./builtin.js";
 import type { Handler, ToolResources } from "./handler.js";
@@ -30,23 +29,16 @@ export function toolsDigest(db: Db, agentId: string): string {
     tool.description,
     tool.parametersSchema,
     tool.handlerKey,
+    tool.handlerConfig,
     config,
   ]);
   return createHash("sha256").update(JSON.stringify(told)).digest("hex");
 }
 
 /** A row come to life. An unknown handler, a broken schema or a config that does not fit names the tool. */
-export function toTool({ tool, config }: AttachedTool, resources: ToolResources): Tool {
-  const handler = Object.hasOwn(HANDLERS, tool.handlerKey) ? HANDLERS[tool.handlerKey] : undefined;
-  if (handler === undefined) {
-    throw new UserError(
-      "handler_unknown",
-      `Tool "${tool.id}" has the handler_key "${tool.handlerKey}", which this program does not have.`,
-      `The handlers are: ${Object.keys(HANDLERS).join(", ")}.`,
-    );
-  }
-  const schema = readSchema(tool);
-  const settings = readConfig(tool, handler, config);
+export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
+  const { tool } = attached;
+  const { handler, schema, settings } = checkAttached(attached);
   const threads = Object.hasOwn(MAIL_HANDLERS, tool.handlerKey) ? resources.mailThreads : undefined;
   return {
     id: tool.id,
@@ -63,6 +55,27 @@ export function toTool({ tool, config }: AttachedTool, resources: ToolResources)
   };
 }
 
+/** All that must hold before a tool can be called; throws the UserError of the first thing that does not. */
+export function checkAttached({ tool, config }: AttachedTool): {
+  handler: Handler;
+  schema: z.ZodType<JsonValue>;
+  settings: unknown;
+} {
+  const handler = Object.hasOwn(HANDLERS, tool.handlerKey) ? HANDLERS[tool.handlerKey] : undefined;
+  if (handler === undefined) {
+    throw new UserError(
+      "handler_unknown",
+      `Tool "${tool.id}" has the handler_key "${tool.handlerKey}", which this program does not have.`,
+      `The handlers are: ${Object.keys(HANDLERS).join(", ")}.`,
+    );
+  }
+  const schema = readSchema(tool);
+  const settings = readConfig(tool, handler, config);
+  const misfit = handler.misfit?.(settings, tool);
+  if (misfit !== undefined) throw configError(tool, misfit);
+  return { handler, schema, settings };
+}
+
 function readSchema(tool: ToolRow): z.ZodType<JsonValue> {
   try {
     return toArgumentSchema(tool.parametersSchema);
@@ -77,14 +90,20 @@ function readSchema(tool: ToolRow): z.ZodType<JsonValue> {
   }
 }
 
+/** The tool's own configuration, and over it that of the agent. */
 function readConfig(tool: ToolRow, handler: Handler, config: string | null): unknown {
-  const value = parseJson(config ?? "{}");
-  const result = handler.config.safeParse(value);
+  const own = jsonObjectSchema.safeParse(parseJson(config ?? "{}"));
+  if (!own.success) throw configError(tool, "it is not a JSON object");
+  const result = handler.config.safeParse({ ...tool.handlerConfig, ...own.data });
   if (result.success) return result.data;
-  throw new UserError(
+  throw configError(tool, inOneLine(result.error));
+}
+
+function configError(tool: ToolRow, why: string): UserError {
+  return new UserError(
     "tool_config",
-    `The config of tool "${tool.id}" cannot be used: ${inOneLine(result.error)}.`,
-    "It is the column config of its row in the table agent_tools: one JSON object.",
+    `The config of tool "${tool.id}" cannot be used: ${why}.`,
+    "It is the tool's handler_config (table tools) and, over it, the agent's config (table agent_tools): JSON objects.",
   );
 }
 
@@ -106,6 +125,7 @@ function check<T>(
   return refuse("bad_arguments", `${toolId} was called with arguments that do not fit: ${inOneLine(result.error)}.`);
 }
 
+/** What zod complains of, in one line. */
 function inOneLine(error: z.ZodError): string {
   return z
     .prettifyError(error)

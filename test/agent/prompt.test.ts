@@ -1,10 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { renderPrompt } from "../../src/agent/prompt.js";
+import { listTools } from "../../src/agent/prompt.js";
 import { UserError } from "../../src/domain/errors.js";
-import { listAgents } from "../../src/store/agents.js";
+import { checkPrompt, renderPrompt } from "../../src/domain/prompt.js";
+import { getAgent, listAgents } from "../../src/store/agents.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
+import { loadTools } from "../../src/tools/registry.js";
 import { openEmpty } from "../runner/demo-setup.js";
 
-const variables = { inbox_address: "marcus.hale@kestrelplains.example", query_date: "2001-05-14", max_turns: 10 };
+const variables = {
+  inbox_address: "marcus.hale@kestrelplains.example",
+  query_date: "2001-05-14",
+  max_turns: 10,
+  tools: "- a: A",
+};
 
 describe("a prompt", () => {
   test.each([
@@ -16,16 +24,19 @@ describe("a prompt", () => {
     "toString",
     "__proto__",
     "hasOwnProperty",
+    "two words",
+    "#if tools",
   ])("that asks for {{%s}} is an error that says what there is", (name) => {
     const render = () => renderPrompt(`You are {{${name}}}.`, variables);
     expect(render).toThrow(UserError);
     expect(render).toThrow(`{{${name}}}`);
+    expect(() => checkPrompt(`You are {{${name}}}.`)).toThrow(`{{${name}}}`);
     try {
       render();
     } catch (error) {
       expect(error).toMatchObject({
         code: "prompt_variable",
-        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}.",
+        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}.",
       });
     }
   });
@@ -51,5 +62,18 @@ describe("a prompt", () => {
       expect(prompt).toContain("2001-05-14");
       expect(prompt).not.toContain("{{");
     }
+  });
+
+  test("lists the tools one a line", () => {
+    const { db, close } = openEmpty();
+    const tools = loadTools(db, getAgent(db, "art-e"), { mailbox: openMailbox(db) });
+    const text = renderPrompt("Your tools:\n{{tools}}", { ...variables, tools: listTools(tools) });
+    close();
+    expect(text.split("\n")).toEqual([
+      "Your tools:",
+      expect.stringMatching(/^- search_emails: Search the user's mailbox/),
+      expect.stringMatching(/^- read_email: Read one mail/),
+      expect.stringMatching(/^- return_final_answer: /),
+    ]);
   });
 });

@@ -36,8 +36,10 @@ it("--help of run names every flag with what it means and what holds without it"
           --tpm                  At most so many tokens a minute, in and out                                        [number]
           --epochs               Ask every question so many times [default: 1]                                      [number]
           --resume               Go on with a run: its id, the beginning of it, or latest                           [string]
+          --repeat               A new run that asks what RUN asked, with the agent and the settings it had         [string]
           --retry-failed         With --resume: answer the failed tasks again too                                  [boolean]
-          --force                With --resume: go on though settings have changed, and record what differs        [boolean]
+          --force                With --resume, --repeat: go on though something has changed, and record what differs
+                                                                                                                   [boolean]
           --max-cost             Stop the run at so many US dollars; it can be resumed                              [number]
           --max-run-tokens       Stop the run at so many tokens, in and out                                         [number]
           --max-time             Stop the run after so many minutes                                                 [number]

@@ -71,8 +71,9 @@ describe("--help", () => {
         art-e show <name>                       Show a trace (its id, or RUN/TASK such as latest/12) or a mail (its
                                                 Message-ID)
         art-e doctor                            Check the database: integrity, index, query plans, owners, disk
-        art-e agents <action> [id]              List the agents, or show one: agents list, agents show ID
-        art-e tools <action> [id]               List the tools, or show one: tools list, tools show ID
+        art-e agents <action> [id] [other]      The agents: list, show, create, change, clone, delete, attach and detach
+                                                tools, export, import
+        art-e tools <action> [id] [arguments]   The tools: list, show, add, change, delete, and call one to try it
       "
     `);
   });
@@ -221,29 +222,70 @@ describe("--help", () => {
 
   it("of agents", () => {
     expect(ownPart("agents")).toMatchInlineSnapshot(`
-      "art-e agents <action> [id]
+      "art-e agents <action> [id] [other]
 
-      List the agents, or show one: agents list, agents show ID
+      The agents: list, show, create, change, clone, delete, attach and detach tools, export, import
 
       Positionals:
-        action  list or show                                                                               [string] [required]
-        id      The agent to show                                                                                     [string]
+        action  list, show, versions, create, set, clone, delete, attach, detach, export, import           [string] [required]
+        id      The agent; show takes ID@VERSION too, import a FILE                                                   [string]
+        other   clone: the new id; attach, detach: the tool                                                           [string]
+
+      Options:
+            --name         create, set: what it is called [default: its id]                                           [string]
+            --description  create, set: what it is for                                                                [string]
+            --prompt       create, set: the prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{max_turns}},
+                           {{tools}}                                                                                  [string]
+            --model        create, set: provider/name, or default: the run's [default: the run's]                     [string]
+            --max-turns    create, set: model calls a task [default: 10]                                              [number]
+            --max-tokens   create, set: tokens of one reply [default: 2048]                                           [number]
+            --temperature  create, set: 0-2, or default: the provider's [default: the provider's]                     [string]
+            --tool-calls   create, set: make all calls of a reply, or the first only [default: all]                   [string]
+            --tool-choice  create, set: auto, or required: a call in every turn [default: auto]                       [string]
+            --tools        create: tool ids, separated by commas [default: email_search,email_get,return_final_answer][string]
+            --config       attach: a JSON object, laid over the tool's own config                                     [string]
+            --run          show: the agent exactly as a run had it                                                    [string]
+        -o, --output       export: file to write [default: stdout]                                                    [string]
+            --replace      import: put it in place of one that is there; its versions stay                           [boolean]
       "
     `);
   });
 
   it("of tools", () => {
     expect(ownPart("tools")).toMatchInlineSnapshot(`
-      "art-e tools <action> [id]
+      "art-e tools <action> [id] [arguments]
 
-      List the tools, or show one: tools list, tools show ID
+      The tools: list, show, add, change, delete, and call one to try it
 
       Positionals:
-        action  list or show                                                                               [string] [required]
-        id      The tool to show                                                                                      [string]
+        action     list, show, add, set, delete, test                                                      [string] [required]
+        id         The tool                                                                                           [string]
+        arguments  test: its arguments as a JSON object                                                               [string]
 
       Options:
-            --category  List only this category                                                                       [string]
+            --category          list: only this category; add, set: its category [default: own]                       [string]
+            --name              add, set: what it is called [default: its id]                                         [string]
+            --description       add, set: what the model reads of it                                                  [string]
+            --parameters        add, set: JSON Schema of its arguments, or @FILE [default: none]                      [string]
+            --http              add, set: a web address; {{argument}} is put in URL-encoded                           [string]
+            --method            add, set: of --http: GET, POST, PUT, PATCH, DELETE [default: GET]                     [string]
+            --headers           add, set: of --http, --mcp: a JSON object; \${ENV:NAME} is taken from the environment at each
+                                call                                                                                  [string]
+            --allow-private     add, set: of --http: private and loopback addresses may be asked                     [boolean]
+            --command           add, set: a program that reads JSON on stdin and writes JSON on stdout; no shell      [string]
+            --cwd               add, set: of --command: its working folder [default: where art-e is run]              [string]
+            --module            add, set: a TypeScript or JavaScript file that exports call, description and parameters
+                                                                                                                      [string]
+            --mcp               add: an MCP server, a program or an address; all of its tools are added               [string]
+            --prefix            add: of --mcp: begins the ids of its tools [default: the server's name]               [string]
+            --env               add, set: variables of the environment that it is given, separated by commas          [string]
+            --timeout           add, set: seconds a call may take [default: 30]                                       [number]
+            --max-bytes         add, set: bytes it may answer with [default: 1000000]                                 [number]
+            --max-result-chars  add, set: characters of a result that the model gets [default: 20000]                 [number]
+            --result-schema     add, set: JSON Schema that every result must fit, or @FILE                            [string]
+            --config            test: a JSON object, laid over the tool's config as an agent's would be               [string]
+            --inbox             test: as in a task of this mailbox                                                    [string]
+            --before            test: mail from this day on is invisible                                              [string]
       "
     `);
   });

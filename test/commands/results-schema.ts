@@ -47,6 +47,8 @@ const taskResult = z.strictObject({
 
 const settings = z.strictObject({
   agentId: z.string(),
+  agentVersion: z.number().int().positive(),
+  repeats: z.string().optional(),
   model: z.string(),
   baseUrl: z.string().nullable(),
   wireApi: z.string().nullable(),

@@ -125,6 +125,7 @@ export function settingsOf(db: Db, wanted: Wanted): RunSettings {
   const { maxTurns, maxTokens, temperature, toolCalls, toolChoice } = agent.settings;
   return {
     agentId: agent.id,
+    agentVersion: 1,
     model: wanted.model.id,
     baseUrl: null,
     wireApi: null,

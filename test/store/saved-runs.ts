@@ -9,6 +9,7 @@ import { trace as unscored } from "../scoring/trace.js";
 
 export const SETTINGS: RunSettings = {
   agentId: "email-search",
+  agentVersion: 1,
   model: "script/test",
   baseUrl: null,
   wireApi: null,

@@ -1,0 +1,30 @@
+// The thread that a tool's module runs on: loads the file, says what it is, and answers calls. It can be ended whole
+// when a call hangs, which a function within art-e's own thread could not be.
+import { parentPort, workerData } from "node:worker_threads";
+
+// What it prints is nobody's result.
+const words = (error) => (error instanceof Error ? error.message : String(error));
+
+try {
+  const { createJiti } = await import(workerData.jiti);
+  const jiti = createJiti(workerData.path, { fsCache: false, moduleCache: false, interopDefault: true });
+  const loaded = await jiti.import(workerData.path);
+  const tool = typeof loaded?.default === "object" && loaded.default !== null ? loaded.default : loaded;
+  if (typeof tool?.call !== "function") throw new Error("it exports no function call(args, context)");
+  const { name, description, parameters } = tool;
+  parentPort.postMessage({ ready: JSON.parse(JSON.stringify({ name, description, parameters })) });
+  parentPort.on("message", async ({ id, args, context }) => {
+    try {
+      const value = await tool.call(args, context);
+      const text = JSON.stringify(value === undefined ? null : value);
+      if (text === undefined) throw new Error("it gave back something that JSON cannot hold");
+      if (text.length > workerData.maxChars)
+        throw new Error(`its result has more than ${workerData.maxChars} characters`);
+      parentPort.postMessage({ id, text });
+    } catch (error) {
+      parentPort.postMessage({ id, error: words(error) });
+    }
+  });
+} catch (error) {
+  parentPort.postMessage({ broken: words(error) });
+}

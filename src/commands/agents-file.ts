@@ -1,0 +1,28 @@
+import { exportAgent, importAgent } from "../registry/agent-file.js";
+import { needId } from "./action-words.js";
+import { tell } from "./agents-change.js";
+import type { AgentAction } from "./agents-flags.js";
+import { readText } from "./read-text.js";
+import { checkWritable, writeWhole } from "./write-file.js";
+
+export const exportOne: AgentAction = (db, flags, { out }) => {
+  const id = needId(flags.id, "agents", "export");
+  const yaml = exportAgent(db, id);
+  if (flags.output === undefined) {
+    out.result({ id, yaml }, () => yaml.trimEnd());
+    return;
+  }
+  checkWritable("--output", flags.output);
+  writeWhole(flags.output, [yaml]);
+  const file = flags.output;
+  out.result(
+    { id, file },
+    () => `Agent ${id} is in ${file}. art-e agents import ${file} brings it into another database.`,
+  );
+};
+
+export const importOne: AgentAction = (db, flags, door) => {
+  const file = needId(flags.id, "agents", "import");
+  const agent = importAgent(db, readText(file, "FILE"), file, flags.replace);
+  tell(db, agent.id, "imported", door);
+};

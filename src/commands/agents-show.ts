@@ -1,0 +1,137 @@
+import type { Agent } from "../domain/agent.js";
+import { agentSettingsSchema } from "../domain/agent.js";
+import { UserError } from "../domain/errors.js";
+import { currentVersion } from "../registry/versions.js";
+import { getVersion, listVersions } from "../store/agent-versions.js";
+import { getAgent, listAgents } from "../store/agents.js";
+import type { Db } from "../store/open.js";
+import { getRun } from "../store/runs.js";
+import type { AttachedTool } from "../store/tools.js";
+import { attachedOrDefault } from "../tools/registry.js";
+import { needId } from "./action-words.js";
+import type { AgentAction } from "./agents-flags.js";
+import type { Door } from "./command.js";
+import { table } from "./table.js";
+
+export const listAll: AgentAction = (db, _, { out }) => {
+  const agents = listAgents(db).map((agent) => ({ ...agent, tools: toolsOf(attachedOrDefault(db, agent.id)) }));
+  out.result(agents, () =>
+    table(
+      ["id", "name", "model", "tools"],
+      agents.map(({ id, name, model, tools }) => [
+        id,
+        name,
+        model ?? "the run's",
+        tools.map((tool) => tool.id).join(", "),
+      ]),
+    ),
+  );
+};
+
+export const showOne: AgentAction = (db, { id, run }, door) => {
+  if (run !== undefined && id !== undefined) {
+    throw new UserError(
+      "flags_contradict",
+      "--run names the agent of a run: no ID goes with it.",
+      "Leave one of them out.",
+    );
+  }
+  printOne(run === undefined ? named(db, needId(id, "agents", "show")) : ofRun(db, run), door);
+};
+
+export const showVersions: AgentAction = (db, { id }, { out }) => {
+  const agentId = needId(id, "agents", "versions");
+  const versions = listVersions(db, agentId);
+  // One that has never been changed nor run has none yet; one that is not there and never was is an error.
+  if (versions.length === 0) getAgent(db, agentId);
+  const lines = versions.map(({ version, createdAt, agent, tools }) => ({
+    version,
+    createdAt,
+    model: agent.model,
+    tools: tools.map(({ tool }) => tool.id),
+    runs: runsOf(db, agentId, version),
+  }));
+  out.result(lines, () =>
+    lines.length === 0
+      ? `${agentId} has not been changed or run yet: it is at version 1.`
+      : table(
+          ["version", "since (UTC)", "model", "runs", "tools"],
+          lines.map((line) => [
+            String(line.version),
+            line.createdAt,
+            line.model ?? "the run's",
+            String(line.runs),
+            line.tools.join(", "),
+          ]),
+        ),
+  );
+};
+
+interface Shown extends Agent {
+  readonly version: number;
+  readonly builtin?: boolean;
+  readonly tools: readonly { readonly id: string; readonly config: string | null }[];
+}
+
+/** `ID` as it is now, or `ID@VERSION` as it was. */
+function named(db: Db, name: string): Shown {
+  const [id = "", version] = name.split("@");
+  if (version === undefined) {
+    return { ...getAgent(db, id), version: currentVersion(db, id), tools: toolsOf(attachedOrDefault(db, id)) };
+  }
+  if (!/^[1-9]\d{0,8}$/.test(version)) {
+    throw new UserError("version_unknown", `"${name}" names no version.`, `art-e agents versions ${id} lists them.`);
+  }
+  const kept = getVersion(db, id, Number(version));
+  return { ...kept.agent, version: kept.version, tools: wholeTools(kept.tools) };
+}
+
+/** The agent's version with what the run's own flags said over it, and its tools whole. */
+function ofRun(db: Db, name: string): Shown {
+  const { settings } = getRun(db, name);
+  const { agentId, agentVersion, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;
+  const { agent, tools } = getVersion(db, agentId, agentVersion);
+  const own = { maxTurns, maxTokens, toolCalls, toolChoice, ...(temperature === null ? {} : { temperature }) };
+  return {
+    ...agent,
+    prompt,
+    model,
+    settings: agentSettingsSchema.parse(own),
+    version: agentVersion,
+    tools: wholeTools(tools),
+  };
+}
+
+function toolsOf(attached: readonly AttachedTool[]) {
+  return attached.map(({ tool, config }) => ({ id: tool.id, config }));
+}
+
+function wholeTools(attached: readonly AttachedTool[]) {
+  return attached.map(({ tool, config }) => ({ ...tool, config }));
+}
+
+function runsOf(db: Db, agentId: string, version: number): number {
+  return db
+    .prepare("SELECT count(*) FROM runs WHERE agent_id = ? AND settings ->> '$.agentVersion' = ?")
+    .pluck()
+    .get(agentId, version) as number;
+}
+
+function printOne(agent: Shown, { out }: Door): void {
+  const tools = agent.tools.map((tool) => (tool.config === null ? tool.id : `${tool.id} ${tool.config}`));
+  const settings = Object.entries(agent.settings).map(([name, value]) => `${name} ${value}`);
+  out.result(agent, () =>
+    [
+      `${agent.id}: ${agent.name}`,
+      agent.description,
+      "",
+      `Version:  ${agent.version}${agent.builtin ? ", came with art-e" : ""}`,
+      `Model:    ${agent.model ?? "the run's"}`,
+      `Settings: ${settings.join(", ")}`,
+      `Tools:    ${tools.join(", ")}`,
+      "",
+      "Prompt:",
+      ...agent.prompt.split("\n").map((line) => `  ${line}`.trimEnd()),
+    ].join("\n"),
+  );
+}

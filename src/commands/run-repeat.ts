@@ -1,0 +1,71 @@
+import { UserError } from "../domain/errors.js";
+import type { QuestionSet, Split } from "../domain/question.js";
+import { beginRun } from "../runner/begin.js";
+import { readFingerprint } from "../store/corpus-stats.js";
+import type { Db } from "../store/open.js";
+import { plannedTasks } from "../store/run-tasks.js";
+import { getRun } from "../store/runs.js";
+import type { Door } from "./command.js";
+import { RESUME_KEEPS, type RunFlags } from "./run-flags.js";
+import { readyModel } from "./run-model.js";
+import { agentOf, askedFor, differences, newRunId, type RunPlan, toolsOfRun } from "./run-plan.js";
+
+/** What a repeat is told by flags that a resumed run may be told otherwise. */
+const ONLY_RESUME = { resume: "--resume", retryFailed: "--retry-failed", agent: "--agent" } as const;
+
+/**
+ * A new run over the questions of an old one, with its prompt, model, settings and tools as they were, whatever has been
+ * made of the agent since. Other mail would answer otherwise: it is refused, unless --force records it.
+ */
+export async function planRepeat(
+  db: Db,
+  name: string,
+  flags: RunFlags,
+  argv: Readonly<Record<string, unknown>>,
+  door: Door,
+): Promise<RunPlan> {
+  const run = getRun(db, name);
+  const keeps: Readonly<Record<string, string>> = { ...RESUME_KEEPS, ...ONLY_RESUME };
+  const other = Object.keys(keeps).find((flag) => argv[flag] !== undefined && argv[flag] !== false);
+  if (other !== undefined) {
+    throw new UserError(
+      "flags_contradict",
+      `--repeat asks what run ${run.id} asked, with the agent it had: ${keeps[other]} has no say in it.`,
+      "Leave it out, or begin a new run.",
+    );
+  }
+  const changes = [
+    ...differences(run.settings, askedFor(run.settings, flags, argv)),
+    ...(readFingerprint(db) === run.corpusFingerprint ? [] : ["mail has been imported since"]),
+  ];
+  if (changes.length > 0 && !flags.force) {
+    throw new UserError(
+      "run_differs",
+      `Run ${run.id} cannot be repeated as it was: ${changes.join("; ")}.`,
+      "Leave out what differs, or add --force to repeat it all the same and have the difference recorded.",
+    );
+  }
+  const concurrency = argv.concurrency === undefined ? run.settings.concurrency : flags.concurrency;
+  const settings = {
+    ...askedFor(run.settings, flags, argv),
+    concurrency,
+    repeats: run.id,
+    ...(changes.length === 0 ? {} : { changes: [...(run.settings.changes ?? []), ...changes] }),
+  };
+  const tasks = plannedTasks(db, run.id);
+  const set: QuestionSet = {
+    ...run.dataset,
+    split: run.split as Split,
+    questions: tasks.map(({ question }) => question),
+  };
+  const runId = newRunId();
+  return {
+    runId,
+    agent: agentOf(settings),
+    settings,
+    model: await readyModel(settings, { ...flags, concurrency }, door.settings, false),
+    tasks,
+    tools: toolsOfRun(db, run),
+    begin: (worker) => beginRun(db, { runId, set, tasks, settings, worker }),
+  };
+}

@@ -1,0 +1,49 @@
+import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
+import { type JsonValue, jsonValueSchema } from "../domain/json.js";
+import { printable } from "../reports/trace-text.js";
+import type { Db } from "../store/open.js";
+import { getTool } from "../store/tools.js";
+import { openMailbox } from "../tools/mailbox.js";
+import { openOutside } from "../tools/outside.js";
+import { toTool } from "../tools/registry.js";
+import { needId } from "./action-words.js";
+import type { Door } from "./command.js";
+import type { ToolFlags } from "./tools-flags.js";
+
+/** Calls a tool once, as an agent would, and prints what the agent would get. A refusal is printed too, and exits with 1. */
+export async function testTool(db: Db, flags: ToolFlags, { settings, out, signal }: Door): Promise<ExitCode> {
+  const tool = getTool(db, needId(flags.id, "tools", "test"));
+  const args = readArguments(flags.arguments ?? "{}");
+  const config = flags.config === undefined ? null : JSON.stringify(flags.config);
+  const outside = openOutside(settings.env);
+  try {
+    const live = toTool({ tool, config }, { mailbox: openMailbox(db), outside });
+    const result = await live.call(args, {
+      inbox: flags.inbox?.trim().toLowerCase() ?? null,
+      cutoff: flags.before === undefined ? null : `${flags.before}T00:00:00Z`,
+      signal,
+    });
+    out.result(result, () => printable(result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
+    return result.ok ? EXIT.done : EXIT.failed;
+  } finally {
+    await outside.close();
+  }
+}
+
+function readArguments(text: string): JsonValue {
+  try {
+    return jsonValueSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new UserError(
+      "flag_invalid",
+      "ARGUMENTS: expected a JSON object.",
+      `Quote it for the shell: art-e tools test ID '{"key": "value"}'.`,
+      2,
+      { cause },
+    );
+  }
+}
+
+function asText(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,33 @@
+import { UserError } from "./errors.js";
+
+/** What a prompt may ask for as `{{name}}`. */
+export const PROMPT_VARIABLES = ["inbox_address", "query_date", "max_turns", "tools"] as const;
+
+export type PromptVariables = Readonly<Record<(typeof PROMPT_VARIABLES)[number], string | number>>;
+
+const PLACEHOLDER = /\{\{\s*([^{}"\n]{1,100}?)\s*\}\}/g;
+
+/** Fills in `{{name}}`; a name that nobody knows is an error, not a hole in the prompt. */
+export function renderPrompt(template: string, variables: PromptVariables): string {
+  return template.replace(PLACEHOLDER, (_, name: string) => {
+    if (isKnown(name)) return String(variables[name]);
+    throw unknownVariable(name);
+  });
+}
+
+/** Throws the UserError that filling it in would throw. */
+export function checkPrompt(template: string): void {
+  for (const [, name = ""] of template.matchAll(PLACEHOLDER)) if (!isKnown(name)) throw unknownVariable(name);
+}
+
+function isKnown(name: string): name is (typeof PROMPT_VARIABLES)[number] {
+  return (PROMPT_VARIABLES as readonly string[]).includes(name);
+}
+
+function unknownVariable(name: string): UserError {
+  return new UserError(
+    "prompt_variable",
+    `The prompt asks for {{${name}}}, which there is not.`,
+    `A prompt may use: ${PROMPT_VARIABLES.map((known) => `{{${known}}}`).join(", ")}.`,
+  );
+}

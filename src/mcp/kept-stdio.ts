@@ -1,0 +1,88 @@
+import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+
+/** A program as this transport needs it; how it is started and kept is another room's business. */
+export interface ServerProgram {
+  readonly stdin: NodeJS.WritableStream;
+  readonly stdout: NodeJS.ReadableStream;
+  readonly stderr: NodeJS.ReadableStream;
+  readonly ended: Promise<unknown>;
+  kill(): void;
+}
+
+export type StartServer = (argv: readonly string[], env: Readonly<Record<string, string>>) => ServerProgram;
+
+/** The largest message that a server may send. */
+const MAX_MESSAGE_BYTES = 20_000_000;
+
+/** How long a server may take to end by itself once its stdin is closed. */
+const GRACE_MS = 2_000;
+
+/**
+ * stdio as in the protocol's own transport, over a program that is ended with everything it has started: `npx -y server`
+ * is three processes, and closing the first would leave the others.
+ */
+export class KeptStdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  #program: ServerProgram | null = null;
+  #lastWords = "";
+
+  constructor(private readonly begin: () => ServerProgram) {}
+
+  /** The end of what the server wrote to stderr. */
+  get lastWords(): string {
+    return this.#lastWords.trim();
+  }
+
+  async start(): Promise<void> {
+    const program = this.begin();
+    this.#program = program;
+    program.stderr.on("data", (chunk: Buffer) => {
+      this.#lastWords = (this.#lastWords + chunk.toString("utf8")).slice(-1_000);
+    });
+    program.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+    void program.ended.then(() => {
+      this.#program = null;
+      this.onclose?.();
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#program === null) throw new Error("the server has ended");
+    this.#program.stdin.write(serializeMessage(message));
+  }
+
+  async close(): Promise<void> {
+    const program = this.#program;
+    if (program === null) return;
+    this.#program = null;
+    program.stdin.end();
+    const kill = setTimeout(program.kill, GRACE_MS);
+    await program.ended;
+    clearTimeout(kill);
+  }
+
+  /** A line that is no message is reported and passed over: servers print what they should not. */
+  #read(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      this.#program?.kill();
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.onerror?.(error as Error);
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { LookupFunction } from "node:net";
+import { McpConnections } from "../mcp/connections.js";
+import { startKept } from "../programs/keep.js";
+import { LoadedModules } from "../programs/loaded-modules.js";
+
+/** What tools of one's own reach out with: one a run, shared by its tasks, closed at its end. */
+export interface Outside {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly mcp: McpConnections;
+  readonly modules: LoadedModules;
+  /** How names become addresses; the system's own where undefined. */
+  readonly lookup?: LookupFunction | undefined;
+  /** Ends every connection, program and thread that was begun. */
+  close(): Promise<void>;
+}
+
+export function openOutside(env: Outside["env"], lookup?: LookupFunction): Outside {
+  const mcp = new McpConnections((argv, server) => startKept({ argv, env: server }));
+  const modules = new LoadedModules();
+  return {
+    env,
+    mcp,
+    modules,
+    lookup,
+    async close() {
+      await Promise.all([mcp.close(), modules.close()]);
+    },
+  };
+}

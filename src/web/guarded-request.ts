@@ -1,0 +1,143 @@
+import { lookup as systemLookup } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+import { Agent, fetch } from "undici";
+import { isPublicAddress } from "./public-address.js";
+
+export interface WebRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  /** Bytes of the answer's body that are read at most. */
+  readonly maxBytes: number;
+  /** Whether private, loopback and link-local addresses may be asked. */
+  readonly allowPrivate: boolean;
+  readonly lookup?: LookupFunction | undefined;
+}
+
+export interface WebAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** The request was not made, or its answer cannot be used; the message says why and holds no header. */
+export class WebRequestFailed extends Error {
+  override readonly name = "WebRequestFailed";
+}
+
+const MAX_REDIRECTS = 5;
+
+/** What a request to another origin is not given: they were meant for the first. */
+const OWN_HEADERS = new Set(["accept", "accept-language", "user-agent", "content-type"]);
+
+/**
+ * One request, redirects followed. Every address is checked after its name has been resolved, and that very address is
+ * then connected to, so that a name cannot mean one thing to the check and another to the connection.
+ */
+export async function guardedRequest(request: WebRequest, signal: AbortSignal): Promise<WebAnswer> {
+  const dispatcher = new Agent({
+    connect: { lookup: guardedLookup(request), timeout: 30_000 },
+    maxResponseSize: request.maxBytes * 2,
+    keepAliveTimeout: 1,
+  });
+  try {
+    return await follow(request, dispatcher, signal);
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+async function follow(request: WebRequest, dispatcher: Agent, signal: AbortSignal): Promise<WebAnswer> {
+  let url = new URL(request.url);
+  let { method, headers, body } = request;
+  for (let redirects = 0; ; redirects++) {
+    checkUrl(url, request.allowPrivate);
+    const response = await fetch(url, { method, headers, body, dispatcher, signal, redirect: "manual" }).catch(
+      (error: unknown) => {
+        throw networkFault(error, url, signal);
+      },
+    );
+    const location = response.headers.get("location");
+    if (![301, 302, 303, 307, 308].includes(response.status) || location === null) {
+      return {
+        status: response.status,
+        contentType: response.headers.get("content-type") ?? "",
+        text: await readText(response.body, request.maxBytes, url, signal),
+      };
+    }
+    await response.body?.cancel();
+    if (redirects === MAX_REDIRECTS)
+      throw new WebRequestFailed(`${url.host} redirects more than ${MAX_REDIRECTS} times`);
+    const next = URL.parse(location, url.href);
+    if (next === null) throw new WebRequestFailed(`${url.host} redirects to an address that cannot be read`);
+    if (response.status === 303 || (response.status < 303 && method === "POST")) [method, body] = ["GET", null];
+    if (next.origin !== url.origin) {
+      headers = Object.fromEntries(Object.entries(headers).filter(([name]) => OWN_HEADERS.has(name.toLowerCase())));
+      if (body !== null)
+        throw new WebRequestFailed(`${url.host} redirects to ${next.host}, which is not sent the arguments`);
+    }
+    url = next;
+  }
+}
+
+/** Names are checked when they have been resolved; an address that stands in the URL never is, and is checked here. */
+function checkUrl(url: URL, allowPrivate: boolean): void {
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw new WebRequestFailed(`${url.protocol} addresses are not asked: only http and https`);
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw notPublic(host);
+}
+
+function guardedLookup({ allowPrivate, lookup = systemLookup as LookupFunction }: WebRequest): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, "");
+      const addresses = (Array.isArray(found) ? found : [{ address: found, family: isIP(found) }]).filter(
+        ({ address }) => isIP(address) !== 0,
+      );
+      const [first] = addresses;
+      // One bad address among good ones is refused too: who answers so is trying something.
+      const bad = allowPrivate ? undefined : addresses.find(({ address }) => !isPublicAddress(address));
+      if (bad !== undefined || first === undefined) return callback(notPublic(hostname), "");
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+function notPublic(host: string): WebRequestFailed {
+  return new WebRequestFailed(
+    `${host} is not on the public internet, and this tool may not ask private, loopback or link-local addresses`,
+  );
+}
+
+async function readText(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+  url: URL,
+  signal: AbortSignal,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new WebRequestFailed(`${url.host} answered with more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof WebRequestFailed ? error : networkFault(error, url, signal);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+function networkFault(error: unknown, url: URL, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof WebRequestFailed) return cause;
+  }
+  const { cause, message } = error as Error;
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return new WebRequestFailed(`${url.host} could not be asked: ${code ?? message}`);
+}
