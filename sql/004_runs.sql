@@ -23,15 +23,20 @@ CREATE TABLE run_tasks (
   PRIMARY KEY (run_id, position)
 ) WITHOUT ROWID;
 
+-- Of the tasks of runs, and of chats with an agent that a server holds: those belong to no run and ask no task.
 CREATE TABLE traces (
-  id       TEXT PRIMARY KEY,
-  run_id   TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
-  task_id  INTEGER NOT NULL,
-  ending   TEXT NOT NULL,
-  trace    TEXT NOT NULL                  -- JSON, the whole trace
+  id         TEXT PRIMARY KEY,
+  run_id     TEXT REFERENCES runs(id) ON DELETE CASCADE,
+  task_id    INTEGER,
+  agent_id   TEXT NOT NULL,
+  session_id TEXT NOT NULL,
+  started_at TEXT NOT NULL,               -- ISO 8601, UTC
+  ending     TEXT NOT NULL,
+  trace      TEXT NOT NULL                -- JSON, the whole trace
 );
 
 CREATE INDEX idx_traces_run ON traces(run_id, task_id);
+CREATE INDEX idx_traces_started ON traces(started_at, id);
 
 -- The last attempt at a task is its result; earlier ones failed, and stay for what they cost.
 CREATE TABLE results (

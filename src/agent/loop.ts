@@ -1,9 +1,9 @@
 import type { AgentSettings } from "../domain/agent.js";
 import { isDontKnow } from "../domain/answer.js";
-import type { Message } from "../domain/conversation.js";
+import type { Message, ToolCall } from "../domain/conversation.js";
 import type { Ending } from "../domain/ending.js";
 import type { Completion, Model, Usage } from "../domain/model.js";
-import type { Tool, ToolContext } from "../domain/tool.js";
+import type { Tool, ToolContext, ToolResult } from "../domain/tool.js";
 import type { ToolCallRecord, Turn } from "../domain/trace.js";
 import { callTool, toolMessage } from "./call-tool.js";
 
@@ -35,7 +35,15 @@ export interface AgentRun {
   readonly maxCostUsd: number | null;
   /** USD, or null where the price is not known. */
   priceOf(usage: Usage): number | null;
+  /** Hears what happens as it happens; the loop goes on when it has been heard. */
+  readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
 }
+
+/** A reply of the model, and then each of its calls with what came of it; those that were not made are not told. */
+export type AgentStep =
+  | { readonly type: "reply"; readonly reply: Completion }
+  | { readonly type: "call"; readonly call: ToolCall }
+  | { readonly type: "result"; readonly call: ToolCall; readonly result: ToolResult };
 
 /** What was said and done so far; the caller holds it, so that it survives a throw. */
 export type Transcript = Pick<Rollout, "messages" | "toolCalls" | "turns">;
@@ -69,6 +77,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
   for (let turn = 0; turn < run.settings.maxTurns; turn++) {
     if (run.maxCostUsd !== null && costOf(transcript.turns) >= run.maxCostUsd) return done("out_of_budget", null);
     const reply = await askModel(run, transcript);
+    await run.onStep?.({ type: "reply", reply });
     if (reply.toolCalls.length === 0) {
       const complaint = complaintAbout(reply);
       if (complaint === null) return done(endingOf(reply.content, []), reply.content.trim());
@@ -78,9 +87,11 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
     const calls = run.settings.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
     let usable = false;
     for (const [i, call] of calls.entries()) {
+      await run.onStep?.({ type: "call", call });
       const called = await callTool(call, turn, tools, run.context);
       transcript.messages.push(called.message);
       transcript.toolCalls.push(called.record);
+      await run.onStep?.({ type: "result", call, result: called.result });
       if (called.result.ok && called.result.final !== undefined) {
         const { answer, sources } = called.result.final;
         // Whoever trains on a trace wants a result for every call.

@@ -1,3 +1,4 @@
+import type { ChatTrace } from "../domain/chat.js";
 import type { Message } from "../domain/conversation.js";
 import type { Trace } from "../domain/trace.js";
 import { duration, share } from "./figures.js";
@@ -6,14 +7,22 @@ import { duration, share } from "./figures.js";
 const SHOWN = 1_500;
 
 /** A trace to be read in a terminal: the question, what was said and called, the answer beside the gold one. */
-export function traceText(trace: Trace): string {
-  const { task } = trace;
-  const head = [
-    `${trace.traceId}  ${trace.agentId} (${trace.model})  run ${trace.runId}`,
-    `task ${trace.taskId}  ${task.inbox_address}  ${task.query_date}`,
-    "",
-    `Question: ${task.question}`,
-  ];
+export function traceText(trace: Trace | ChatTrace): string {
+  const isChat = !("task" in trace);
+  const who = `${trace.traceId}  ${trace.agentId} (${trace.model})`;
+  const head = isChat
+    ? [
+        `${who}  session ${trace.sessionId}`,
+        `chat  ${trace.inbox ?? "any mailbox"}  ${trace.queryDate ?? "no cutoff"}`,
+        "",
+        `Question: ${trace.question}`,
+      ]
+    : [
+        `${who}  run ${trace.runId}`,
+        `task ${trace.taskId}  ${trace.task.inbox_address}  ${trace.task.query_date}`,
+        "",
+        `Question: ${trace.task.question}`,
+      ];
   const scores = Object.entries(trace.scores).map(([name, score]) => `${name} ${share(score.value)}`);
   const foot = [
     "",
@@ -21,9 +30,13 @@ export function traceText(trace: Trace): string {
     ...(trace.error === null ? [] : [`Error:    ${trace.error}`]),
     `Answer:   ${trace.answer ?? "-"}`,
     `Sources:  ${trace.sources.join(", ") || "-"}`,
-    `Gold:     ${task.answer}`,
-    `Mails:    ${task.message_ids.join(", ") || "-"}`,
-    `Scores:   ${scores.join(", ") || "none: a failed task is not graded"}`,
+    ...(isChat
+      ? []
+      : [
+          `Gold:     ${trace.task.answer}`,
+          `Mails:    ${trace.task.message_ids.join(", ") || "-"}`,
+          `Scores:   ${scores.join(", ") || "none: a failed task is not graded"}`,
+        ]),
   ];
   return printable([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
 }

@@ -118,6 +118,9 @@ export interface ResultRow {
   readonly taskId: number;
   readonly epoch: number;
   readonly traceId: string;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly startedAt: string;
   readonly ending: string;
   readonly failed: 0 | 1;
   readonly score: number | null;
@@ -131,6 +134,9 @@ export function toResultRow(trace: Trace, result: TaskResult, failed: boolean): 
     taskId: trace.taskId,
     epoch: trace.epoch,
     traceId: trace.traceId,
+    agentId: trace.agentId,
+    sessionId: trace.sessionId,
+    startedAt: trace.startedAt,
     ending: trace.ending,
     failed: failed ? 1 : 0,
     score: result.semanticScore,
@@ -142,7 +148,8 @@ export function toResultRow(trace: Trace, result: TaskResult, failed: boolean): 
 /** Saves a finished task: trace and result together or neither. A further attempt at a task takes the place of the last one. */
 export function openRowWriter(db: Db): (row: ResultRow) => void {
   const addTrace = db.prepare(
-    "INSERT INTO traces (id, run_id, task_id, ending, trace) VALUES (@traceId, @runId, @taskId, @ending, @trace)",
+    `INSERT INTO traces (id, run_id, task_id, agent_id, session_id, started_at, ending, trace)
+     VALUES (@traceId, @runId, @taskId, @agentId, @sessionId, @startedAt, @ending, @trace)`,
   );
   const supersede = db.prepare(
     "UPDATE results SET superseded = 1 WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND superseded = 0",

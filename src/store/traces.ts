@@ -1,3 +1,4 @@
+import type { ChatTrace } from "../domain/chat.js";
 import { UserError } from "../domain/errors.js";
 import type { Band } from "../domain/score.js";
 import type { Trace } from "../domain/trace.js";
@@ -37,7 +38,7 @@ export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
 }
 
 /** Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`. */
-export function getTrace(db: Db, name: string): Trace {
+export function getTrace(db: Db, name: string): Trace | ChatTrace {
   const [, run, task, epoch = "1"] = /^([^/]+)\/(\d+)(?:\/(\d+))?$/.exec(name) ?? [];
   const rows = (
     run === undefined
@@ -57,7 +58,7 @@ export function getTrace(db: Db, name: string): Trace {
           .all(getRun(db, run).id, Number(task), Number(epoch))
   ) as string[];
   const [row] = rows;
-  const trace = row === undefined ? undefined : (JSON.parse(row) as Trace);
+  const trace = row === undefined ? undefined : (JSON.parse(row) as Trace | ChatTrace);
   // A whole id is meant as such, even where another one begins with it.
   if (trace !== undefined && (rows.length === 1 || trace.traceId === name)) return trace;
   throw new UserError(
