@@ -69,6 +69,11 @@ const COMMANDS: readonly {
     describe: "The tools: list, show, add, change, delete, and call one to try it",
     load: async () => (await import("./commands/tools.js")).toolsCommand,
   },
+  {
+    usage: "serve",
+    describe: "Serve the agents over HTTP: the API, a playground page, and an OpenAI-compatible endpoint",
+    load: async () => (await import("./commands/serve.js")).serveCommand,
+  },
 ];
 
 const NAMES = COMMANDS.map(({ usage }) => usage.split(" ")[0] ?? "");

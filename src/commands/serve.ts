@@ -1,0 +1,147 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../domain/errors.js";
+import type { Provider } from "../models/providers.js";
+import { Chats } from "../servers/chats.js";
+import { ServedModels } from "../servers/served-models.js";
+import { startServer } from "../servers/server.js";
+import { openStore } from "../store/open.js";
+import { MailThreads } from "../tools/mail-threads.js";
+import { openMailbox } from "../tools/mailbox.js";
+import { openOutside } from "../tools/outside.js";
+import type { Command, Door } from "./command.js";
+import { readFlags, text, whole } from "./flags.js";
+import { readText } from "./read-text.js";
+import { DEFAULT_MODEL } from "./run-flags.js";
+import { baseUrlOf, connectionOf, type Settings } from "./settings.js";
+import { programVersion } from "./version.js";
+
+const schema = z.object({
+  port: whole(0, 65_535).default(8787),
+  host: text.default("127.0.0.1"),
+  token: text.optional(),
+  tokenFile: text.optional(),
+  cors: text.optional(),
+  maxChats: whole(1, 10_000).default(64),
+  chatTimeout: whole(1, 86_400).default(600),
+  stallTimeout: whole(1, 3_600).default(30),
+  requestTimeout: whole(1, 3_600).default(180),
+  grace: whole(0, 3_600).default(10),
+  allowPrograms: z.boolean().default(false),
+});
+
+type ServeFlags = z.output<typeof schema>;
+
+/** Silence after which a stream says that it is alive. */
+const HEARTBEAT_MS = 15_000;
+
+export const serveCommand: Command = {
+  flags: {
+    port: { type: "number", requiresArg: true, describe: "0: any that is free [default: 8787]" },
+    host: {
+      type: "string",
+      requiresArg: true,
+      describe: "The address to listen on; any but a loopback one needs a token [default: 127.0.0.1]",
+    },
+    "token-file": { type: "string", requiresArg: true, describe: "A file that holds the token [ART_E_TOKEN]" },
+    token: { type: "string", requiresArg: true, describe: "The token itself; others on this machine may see it here" },
+    cors: { type: "string", requiresArg: true, describe: "An origin whose pages may ask [default: none]" },
+    "max-chats": { type: "number", requiresArg: true, describe: "Chats under way at once [default: 64]" },
+    "chat-timeout": { type: "number", requiresArg: true, describe: "Seconds a chat may take [default: 600]" },
+    "stall-timeout": {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds a client may read nothing before its chat is ended [default: 30]",
+    },
+    "request-timeout": {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds one model call may take before it is tried again [default: 180]",
+    },
+    grace: {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds that chats have to finish when the server is stopped [default: 10]",
+    },
+    "allow-programs": {
+      type: "boolean",
+      describe: "Tools made over HTTP may run programs, read the environment and reach private addresses",
+    },
+  },
+  async run(argv, door) {
+    const flags = readFlags("serve", schema, argv);
+    const token = tokenOf(flags, door.settings);
+    const cors = flags.cors === undefined ? null : originOf(flags.cors);
+    const db = openStore(door.settings.db, { mustExist: true });
+    const outside = openOutside(door.settings.env);
+    const mailThreads = new MailThreads(door.settings.db);
+    try {
+      const running = await startServer(
+        {
+          db,
+          version: programVersion(),
+          resources: { mailbox: openMailbox(db), mailThreads, outside },
+          models: new ServedModels((provider) => reach(provider, flags, door.settings), DEFAULT_MODEL),
+          chats: new Chats(flags.maxChats),
+          stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
+          chatTimeoutMs: flags.chatTimeout * 1_000,
+          allowPrograms: flags.allowPrograms,
+          report: (fault, requestId) => reportFault(fault, requestId, door),
+        },
+        { host: flags.host, token, cors },
+        flags.port,
+        (line) => door.out.note(JSON.stringify(line)),
+      );
+      door.out.result(
+        { url: running.url, token: token !== null },
+        () => `art-e serves ${door.settings.db} at ${running.url}`,
+      );
+      await untilAborted(door.signal);
+      await running.stop(flags.grace * 1_000);
+      return EXIT.done;
+    } finally {
+      await Promise.all([mailThreads.close(), outside.close()]);
+      db.close();
+    }
+  },
+};
+
+function tokenOf(flags: ServeFlags, { env }: Settings): string | null {
+  if (flags.token !== undefined && flags.tokenFile !== undefined) {
+    throw new UserError("flags_contradict", "--token and --token-file are given.", "Give one of them.");
+  }
+  const told = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
+  const token = (told ?? env.ART_E_TOKEN ?? "").trim();
+  if (token === "" && told === undefined) return null;
+  if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
+  throw new UserError(
+    "serve_token",
+    "The token cannot be used: expected at least 16 characters without white space.",
+    "Make one: openssl rand -hex 24.",
+  );
+}
+
+function originOf(cors: string): string {
+  if (URL.canParse(cors) && new URL(cors).origin === cors) return cors;
+  throw new UserError(
+    "flag_invalid",
+    "--cors: expected one origin, such as http://localhost:3000.",
+    "See art-e serve --help.",
+  );
+}
+
+function reach(provider: Provider, flags: ServeFlags, { env }: Settings) {
+  const baseUrl = baseUrlOf(provider, undefined, env);
+  return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: flags.requestTimeout * 1_000 }, env);
+}
+
+function reportFault(fault: unknown, requestId: string, { out }: Door): void {
+  const stack = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+  out.note(JSON.stringify({ time: new Date().toISOString(), level: "error", request_id: requestId, fault: stack }));
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

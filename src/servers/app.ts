@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { cors } from "hono/cors";
+import { accessLog, type WriteLog } from "./access-log.js";
+import { agentRoutes } from "./agent-routes.js";
+import { ApiError, toApiError } from "./api-error.js";
+import { chatRoutes } from "./chat-routes.js";
+import { type Access, checkContentType, checkHost, checkOrigin, checkToken } from "./guard.js";
+import { openaiRoutes } from "./openai-routes.js";
+import { openapiDocument } from "./openapi.js";
+import { addPage, isPage } from "./page.js";
+import { placeRoutes } from "./place-routes.js";
+import { addRoute, type Env, type Route } from "./route.js";
+import { runRoutes } from "./run-routes.js";
+import type { Services } from "./services.js";
+import { sessionRoutes } from "./session-routes.js";
+import { toolRoutes } from "./tool-routes.js";
+import { traceRoutes } from "./trace-routes.js";
+
+const MAX_BODY_BYTES = 4_000_000;
+
+export function allRoutes(services: Services): Route[] {
+  return [
+    ...agentRoutes(services),
+    ...chatRoutes(services),
+    ...toolRoutes(services),
+    ...sessionRoutes(services),
+    ...traceRoutes(services),
+    ...runRoutes(services),
+    ...placeRoutes(services),
+    ...openaiRoutes(services),
+  ];
+}
+
+/** Everything between a request and its answer: who may ask, the routes, the page, and errors in one form. */
+export function createApp(services: Services, access: Access, write: WriteLog): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use(async (c, next) => {
+    const given = c.req.header("x-request-id") ?? "";
+    const requestId = /^[\w.-]{1,100}$/.test(given) ? given : `req_${randomUUID()}`;
+    c.set("requestId", requestId);
+    c.header("x-request-id", requestId);
+    c.header("x-content-type-options", "nosniff");
+    c.header("referrer-policy", "no-referrer");
+    await next();
+  });
+  app.use(accessLog(write));
+  app.use(checkHost(access));
+  if (access.cors !== null) {
+    app.use(
+      cors({
+        origin: access.cors,
+        allowMethods: ["GET", "POST", "PATCH", "DELETE"],
+        allowHeaders: ["Content-Type", "Authorization", "X-Workspace-Id", "X-Request-Id"],
+        exposeHeaders: ["X-Request-Id", "Retry-After"],
+      }),
+    );
+  }
+  app.use(checkOrigin(access));
+  const token = checkToken(access);
+  app.use((c, next) => (isPage(c.req.path) ? next() : token(c, next)));
+  app.use(checkContentType());
+  app.use(
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: () => {
+        throw new ApiError("PAYLOAD_TOO_LARGE", `A body may have ${MAX_BODY_BYTES} bytes.`);
+      },
+    }),
+  );
+
+  const routes = allRoutes(services);
+  for (const route of routes) addRoute(app, route);
+  const document = openapiDocument(routes, services.version);
+  app.get("/openapi.json", (c) => c.json(document));
+  addPage(app);
+
+  app.notFound((c) => {
+    throw new ApiError("NOT_FOUND", `There is no ${c.req.method} ${c.req.path.slice(0, 200)}. See /openapi.json.`);
+  });
+  app.onError((thrown, c) => {
+    const error = toApiError(thrown);
+    const requestId = c.get("requestId");
+    if (error.code === "INTERNAL_ERROR") services.report(thrown, requestId);
+    const { code, message, details, status } = error;
+    const body = c.req.path.startsWith("/v1/")
+      ? { error: { message, type: typeOf(status), param: null, code: code.toLowerCase(), request_id: requestId } }
+      : { error: { code, message, details, request_id: requestId } };
+    return c.json(body, status, { ...error.headers });
+  });
+  return app;
+}
+
+/** OpenAI's word for it. */
+function typeOf(status: number): string {
+  if (status === 401) return "authentication_error";
+  return status >= 500 ? "server_error" : "invalid_request_error";
+}

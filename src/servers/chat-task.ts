@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import type { AgentStep } from "../agent/loop.js";
+import type { Agent } from "../domain/agent.js";
+import type { Binding } from "../domain/chat.js";
+import type { Message } from "../domain/conversation.js";
+import { keepCurrent } from "../registry/versions.js";
+import { type AnsweredChat, answerChat } from "../runner/answer-chat.js";
+import { getAgent } from "../store/agents.js";
+import { getSession, saveChat, sessionMessages } from "../store/sessions.js";
+import { loadTools } from "../tools/registry.js";
+import { ApiError } from "./api-error.js";
+import type { Services } from "./services.js";
+
+/** A chat as it is asked for, in whichever API's words. */
+export interface ChatRequest {
+  readonly agentId: string;
+  /** A new session where undefined. */
+  readonly sessionId?: string | undefined;
+  /** What was said before, for a new session; one that goes on has its own. */
+  readonly history: readonly Message[];
+  readonly question: string;
+  readonly instructions: string | null;
+  readonly inbox: string | undefined;
+  readonly queryDate: string | undefined;
+  readonly maxTurns: number | undefined;
+  readonly modelProvider: string | undefined;
+  readonly modelId: string | undefined;
+}
+
+/** A chat that has a place, a model and tools, and has only to be carried out. */
+export interface ReadyChat {
+  readonly sessionId: string;
+  readonly agent: Agent;
+  readonly signal: AbortSignal;
+  /** Ends it: nobody listens any more. */
+  abandon(why: string): void;
+  /** Answers and saves. Throws for faults of this program only. Gives its place back. */
+  answer(onStep: (step: AgentStep) => Promise<void> | void): Promise<AnsweredChat>;
+}
+
+/** Everything that could refuse the chat refuses it here, before anything is sent. */
+export async function readyChat(services: Services, asked: ChatRequest): Promise<ReadyChat> {
+  const { db, models, chats, resources, chatTimeoutMs } = services;
+  const stored = getAgent(db, asked.agentId);
+  const { sessionId, binding, history } = sessionOf(services, asked);
+  const agent =
+    asked.maxTurns === undefined ? stored : { ...stored, settings: { ...stored.settings, maxTurns: asked.maxTurns } };
+  const { model, priceOf } = await models.get(agent, asked.modelProvider, asked.modelId);
+  const tools = loadTools(db, agent, resources);
+  const place = chats.begin(sessionId);
+  return {
+    sessionId,
+    agent,
+    signal: place.signal,
+    abandon: place.abandon,
+    async answer(onStep) {
+      try {
+        const answered = await answerChat(
+          {
+            sessionId,
+            agent,
+            agentVersion: keepCurrent(db, agent.id),
+            model,
+            tools,
+            history,
+            question: asked.question,
+            instructions: asked.instructions,
+            binding,
+            timeoutMs: chatTimeoutMs,
+            priceOf,
+          },
+          onStep,
+          place.signal,
+        );
+        saveChat(db, answered.trace);
+        return answered;
+      } finally {
+        place.end();
+      }
+    },
+  };
+}
+
+/** A session stays with its agent, mailbox and day: what was read under them must not be taken elsewhere. */
+function sessionOf({ db }: Services, asked: ChatRequest) {
+  const inbox = asked.inbox ?? null;
+  const queryDate = asked.queryDate ?? null;
+  if (asked.sessionId === undefined) {
+    const binding: Binding = { inbox, queryDate };
+    return { sessionId: `session_${randomUUID()}`, binding, history: asked.history };
+  }
+  const session = getSession(db, asked.sessionId);
+  if (session.agentId !== asked.agentId) {
+    throw new ApiError("NOT_FOUND", `Agent "${asked.agentId}" has no session "${session.id}".`);
+  }
+  if ((inbox !== null && inbox !== session.inbox) || (queryDate !== null && queryDate !== session.queryDate)) {
+    const bound = `${session.inbox ?? "no mailbox"} and ${session.queryDate ?? "no day"}`;
+    throw new ApiError("VALIDATION_ERROR", `Session "${session.id}" is bound to ${bound}; begin another one.`);
+  }
+  const binding: Binding = { inbox: session.inbox, queryDate: session.queryDate };
+  return { sessionId: session.id, binding, history: sessionMessages(db, session.id) };
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { listAgents } from "../store/agents.js";
+import { ApiError } from "./api-error.js";
+import { eventAnswer, logChat, toMessage } from "./chat-routes.js";
+import { type ReadyChat, readyChat } from "./chat-task.js";
+import type { EventStream } from "./event-stream.js";
+import {
+  type Completing,
+  chunkShape,
+  completionBody,
+  completionShape,
+  failureOf,
+  firstChunk,
+  lastChunks,
+  toCompletion,
+} from "./openai-format.js";
+import { defineRoute, type LogFields, type Route } from "./route.js";
+import type { Services } from "./services.js";
+
+const modelShape = z.object({
+  id: z.string(),
+  object: z.literal("model"),
+  created: z.number().int(),
+  owned_by: z.literal("art-e"),
+});
+
+/** Our agents in the words of OpenAI's API: each is a model that does its searching itself. */
+export function openaiRoutes(services: Services): Route[] {
+  const tag = "OpenAI-compatible";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/v1/models",
+      tag,
+      summary: "The agents as models",
+      status: 200,
+      response: z.object({ object: z.literal("list"), data: z.array(modelShape) }),
+      errors: "openai",
+      handle: () => ({
+        object: "list",
+        data: listAgents(services.db).map(({ id, createdAt }) => ({
+          id,
+          object: "model",
+          created: Date.parse(`${createdAt.replace(" ", "T")}Z`) / 1000,
+          owned_by: "art-e",
+        })),
+      }),
+    }),
+    defineRoute({
+      method: "post",
+      path: "/v1/chat/completions",
+      tag,
+      summary: "Ask an agent; with stream, its answer comes as chunks when there is one",
+      body: completionBody,
+      status: 200,
+      response: completionShape,
+      events: chunkShape,
+      errors: "openai",
+      async handle({ body, requestId, signal, log }) {
+        const { messages, metadata } = body;
+        const said = messages.filter((message) => message.role === "user" || message.role === "assistant");
+        const question = said.at(-1);
+        if (question?.role !== "user" || messages.at(-1) !== question) {
+          throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
+        }
+        const rules = messages.flatMap(({ role, content }) =>
+          role === "system" || role === "developer" ? [content ?? ""] : [],
+        );
+        const chat = await readyChat(services, {
+          agentId: body.model,
+          history: said.slice(0, -1).map(({ role, content }) => toMessage({ role, content: content ?? "" })),
+          question: question.content,
+          instructions: rules.length === 0 ? null : rules.join("\n\n"),
+          inbox: metadata?.inbox_address ?? undefined,
+          queryDate: metadata?.query_date ?? undefined,
+          maxTurns: undefined,
+          modelProvider: undefined,
+          modelId: undefined,
+        });
+        const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model };
+        if (body.stream !== true) return whole(chat, head, signal, log);
+        const includeUsage = body.stream_options?.include_usage === true;
+        return eventAnswer(services, chat, (stream) =>
+          tell(services, chat, stream, head, includeUsage, requestId, log),
+        );
+      },
+    }),
+  ];
+}
+
+async function whole(chat: ReadyChat, head: Completing, signal: AbortSignal, log: LogFields) {
+  const leave = () => chat.abandon("the client is gone");
+  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted) leave();
+  try {
+    const answered = await chat.answer(() => undefined);
+    logChat(log, answered.trace);
+    const failed = failureOf(answered);
+    if (failed !== null)
+      throw new ApiError("EXTERNAL_API_ERROR", failed.message, { type: failed.type, code: failed.code });
+    return toCompletion(head, answered.trace);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}
+
+async function tell(
+  services: Services,
+  chat: ReadyChat,
+  stream: EventStream,
+  head: Completing,
+  includeUsage: boolean,
+  requestId: string,
+  log: LogFields,
+): Promise<void> {
+  const failWith = (error: { message: string; type: string; code: string }) =>
+    stream.send({ error: { ...error, param: null, request_id: requestId } });
+  try {
+    await stream.send(firstChunk(head));
+    const answered = await chat.answer(() => undefined);
+    logChat(log, answered.trace);
+    const failed = failureOf(answered);
+    if (failed !== null) return await failWith(failed);
+    for (const chunk of lastChunks(head, answered.trace, includeUsage)) await stream.send(chunk);
+    await stream.send("[DONE]");
+  } catch (fault) {
+    services.report(fault, requestId);
+    const message = "The server could not do this; its log says why.";
+    await failWith({ message, type: "server_error", code: "internal" });
+  }
+}

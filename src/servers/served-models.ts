@@ -1,0 +1,89 @@
+import type { Agent } from "../domain/agent.js";
+import type { Model, Usage } from "../domain/model.js";
+import type { Connection } from "../models/connection.js";
+import { parseModelName } from "../models/model-name.js";
+import { priceOf } from "../models/prices.js";
+import { isRemote, PROVIDERS, type Provider } from "../models/providers.js";
+import { resolveModel } from "../models/resolve.js";
+import { DEFAULT_RETRY } from "../models/retry.js";
+import { Throttle } from "../models/throttle.js";
+import { ApiError } from "./api-error.js";
+
+/** A model that is ready to be asked, and what it costs. */
+export interface ServedModel {
+  readonly model: Model;
+  /** US dollars; null where the price is not known. */
+  priceOf(usage: Usage): number | null;
+}
+
+/** Models stay open, so that all chats with one share its throttle; the ones that have waited longest go. */
+const MOST_OPEN = 64;
+
+/** One of each provider, to be offered to those who name none. */
+const EXAMPLES: Readonly<Partial<Record<Provider, string>>> = {
+  anthropic: "anthropic/claude-sonnet-4-5",
+  openai: "openai/gpt-4.1",
+  google: "google/gemini-2.5-pro",
+  offline: "offline/baseline",
+};
+
+/** The models that chats may be held with: those whose provider can be reached, and the offline baseline. */
+export class ServedModels {
+  private readonly open = new Map<string, Promise<ServedModel>>();
+  private readonly throttles = new Map<Provider, Throttle>();
+
+  constructor(
+    private readonly reach: (provider: Provider) => Connection,
+    private readonly defaultModel: string,
+  ) {}
+
+  /** One model of each provider that can be asked. */
+  examples(): { readonly id: string; readonly provider: Provider }[] {
+    return PROVIDERS.flatMap((provider) => {
+      const id = EXAMPLES[provider];
+      return id !== undefined && this.canReach(provider) ? [{ id, provider }] : [];
+    });
+  }
+
+  /** The model asked for, else the agent's own, else the default. Throws an ApiError or a UserError where it cannot be had. */
+  async get(agent: Agent, provider: string | undefined, id: string | undefined): Promise<ServedModel> {
+    const name = parseModelName(id ?? agent.model ?? this.defaultModel, id === undefined ? null : (provider ?? null));
+    if (name.provider === "replay") {
+      throw new ApiError("VALIDATION_ERROR", "Recorded replies are files of this machine and are not served.");
+    }
+    const ready = this.open.get(name.id) ?? this.connect(name.provider, name.id);
+    this.open.delete(name.id);
+    this.open.set(name.id, ready);
+    const [oldest] = this.open.keys();
+    if (this.open.size > MOST_OPEN && oldest !== undefined) this.open.delete(oldest);
+    try {
+      return await ready;
+    } catch (error) {
+      this.open.delete(name.id);
+      throw error;
+    }
+  }
+
+  private async connect(provider: Provider, id: string): Promise<ServedModel> {
+    const model = await resolveModel(
+      parseModelName(id, null),
+      this.reach(provider),
+      DEFAULT_RETRY,
+      this.throttle(provider),
+    );
+    return { model, priceOf: (usage) => priceOf(id, usage) };
+  }
+
+  private throttle(provider: Provider): Throttle | null {
+    if (!isRemote(provider)) return null;
+    const throttle = this.throttles.get(provider) ?? new Throttle({ concurrency: "auto", rpm: null, tpm: null });
+    this.throttles.set(provider, throttle);
+    return throttle;
+  }
+
+  private canReach(provider: Provider): boolean {
+    if (!isRemote(provider)) return true;
+    const { apiKey, baseUrl } = this.reach(provider);
+    return apiKey !== null || (provider === "openai" && baseUrl !== null);
+  }
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { type ChatTrace, type Feedback, RATINGS } from "../domain/chat.js";
+import { ENDINGS } from "../domain/ending.js";
+import type { Trace } from "../domain/trace.js";
+import { iofoldSteps } from "../exports/iofold.js";
+import { listFeedback, saveFeedback } from "../store/feedback.js";
+import { pageOfTraces, type TraceCursor, type TraceLine } from "../store/trace-pages.js";
+import { getTrace } from "../store/traces.js";
+import { ApiError } from "./api-error.js";
+import { defineRoute, type Route } from "./route.js";
+import type { Services } from "./services.js";
+import { feedbackShape, stepShape, traceLineShape } from "./shapes.js";
+
+const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+const listQuery = z.object({
+  agent_id: z.string().optional(),
+  run_id: z.string().optional(),
+  session_id: z.string().optional(),
+  ending: z.enum(ENDINGS).optional(),
+  rating: z.enum(RATINGS).optional().meta({ description: "Of the newest feedback" }),
+  date_from: moment.optional().meta({ description: "Started then or later" }),
+  date_to: moment.optional().meta({ description: "Started before then" }),
+  cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
+
+const newFeedback = z.object({
+  trace_id: z.string().min(1),
+  rating: z.enum(RATINGS),
+  notes: z.string().max(10_000).nullish(),
+});
+
+export function traceRoutes({ db }: Services): Route[] {
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/traces",
+      tag: "traces",
+      summary: "Traces of runs and chats, newest first",
+      query: listQuery,
+      status: 200,
+      response: z.object({
+        traces: z.array(traceLineShape),
+        next_cursor: z.string().nullable(),
+        has_more: z.boolean(),
+        total_count: z.number().int(),
+      }),
+      handle({ query }) {
+        const asked = {
+          agentId: query.agent_id ?? null,
+          runId: query.run_id ?? null,
+          sessionId: query.session_id ?? null,
+          ending: query.ending ?? null,
+          rating: query.rating ?? null,
+          startedFrom: toIso(query.date_from),
+          startedBefore: toIso(query.date_to),
+        };
+        const after = query.cursor === undefined ? null : readCursor(query.cursor);
+        const { lines, hasMore, total } = pageOfTraces(db, asked, after, query.limit);
+        const last = lines.at(-1);
+        return {
+          traces: lines.map(lineShown),
+          next_cursor: hasMore && last !== undefined ? writeCursor(last) : null,
+          has_more: hasMore,
+          total_count: total,
+        };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/traces/:id",
+      tag: "traces",
+      summary: "One trace: its steps, and all of it",
+      status: 200,
+      response: traceLineShape.omit({ rating: true }).extend({
+        steps: z.array(stepShape),
+        feedback: z.array(feedbackShape),
+        trace: z.looseObject({ traceId: z.string() }).meta({ description: "As export-traces writes it" }),
+      }),
+      handle({ params }) {
+        const trace = getTrace(db, params.id);
+        return {
+          ...headOf(trace),
+          steps: iofoldSteps(ownPart(trace)).map((line) => JSON.parse(line)),
+          feedback: listFeedback(db, trace.traceId).map(feedbackShown),
+          trace,
+        };
+      },
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/feedback",
+      tag: "feedback",
+      summary: "Say what an answer was worth",
+      body: newFeedback,
+      status: 201,
+      response: feedbackShape,
+      handle({ body }) {
+        const { traceId } = getTrace(db, body.trace_id);
+        const feedback: Feedback = {
+          id: `feedback_${randomUUID()}`,
+          traceId,
+          rating: body.rating,
+          notes: body.notes?.trim() || null,
+          createdAt: new Date().toISOString(),
+        };
+        saveFeedback(db, feedback);
+        return feedbackShown(feedback);
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/feedback",
+      tag: "feedback",
+      summary: "What has been said of a trace, newest first",
+      query: z.object({ trace_id: z.string().min(1) }),
+      status: 200,
+      response: z.object({ feedback: z.array(feedbackShape) }),
+      handle: ({ query }) => ({ feedback: listFeedback(db, getTrace(db, query.trace_id).traceId).map(feedbackShown) }),
+    }),
+  ];
+}
+
+function lineShown({ id, runId, taskId, agentId, sessionId, startedAt, durationMs, ...same }: TraceLine) {
+  return {
+    id,
+    trace_id: id,
+    run_id: runId,
+    task_id: taskId,
+    agent_id: agentId,
+    session_id: sessionId,
+    started_at: startedAt,
+    duration_ms: durationMs,
+    ...same,
+  };
+}
+
+function headOf(trace: Trace | ChatTrace) {
+  const isChat = !("task" in trace);
+  return {
+    id: trace.traceId,
+    trace_id: trace.traceId,
+    run_id: isChat ? null : trace.runId,
+    task_id: isChat ? null : trace.taskId,
+    agent_id: trace.agentId,
+    session_id: trace.sessionId,
+    model: trace.model,
+    ending: trace.ending,
+    question: isChat ? trace.question : trace.task.question,
+    answer: trace.answer,
+    started_at: trace.startedAt,
+    duration_ms: trace.durationMs,
+  };
+}
+
+/** Without what was said in earlier chats: those have traces of their own. */
+function ownPart(trace: Trace | ChatTrace): Trace | ChatTrace {
+  if ("task" in trace) return trace;
+  return { ...trace, messages: [...trace.messages.slice(0, 1), ...trace.messages.slice(1 + trace.historyLength)] };
+}
+
+function feedbackShown({ id, traceId, rating, notes, createdAt }: Feedback) {
+  return { id, trace_id: traceId, rating, notes, created_at: createdAt };
+}
+
+/** As traces write their times, so that they sort together. */
+function toIso(when: string | undefined): string | null {
+  return when === undefined ? null : new Date(when).toISOString();
+}
+
+function writeCursor({ startedAt, id }: TraceCursor): string {
+  return Buffer.from(JSON.stringify([startedAt, id])).toString("base64url");
+}
+
+function readCursor(cursor: string): TraceCursor {
+  try {
+    const text = Buffer.from(cursor, "base64url").toString("utf8");
+    const [startedAt, id] = z.tuple([z.string(), z.string()]).parse(JSON.parse(text));
+    return { startedAt, id };
+  } catch {
+    throw new ApiError("VALIDATION_ERROR", "The query: cursor: is not one that this server gave.");
+  }
+}
