@@ -14,7 +14,7 @@ export async function agentList(page) {
         link("agents", agent.id),
         outside("span", agent.name),
         agent.model ?? "the chat's",
-        agent.tools.join(", "),
+        outside("span", agent.tools.join(", "), "clip"),
         String(agent.version),
       ]),
     ),

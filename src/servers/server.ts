@@ -36,20 +36,45 @@ export async function startServer(services: Services, access: Access, port: numb
     hostname: access.host,
     serverOptions: { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, keepAliveTimeout: 5_000 },
   }) as Server;
+  const requests = new UnderWay(server);
   await listen(server, port, access.host);
   const { port: taken } = server.address() as AddressInfo;
   return {
     url: `http://${access.host.includes(":") ? `[${access.host}]` : access.host}:${taken}`,
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
       const cut = setTimeout(() => server.closeAllConnections(), graceMs + GOODBYE_MS);
       await services.chats.stop(graceMs);
-      server.closeIdleConnections();
+      await requests.none();
+      // Browsers keep connections that they have asked nothing on; the server does not call those idle.
+      server.closeAllConnections();
       await closed;
       clearTimeout(cut);
     },
   };
+}
+
+/** Requests whose answers have not been sent to their end. */
+class UnderWay {
+  private count = 0;
+  private onNone: (() => void) | null = null;
+
+  constructor(server: Server) {
+    server.on("request", (_, response) => {
+      this.count++;
+      response.once("close", () => {
+        this.count--;
+        if (this.count === 0) this.onNone?.();
+      });
+    });
+  }
+
+  async none(): Promise<void> {
+    if (this.count === 0) return;
+    await new Promise<void>((resolve) => {
+      this.onNone = resolve;
+    });
+  }
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
