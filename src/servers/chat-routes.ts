@@ -60,7 +60,7 @@ export function chatRoutes(services: Services): Route[] {
       status: 200,
       response: null,
       events: playgroundEventSchema,
-      async handle({ params, body, requestId, log }) {
+      async handle({ params, body, requestId, cut, log }) {
         const { messages, variables } = body;
         const question = messages.at(-1);
         if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
@@ -76,7 +76,7 @@ export function chatRoutes(services: Services): Route[] {
           modelProvider: body.modelProvider ?? undefined,
           modelId: body.modelId ?? undefined,
         });
-        return eventAnswer(services, chat, (stream) => tell(services, chat, stream, requestId, log));
+        return eventAnswer(services, chat, cut, (stream) => tell(services, chat, stream, requestId, log));
       },
     }),
   ];
@@ -110,9 +110,10 @@ export function logChat(log: LogFields, trace: { agentId: string; model: string;
 export function eventAnswer(
   services: Services,
   chat: ReadyChat,
+  cut: () => void,
   work: (stream: EventStream) => Promise<void>,
 ): Response {
-  const stream = new EventStream(services.stream, (why) => chat.abandon(why));
+  const stream = new EventStream(services.stream, (why) => chat.abandon(why), cut);
   void work(stream).finally(() => stream.close());
   return new Response(stream.body, {
     headers: {

@@ -20,10 +20,14 @@ export class EventStream {
   private makeRoom: (() => void) | null = null;
   private sentAt = performance.now();
 
-  /** `onGone` hears once that the reader has left or has been given up; not of `close`. */
+  /**
+   * `onGone` hears once that the reader has left or has been given up; not of `close`. `cut` ends the connection of a reader
+   * that has been given up: it would hold it for ever.
+   */
   constructor(
     private readonly limits: StreamLimits,
     private readonly onGone: (why: string) => void,
+    private readonly cut: () => void,
   ) {
     this.body = new ReadableStream<Uint8Array>(
       {
@@ -73,8 +77,8 @@ export class EventStream {
   }
 
   private giveUp(): void {
-    this.controller?.error(new Error("the reader takes nothing"));
     this.leave("the client reads nothing");
+    this.cut();
   }
 
   private leave(why: string): void {

@@ -57,7 +57,7 @@ export function openaiRoutes(services: Services): Route[] {
       response: completionShape,
       events: chunkShape,
       errors: "openai",
-      async handle({ body, requestId, signal, log }) {
+      async handle({ body, requestId, signal, cut, log }) {
         const { messages, metadata } = body;
         const said = messages.filter((message) => message.role === "user" || message.role === "assistant");
         const question = said.at(-1);
@@ -81,7 +81,7 @@ export function openaiRoutes(services: Services): Route[] {
         const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model };
         if (body.stream !== true) return whole(chat, head, signal, log);
         const includeUsage = body.stream_options?.include_usage === true;
-        return eventAnswer(services, chat, (stream) =>
+        return eventAnswer(services, chat, cut, (stream) =>
           tell(services, chat, stream, head, includeUsage, requestId, log),
         );
       },

@@ -19,6 +19,8 @@ export interface Asked<Params, Query, Body> {
   readonly requestId: string;
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
+  /** Ends the connection without a word. */
+  readonly cut: () => void;
   readonly log: LogFields;
 }
 
@@ -64,6 +66,7 @@ export function addRoute(app: Hono<Env>, route: Route): void {
       body,
       requestId: c.get("requestId"),
       signal: c.req.raw.signal,
+      cut: () => void c.env.outgoing.destroy(),
       log: c.get("log"),
     });
     if (answer instanceof Response) return answer;
