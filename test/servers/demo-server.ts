@@ -9,7 +9,7 @@ import { type Running, startServer } from "../../src/servers/server.js";
 import type { Services } from "../../src/servers/services.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { openOutside } from "../../src/tools/outside.js";
-import { openDemo, type TestDb } from "../runner/demo-setup.js";
+import { openDemo, openWith, type TestDb } from "../runner/demo-setup.js";
 
 export interface Changes {
   readonly access?: Partial<Access>;
@@ -17,6 +17,8 @@ export interface Changes {
   readonly maxChats?: number;
   /** Where openai/... models are asked; without it there is none. */
   readonly modelServer?: string;
+  /** A source of mail, instead of the demo's. */
+  readonly mail?: string;
 }
 
 export interface Answer {
@@ -40,7 +42,7 @@ export interface DemoServer {
 }
 
 export async function startDemoServer(changes: Changes = {}): Promise<DemoServer> {
-  const test = await openDemo();
+  const test = await (changes.mail === undefined ? openDemo() : openWith(changes.mail));
   const outside = openOutside({});
   const log: Readonly<Record<string, unknown>>[] = [];
   const faults: unknown[] = [];
