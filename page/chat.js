@@ -7,7 +7,7 @@ import { feedbackForm } from "./trace.js";
 const kept = { agent: null, inbox: "", day: "", model: "", session: null, log: null, draft: "" };
 
 export async function chatView(page, agentId) {
-  const [{ agents }, { inboxes, first_date, last_date }, { models }] = await Promise.all([
+  const [{ agents }, { inboxes, first_date, last_date }, { models, default_model }] = await Promise.all([
     ask("/api/agents"),
     ask("/api/inboxes"),
     ask("/api/models"),
@@ -40,7 +40,7 @@ export async function chatView(page, agentId) {
 
   const owner = () => agents.find(({ id }) => id === agent.value);
   const showModel = () => {
-    model.placeholder = owner()?.model ?? models[0]?.id ?? "";
+    model.placeholder = owner()?.model ?? default_model;
   };
   agent.value = agentId ?? kept.agent ?? (models.length > 1 ? "email-search" : "baseline");
   inbox.value = kept.inbox || (inboxes.length > 0 ? inboxes[0] : "");

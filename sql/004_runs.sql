@@ -36,7 +36,8 @@ CREATE TABLE traces (
 );
 
 CREATE INDEX idx_traces_run ON traces(run_id, task_id);
-CREATE INDEX idx_traces_started ON traces(started_at, id);
+-- Newest first; with all that lists are filtered by, so that nobody counts his way through whole traces.
+CREATE INDEX idx_traces_started ON traces(started_at, id, agent_id, session_id, ending);
 
 -- The last attempt at a task is its result; earlier ones failed, and stay for what they cost.
 CREATE TABLE results (

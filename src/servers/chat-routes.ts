@@ -27,11 +27,12 @@ const maxTurns = z.coerce.number().int().min(1).max(1000);
 
 const chatBody = z.object({
   messages: z
-    .array(z.object({ role: z.enum(["user", "assistant"]), content: z.string().max(TEXT_LIMIT) }))
+    .array(z.object({ role: z.enum(["system", "user", "assistant"]), content: z.string().max(TEXT_LIMIT) }))
     .min(1)
     .max(1_000)
     .meta({
-      description: "The last is the question. With a sessionId, those before it are known already and not read.",
+      description:
+        "The last is the question. System messages are put after the agent's own prompt. With a sessionId, what was said before is known already and not read.",
     }),
   sessionId: z.string().min(1).max(200).nullish(),
   variables: z
@@ -63,13 +64,14 @@ export function chatRoutes(services: Services): Route[] {
       async handle({ params, body, requestId, cut, log }) {
         const { messages, variables } = body;
         const question = messages.at(-1);
+        const rules = messages.filter(({ role }) => role === "system").map(({ content }) => content);
         if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
         const chat = await readyChat(services, {
           agentId: params.id,
           sessionId: body.sessionId ?? undefined,
-          history: messages.slice(0, -1).map(toMessage),
+          history: messages.slice(0, -1).flatMap(toMessages),
           question: question.content,
-          instructions: null,
+          instructions: rules.length === 0 ? null : rules.join("\n\n"),
           inbox: variables?.inbox_address ?? undefined,
           queryDate: variables?.query_date ?? undefined,
           maxTurns: variables?.max_turns ?? undefined,
@@ -125,6 +127,8 @@ export function eventAnswer(
   });
 }
 
-export function toMessage({ role, content }: { role: "user" | "assistant"; content: string }): Message {
-  return role === "user" ? { role, content } : { role, content, toolCalls: [] };
+/** What was said; what the system was told is none of it. */
+export function toMessages({ role, content }: { role: "system" | "user" | "assistant"; content: string }): Message[] {
+  if (role === "system") return [];
+  return [role === "user" ? { role, content } : { role, content, toolCalls: [] }];
 }

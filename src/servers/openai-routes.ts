@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { listAgents } from "../store/agents.js";
 import { ApiError } from "./api-error.js";
-import { eventAnswer, logChat, toMessage } from "./chat-routes.js";
+import { eventAnswer, logChat, toMessages } from "./chat-routes.js";
 import { type ReadyChat, readyChat } from "./chat-task.js";
 import type { EventStream } from "./event-stream.js";
 import {
@@ -69,7 +69,7 @@ export function openaiRoutes(services: Services): Route[] {
         );
         const chat = await readyChat(services, {
           agentId: body.model,
-          history: said.slice(0, -1).map(({ role, content }) => toMessage({ role, content: content ?? "" })),
+          history: said.slice(0, -1).flatMap(({ role, content }) => toMessages({ role, content: content ?? "" })),
           question: question.content,
           instructions: rules.length === 0 ? null : rules.join("\n\n"),
           inbox: metadata?.inbox_address ?? undefined,

@@ -30,8 +30,11 @@ export function placeRoutes({ db, models, chats, version }: Services): Route[] {
       tag: "models",
       summary: "One model of each provider that can be asked here; others of theirs may be named too",
       status: 200,
-      response: z.object({ models: z.array(z.object({ id: z.string(), provider: z.string() })) }),
-      handle: () => ({ models: models.examples() }),
+      response: z.object({
+        models: z.array(z.object({ id: z.string(), provider: z.string() })),
+        default_model: z.string().meta({ description: "Of agents without a model of their own" }),
+      }),
+      handle: () => ({ models: models.examples(), default_model: models.fallback() }),
     }),
     defineRoute({
       method: "get",

@@ -45,9 +45,15 @@ export class ServedModels {
     });
   }
 
-  /** The model asked for, else the agent's own, else the default. Throws an ApiError or a UserError where it cannot be had. */
+  /** For agents without a model of their own: the program's default, or where its provider cannot be reached one that can. */
+  fallback(): string {
+    if (this.canReach(parseModelName(this.defaultModel, null).provider)) return this.defaultModel;
+    return this.examples().find(({ provider }) => isRemote(provider))?.id ?? this.defaultModel;
+  }
+
+  /** The model asked for, else the agent's own, else the fallback. Throws an ApiError or a UserError where it cannot be had. */
   async get(agent: Agent, provider: string | undefined, id: string | undefined): Promise<ServedModel> {
-    const name = parseModelName(id ?? agent.model ?? this.defaultModel, id === undefined ? null : (provider ?? null));
+    const name = parseModelName(id ?? agent.model ?? this.fallback(), id === undefined ? null : (provider ?? null));
     if (name.provider === "replay") {
       throw new ApiError("VALIDATION_ERROR", "Recorded replies are files of this machine and are not served.");
     }

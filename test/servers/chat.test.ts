@@ -193,6 +193,7 @@ describe("a session", () => {
 
   it("begins with what the client says was said", async () => {
     const messages = [
+      { role: "system", content: "Be kind." },
       { role: "user", content: "My name is Ann." },
       { role: "assistant", content: "Hello Ann." },
       { role: "user", content: "Who am I?" },
@@ -200,6 +201,7 @@ describe("a session", () => {
     const { trace } = await chat([finish("Ann")], { messages });
     expect(trace.trace.historyLength).toBe(2);
     expect(trace.question).toBe("Who am I?");
+    expect(trace.trace.messages[0].content).toMatch(/\n\nBe kind\.$/);
   });
 });
 

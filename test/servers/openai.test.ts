@@ -73,12 +73,15 @@ describe("the openai SDK", () => {
       model: "thinker",
       messages: [
         { role: "system", content: "Be brief." },
+        { role: "user", content: "I am Ann." },
+        { role: "assistant", content: "Hello Ann." },
         { role: "user", content: [{ type: "text", text: "Dues?" }] },
       ],
     });
     expect(completion.usage).toEqual({ prompt_tokens: 200, completion_tokens: 40, total_tokens: 240 });
     const sent = JSON.stringify(provider.requests.at(-1)?.body);
     expect(sent).toContain("\\n\\nBe brief.");
+    expect(sent).toMatch(/I am Ann\..*Hello Ann\..*Dues\?/);
     expect(sent).toContain(`You may only search the mailbox ${MARCUS}`);
   });
 

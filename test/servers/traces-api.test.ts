@@ -78,9 +78,10 @@ it("mailboxes, models, runs and health are told", async () => {
   const { body } = await server.ask("GET", "/api/inboxes");
   expect(body.inboxes).toHaveLength(3);
   expect(body.messages).toBe(516);
-  expect((await server.ask("GET", "/api/models")).body.models).toEqual([
-    { id: "offline/baseline", provider: "offline" },
-  ]);
+  expect((await server.ask("GET", "/api/models")).body).toEqual({
+    models: [{ id: "offline/baseline", provider: "offline" }],
+    default_model: "offline/baseline",
+  });
   expect((await server.ask("GET", "/api/runs")).body.runs).toEqual([]);
   expect((await server.ask("GET", "/api/runs/latest")).status).toBe(404);
   expect((await server.ask("GET", "/api/health")).body).toEqual({ status: "ok", version: "1.2.3", chats: 0 });
