@@ -59,7 +59,7 @@ async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pro
   }
 }
 
-async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, signal }: Door): Promise<SessionEnd> {
+async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Promise<SessionEnd> {
   const mailbox = openMailbox(db);
   const tools = loadTools(db, plan.agent, { mailbox });
   const session = plan.begin(thisWorker);
@@ -71,7 +71,11 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
   });
   for (const result of iterateResults(db, plan.runId)) budget.charge(result);
   for (const result of iterateSuperseded(db, plan.runId)) budget.charge(result);
-  const progress = runProgress(settings, plan.model.throttle);
+  const progress = runProgress(door.settings, plan.model.throttle);
+  const stopNow = door.untilSecond(() => {
+    const tasks = progress.underWay();
+    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
+  });
   try {
     return await runTasks(
       db,
@@ -90,9 +94,10 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
         session,
         budget,
         onConcurrency: plan.model.onConcurrency,
+        windDown: door.signal,
       },
       progress.emit,
-      signal,
+      stopNow,
     );
   } finally {
     progress.stop();

@@ -1,25 +1,25 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { providerStateSchema, toolCallSchema } from "../domain/conversation.js";
 import { UserError } from "../domain/errors.js";
 import { jsonValueSchema } from "../domain/json.js";
-import { FINISH_REASONS, NO_USAGE, retrySchema, usageSchema } from "../domain/model.js";
+import { FINISH_REASONS, MODEL_ERROR_KINDS, NO_USAGE, retrySchema, usageSchema } from "../domain/model.js";
+import { completionSchema } from "./completion-schema.js";
+
+/** How a call ended that got no reply: an error of the model's server, or the task's own time-out. */
+const recordedFailureSchema = z.union([
+  z.strictObject({ timedOut: z.literal(true) }),
+  z.strictObject({ kind: z.enum(MODEL_ERROR_KINDS), message: z.string(), retries: z.array(retrySchema) }),
+]);
+
+const recordedKey = { key: z.string(), model: z.string() };
 
 /** A line as `recording` writes it. `model` is whom the key was made for. */
-export const recordedSchema = z.object({
-  key: z.string(),
-  model: z.string(),
-  completion: z.object({
-    content: z.string(),
-    toolCalls: z.array(toolCallSchema),
-    finishReason: z.enum(FINISH_REASONS),
-    rawFinishReason: z.string(),
-    usage: usageSchema.nullable(),
-    providerState: providerStateSchema.optional(),
-    latencyMs: z.number(),
-    retries: z.array(retrySchema),
-  }),
-});
+export const recordedSchema = z.union([
+  z.object({ ...recordedKey, completion: completionSchema }),
+  z.object({ ...recordedKey, failure: recordedFailureSchema }),
+]);
+
+export type RecordedFailure = z.output<typeof recordedFailureSchema>;
 
 /** A reply written by hand. */
 const scriptedReplySchema = z.strictObject({
@@ -95,6 +95,6 @@ function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z
   throw new UserError(
     "BAD_REPLAY_FILE",
     `${where} is neither a recorded nor a scripted reply: ${what}.`,
-    'Recorded lines hold {key, model, completion}; scripts {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
+    'Recorded lines hold {key, model, completion} or {key, model, failure}; scripts {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
   );
 }

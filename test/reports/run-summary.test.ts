@@ -29,6 +29,8 @@ const TOTALS: RunTotals = {
   usage: { inputTokens: 1_000_000, outputTokens: 20_000, cachedInputTokens: 5_000 },
   costUsd: 12.345,
   retries: 3,
+  cachedReplies: 0,
+  spent: { usage: { inputTokens: 1_000_000, outputTokens: 20_000, cachedInputTokens: 5_000 }, costUsd: 12.345 },
 };
 
 describe("the summary of a run", () => {

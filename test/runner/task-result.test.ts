@@ -12,6 +12,7 @@ const turn = (changes: Partial<Turn> = {}): Turn => ({
   usage: { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 },
   costUsd: 0.25,
   retries: [],
+  cached: false,
   ...changes,
 });
 

@@ -27,6 +27,8 @@ const answered = (changes: Partial<TaskResult> = {}): TaskResult => ({
   foundGold: true,
   readGold: true,
   retries: 0,
+  cachedReplies: 0,
+  spent: { usage, costUsd: 0.25 },
   scores: {},
   ...changes,
 });
