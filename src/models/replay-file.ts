@@ -14,10 +14,9 @@ const recordedFailureSchema = z.union([
 const recordedKey = { key: z.string(), model: z.string() };
 
 /** A line as `recording` writes it. `model` is whom the key was made for. */
-export const recordedSchema = z.union([
-  z.object({ ...recordedKey, completion: completionSchema }),
-  z.object({ ...recordedKey, failure: recordedFailureSchema }),
-]);
+export const recordedSchema = z.object({ ...recordedKey, completion: completionSchema });
+
+const failedSchema = z.object({ ...recordedKey, failure: recordedFailureSchema });
 
 export type RecordedFailure = z.output<typeof recordedFailureSchema>;
 
@@ -37,7 +36,7 @@ export const scriptSchema = z.strictObject({
   replies: z.array(scriptedReplySchema),
 });
 
-export type Recorded = z.output<typeof recordedSchema>;
+export type Recorded = z.output<typeof recordedSchema> | z.output<typeof failedSchema>;
 export type Script = z.output<typeof scriptSchema>;
 export type ScriptedReply = z.output<typeof scriptedReplySchema>;
 
@@ -56,7 +55,7 @@ export async function readReplayFile(path: string): Promise<ReplayFile> {
   const scripts: Script[] = [];
   for (const { where, value } of entries(path, text)) {
     if (typeof value === "object" && value !== null && "key" in value) {
-      recorded.push(check(recordedSchema, value, where));
+      recorded.push("failure" in value ? check(failedSchema, value, where) : check(recordedSchema, value, where));
     } else {
       scripts.push(check(scriptSchema, value, where));
     }

@@ -53,6 +53,8 @@ describe("a trace's line of the results file", () => {
       foundGold: false,
       readGold: null,
       retries: 0,
+      cachedReplies: 0,
+      spent: { usage: { inputTokens: 200, outputTokens: 20, cachedInputTokens: 80 }, costUsd: 0.5 },
       scores: { exactMatch: 1, semanticScore: 0.5, sourcesCorrect: 1, foundGold: 0, readGold: null },
     });
   });
