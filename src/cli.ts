@@ -86,7 +86,7 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
         async (argv) => {
           const settings = readSettings(argv, readEnvironment());
           const { run } = await load();
-          code = await run(argv, { settings, out: openOutput(settings), signal: listenForInterrupt() });
+          code = await run(argv, { settings, out: openOutput(settings), ...listenForInterrupt() });
         },
       ),
     globals(args),

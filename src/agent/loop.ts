@@ -2,7 +2,7 @@ import type { AgentSettings } from "../domain/agent.js";
 import { isDontKnow } from "../domain/answer.js";
 import type { Message } from "../domain/conversation.js";
 import type { Ending } from "../domain/ending.js";
-import type { Completion, Model, Usage } from "../domain/model.js";
+import type { Completion, Model, ModelRequest, Usage } from "../domain/model.js";
 import type { Tool, ToolContext } from "../domain/tool.js";
 import type { ToolCallRecord, Turn } from "../domain/trace.js";
 import { callTool, toolMessage } from "./call-tool.js";
@@ -29,6 +29,7 @@ export interface AgentRun {
   readonly tools: readonly Tool[];
   readonly system: string;
   readonly question: string;
+  readonly task?: ModelRequest["task"];
   readonly settings: AgentSettings;
   readonly context: ToolContext;
   /** USD after which no further turn is begun; null: no limit. */
@@ -112,6 +113,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
       toolChoice: run.settings.toolChoice,
       maxTokens: run.settings.maxTokens,
       temperature: run.settings.temperature,
+      task: run.task,
     },
     run.context.signal,
   );
@@ -127,8 +129,9 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     finishReason: reply.finishReason,
     rawFinishReason: reply.rawFinishReason,
     usage: reply.usage,
-    costUsd: reply.usage === null ? null : run.priceOf(reply.usage),
+    costUsd: reply.costUsd !== undefined ? reply.costUsd : reply.usage === null ? null : run.priceOf(reply.usage),
     retries: [...reply.retries],
+    cached: reply.cached ?? false,
   });
   return reply;
 }

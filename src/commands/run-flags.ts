@@ -105,6 +105,7 @@ export const RUN_FLAGS: Flags = {
     describe: "query_date (later mail is invisible) or off [default: query_date]",
   },
   "partial-inboxes": { type: "boolean", describe: "Also ask about mailboxes that are not imported as such" },
+  cache: { type: "boolean", describe: "Keep the model's replies in the cache folder, and answer from them" },
   record: {
     type: "string",
     requiresArg: true,
@@ -154,6 +155,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   requestTimeout: above(0, LONGEST_TIMER_S).default(180),
   cutoff: oneOf(CUTOFFS).default("query_date"),
   partialInboxes: z.boolean().default(false),
+  cache: z.boolean().default(false),
   record: text.optional(),
   output: text.optional(),
   workspace: text.optional(),

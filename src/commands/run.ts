@@ -67,7 +67,8 @@ async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pro
   }
 }
 
-async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, signal }: Door): Promise<SessionEnd> {
+async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Promise<SessionEnd> {
+  const { settings } = door;
   const session = plan.begin(thisWorker);
   const budget = new Budget({
     maxCostUsd: flags.maxCost ?? null,
@@ -83,6 +84,10 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
   const mailThreads = new MailThreads(settings.db);
   const writer = threadedResultWriter(settings.db);
   const progress = runProgress(settings, plan.model.throttle);
+  const stopNow = door.untilSecond(() => {
+    const tasks = progress.underWay();
+    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
+  });
   try {
     const tools = plan.tools.map((tool) => toTool(tool, { mailbox, mailThreads, outside }));
     return await runTasks(
@@ -103,9 +108,10 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
         budget,
         writer,
         onConcurrency: plan.model.onConcurrency,
+        windDown: door.signal,
       },
       progress.emit,
-      signal,
+      stopNow,
     );
   } finally {
     progress.stop();

@@ -1,6 +1,13 @@
 import type { Ending } from "./ending.js";
 import type { Usage } from "./model.js";
 
+/** What was asked of the model now: without replies from the cache. */
+export interface Spent {
+  readonly usage: Usage;
+  /** Null: the price of the model is not known. */
+  readonly costUsd: number | null;
+}
+
 /** One line of the results file. The first nine names are those of the published runner. */
 export interface TaskResult {
   readonly taskId: number;
@@ -33,6 +40,9 @@ export interface TaskResult {
   readonly foundGold: boolean | null;
   readonly readGold: boolean | null;
   readonly retries: number;
+  /** Turns whose reply was kept from an earlier run. `usage` and `costUsd` count them, `spent` does not. */
+  readonly cachedReplies: number;
+  readonly spent: Spent;
   /** By scorer; null where it could not be told. Empty where the task failed. */
   readonly scores: Readonly<Record<string, number | null>>;
 }
@@ -101,6 +111,8 @@ export interface RunTotals extends Omit<Averages, "tasks"> {
   /** Null: the price of the model is not known. */
   readonly costUsd: number | null;
   readonly retries: number;
+  readonly cachedReplies: number;
+  readonly spent: Spent;
 }
 
 /** The results file. */

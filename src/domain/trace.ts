@@ -30,6 +30,8 @@ export const turnSchema = z.object({
   usage: usageSchema.nullable(),
   costUsd: z.number().nullable(),
   retries: z.array(retrySchema),
+  /** The reply was kept from an earlier run: usage, cost, latency and retries are those of then. */
+  cached: z.boolean().default(false),
 });
 
 export type Turn = z.output<typeof turnSchema>;

@@ -31,8 +31,16 @@ export function runSummary(totals: RunTotals): string {
     ["Total time", duration(totals.totalTimeMs)],
     ["Tokens", `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out`],
     ["Cost", totals.costUsd === null ? "unknown (no price known for this model)" : usd(totals.costUsd)],
+    ...cached(totals),
     ["Retries", count(totals.retries)],
   ]);
+}
+
+/** What the cost above is not: money of today. Said only where replies came from the cache. */
+function cached({ cachedReplies, turns, spent }: RunTotals): [string, string][] {
+  if (cachedReplies === 0) return [];
+  const now = spent.costUsd === null ? "an unknown sum" : usd(spent.costUsd);
+  return [["From the cache", `${count(cachedReplies)} of ${count(turns)} replies; ${now} of the cost was spent now`]];
 }
 
 function endings(totals: RunTotals): string {

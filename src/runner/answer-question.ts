@@ -5,7 +5,7 @@ import type { Agent } from "../domain/agent.js";
 import { type Ending, isFailure } from "../domain/ending.js";
 import { type Model, ModelError, NO_USAGE, type Usage } from "../domain/model.js";
 import { renderPrompt } from "../domain/prompt.js";
-import type { PlannedTask, Question } from "../domain/question.js";
+import type { PlannedTask } from "../domain/question.js";
 import type { SameMail } from "../domain/score.js";
 import type { Tool } from "../domain/tool.js";
 import type { Trace } from "../domain/trace.js";
@@ -38,7 +38,7 @@ export async function answerQuestion(
   const startedAt = new Date();
   const started = performance.now();
   const timeout = AbortSignal.timeout(shared.taskTimeoutMs);
-  const run = agentRun(shared, question, AbortSignal.any([signal, timeout]));
+  const run = agentRun(shared, { question, epoch }, AbortSignal.any([signal, timeout]));
   const transcript = newTranscript(run);
   let rollout: Rollout;
   let error: string | null = null;
@@ -73,7 +73,7 @@ export async function answerQuestion(
   return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, shared.sameMail) };
 }
 
-function agentRun(shared: Answering, question: Question, signal: AbortSignal): AgentRun {
+function agentRun(shared: Answering, { question, epoch }: PlannedTask, signal: AbortSignal): AgentRun {
   return {
     model: shared.model,
     tools: shared.tools,
@@ -84,6 +84,7 @@ function agentRun(shared: Answering, question: Question, signal: AbortSignal): A
       tools: listTools(shared.tools),
     }),
     question: question.question,
+    task: { id: question.id, epoch },
     settings: shared.agent.settings,
     context: {
       inbox: question.inbox_address,
@@ -103,7 +104,8 @@ function isHopeless(thrown: unknown): boolean {
 /** Null: a fault of this program, which nobody should mistake for one of the model's. */
 function endingOf(thrown: unknown, interrupted: AbortSignal, timeout: AbortSignal): Ending | null {
   if (interrupted.aborted) return "interrupted";
-  if (timeout.aborted) return "timeout";
+  // A replay throws the time-out it has recorded.
+  if (timeout.aborted || (thrown instanceof DOMException && thrown.name === "TimeoutError")) return "timeout";
   // Nothing is wrong with the task: it is left for when the key or the model's name has been put right.
   if (isHopeless(thrown)) return "interrupted";
   return thrown instanceof ModelError ? "model_error" : null;
@@ -120,5 +122,6 @@ function chargeFailedRetries(transcript: Transcript, thrown: unknown): void {
     usage: NO_USAGE,
     costUsd: 0,
     retries: [...thrown.retries],
+    cached: false,
   });
 }

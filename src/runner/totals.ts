@@ -1,6 +1,6 @@
 import { type Ending, isFailure } from "../domain/ending.js";
 import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
-import type { Averages, RunTotals, TaskResult } from "../domain/result.js";
+import type { Averages, RunTotals, Spent, TaskResult } from "../domain/result.js";
 
 type Metric = Exclude<keyof Averages, "tasks">;
 
@@ -21,13 +21,18 @@ export class Tally {
   private costUsd: number | null = 0;
   private turns = 0;
   private retries = 0;
+  private cachedReplies = 0;
+  private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly sums = new Map<Metric, { sum: number; scored: number }>();
 
   /** An attempt that another one took the place of: it counts for what it cost. */
   charge(result: TaskResult): void {
     this.usage = addUsage(this.usage, result.usage);
-    this.costUsd = this.costUsd === null || result.costUsd === null ? null : this.costUsd + result.costUsd;
+    this.costUsd = addCost(this.costUsd, result.costUsd);
+    this.cachedReplies += result.cachedReplies;
+    const { usage, costUsd } = result.spent;
+    this.spent = { usage: addUsage(this.spent.usage, usage), costUsd: addCost(this.spent.costUsd, costUsd) };
     this.turns += result.turns;
     this.retries += result.retries;
   }
@@ -77,6 +82,8 @@ export class Tally {
       usage: this.usage,
       costUsd: this.costUsd,
       retries: this.retries,
+      cachedReplies: this.cachedReplies,
+      spent: this.spent,
     };
   }
 
@@ -94,6 +101,10 @@ export class Tally {
       readGold: mean("readGold"),
     };
   }
+}
+
+function addCost(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : a + b;
 }
 
 function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {

@@ -10,6 +10,8 @@ const usage = z.strictObject({
   cachedInputTokens: z.number().int(),
 });
 
+const spent = z.strictObject({ usage, costUsd: z.number().nullable() });
+
 const averages = {
   exactMatchAccuracy: share,
   avgSemanticScore: share,
@@ -42,6 +44,8 @@ const taskResult = z.strictObject({
   foundGold: z.boolean().nullable(),
   readGold: z.boolean().nullable(),
   retries: z.number().int(),
+  cachedReplies: z.number().int(),
+  spent,
   scores: z.record(z.string(), z.number().nullable()),
 });
 
@@ -98,6 +102,8 @@ export const totalsSchema = z.strictObject({
   usage,
   costUsd: z.number().nullable(),
   retries: z.number().int(),
+  cachedReplies: z.number().int(),
+  spent,
 });
 
 export const resultsSchema = totalsSchema.extend({

@@ -9,6 +9,7 @@ function turn(startedAt: string, latencyMs: number, changes: Partial<Turn> = {})
     usage: { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0 },
     costUsd: 0.001,
     retries: [],
+    cached: false,
     ...changes,
   };
 }

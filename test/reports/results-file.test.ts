@@ -25,6 +25,8 @@ const task = (taskId: number): TaskResult => ({
   foundGold: true,
   readGold: null,
   retries: 0,
+  cachedReplies: 0,
+  spent: { usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0 }, costUsd: null },
   scores: {},
 });
 

@@ -29,9 +29,19 @@ const TOTALS: RunTotals = {
   usage: { inputTokens: 1_000_000, outputTokens: 20_000, cachedInputTokens: 5_000 },
   costUsd: 12.345,
   retries: 3,
+  cachedReplies: 0,
+  spent: { usage: { inputTokens: 1_000_000, outputTokens: 20_000, cachedInputTokens: 5_000 }, costUsd: 12.345 },
 };
 
 describe("the summary of a run", () => {
+  it("says what was spent now, where replies came from the cache", () => {
+    const line = (costUsd: number | null) =>
+      runSummary({ ...TOTALS, cachedReplies: 3_700, spent: { ...TOTALS.spent, costUsd } });
+    expect(line(0.25)).toContain("3,700 of 3,702 replies; $0.250 of the cost was spent now");
+    expect(line(null)).toContain("3,700 of 3,702 replies; an unknown sum of the cost was spent now");
+    expect(runSummary(TOTALS)).not.toContain("cache:");
+  });
+
   it("tells what was asked, how it went, how long it took and what it cost", () => {
     expect(runSummary(TOTALS).split("\n").slice(1, -1)).toEqual([
       "ART-E Benchmark Results: email-search (acme/best)",

@@ -27,6 +27,8 @@ const answered = (changes: Partial<TaskResult> = {}): TaskResult => ({
   foundGold: true,
   readGold: true,
   retries: 0,
+  cachedReplies: 0,
+  spent: { usage, costUsd: 0.25 },
   scores: {},
   ...changes,
 });
@@ -70,6 +72,8 @@ describe("totals", () => {
       usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
       costUsd: 0,
       retries: 0,
+      cachedReplies: 0,
+      spent: { usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }, costUsd: 0 },
     });
     expect(overAllTasks.tasks).toBe(0);
     expect(overAllTasks.exactMatchAccuracy).toBeNull();

@@ -84,6 +84,8 @@ export function finished(runId: string, taskId: number, score: number | null, tr
     foundGold: null,
     readGold: null,
     retries: 0,
+    cachedReplies: 0,
+    spent: { usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 }, costUsd: null },
     scores: {},
   };
   return { trace, result, failed };
