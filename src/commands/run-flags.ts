@@ -97,6 +97,10 @@ export const RUN_FLAGS: Flags = {
     describe: "query_date (later mail is invisible) or off [default: query_date]",
   },
   "partial-inboxes": { type: "boolean", describe: "Also ask about mailboxes that are not imported as such" },
+  "unsafe-host-python": {
+    type: "boolean",
+    describe: "Let execute_python run on this machine itself, in no sandbox, with your rights and files",
+  },
   record: {
     type: "string",
     requiresArg: true,
@@ -145,6 +149,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   requestTimeout: above(0, LONGEST_TIMER_S).default(180),
   cutoff: oneOf(CUTOFFS).default("query_date"),
   partialInboxes: z.boolean().default(false),
+  unsafeHostPython: z.boolean().default(false),
   record: text.optional(),
   output: text.optional(),
   workspace: text.optional(),

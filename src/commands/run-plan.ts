@@ -138,6 +138,7 @@ function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door):
     price: flags.price ?? null,
     concurrency: flags.concurrency,
     epochs: flags.epochs,
+    ...(flags.unsafeHostPython ? { unsafeHostPython: true } : {}),
     selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
   };
 }
@@ -175,6 +176,7 @@ function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Record<st
     cutoff: argv.cutoff === undefined ? stored.cutoff : flags.cutoff,
     taskTimeoutMs: argv.taskTimeout === undefined ? stored.taskTimeoutMs : flags.taskTimeout * 1_000,
     maxTaskCostUsd: flags.maxTaskCost ?? stored.maxTaskCostUsd,
+    ...(flags.unsafeHostPython ? { unsafeHostPython: true } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { Budget } from "../runner/budget.js";
 import { runTasks, type SessionEnd } from "../runner/run.js";
+import { findHostPython } from "../sandbox/host-python.js";
 import { type Db, openStore } from "../store/open.js";
 import { iterateResults, iterateSuperseded } from "../store/runs.js";
 import { openMailbox } from "../tools/mailbox.js";
@@ -61,7 +62,10 @@ async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pro
 
 async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, signal }: Door): Promise<SessionEnd> {
   const mailbox = openMailbox(db);
-  const tools = loadTools(db, plan.agent, { mailbox });
+  const tools = loadTools(db, plan.agent, {
+    mailbox,
+    ...(plan.settings.unsafeHostPython ? { python: findHostPython } : {}),
+  });
   const session = plan.begin(thisWorker);
   const budget = new Budget({
     maxCostUsd: flags.maxCost ?? null,

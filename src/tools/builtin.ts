@@ -1,9 +1,12 @@
 import { emailGet } from "./email-get.js";
 import { emailSearch } from "./email-search.js";
+import { executePython } from "./execute-python.js";
 import type { Handler } from "./handler.js";
+import { listFiles } from "./list-files.js";
+import { readFile } from "./read-file.js";
 import { returnFinalAnswer } from "./return-final-answer.js";
 import { searchEmails } from "./search-emails.js";
-import { unavailable } from "./unavailable.js";
+import { writeFile } from "./write-file.js";
 
 /** handler_key to the code behind it. A new tool is a file beside these and a line here. */
 export const HANDLERS: Readonly<Record<string, Handler>> = {
@@ -11,10 +14,10 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   email_get: emailGet,
   search_emails: searchEmails,
   return_final_answer: returnFinalAnswer,
-  execute_python: unavailable,
-  read_file: unavailable,
-  write_file: unavailable,
-  list_files: unavailable,
+  execute_python: executePython,
+  read_file: readFile,
+  write_file: writeFile,
+  list_files: listFiles,
 };
 
 /** What an agent without rows in agent_tools gets. */

@@ -1,10 +1,13 @@
 import type { z } from "zod";
 import type { ToolContext, ToolResult } from "../domain/tool.js";
+import type { SandboxChoice } from "../sandbox/python-sandbox.js";
 import type { Mailbox } from "./mailbox.js";
 
 /** What handlers may use. */
 export interface ToolResources {
   readonly mailbox: Mailbox;
+  /** Where Python runs; absent: in whichever sandbox works on this machine, and nowhere else. */
+  readonly python?: () => Promise<SandboxChoice>;
 }
 
 /** The code behind a `handler_key`. */
