@@ -99,7 +99,7 @@ export const RUN_FLAGS: Flags = {
   "partial-inboxes": { type: "boolean", describe: "Also ask about mailboxes that are not imported as such" },
   "unsafe-host-python": {
     type: "boolean",
-    describe: "Let execute_python run on this machine itself, in no sandbox, with your rights and files",
+    describe: "Let execute_python run outside any sandbox, with your rights",
   },
   record: {
     type: "string",

@@ -7,8 +7,10 @@ export interface Entry {
   /** From the folder that was asked for, with slashes. */
   readonly path: string;
   readonly type: "file" | "folder" | "link" | "other";
-  /** Bytes on disk or by length, whichever is more: a file with holes counts whole. 0 for folders. */
+  /** Its length in bytes; 0 for all but files. */
   readonly size: number;
+  /** What it counts for: its length or its room on disk, whichever is more, so that a file with holes counts whole. */
+  readonly counted: number;
 }
 
 /**
@@ -24,7 +26,7 @@ export async function* entriesOf(folder: string, below = "", depth = 1): AsyncGe
     for await (const found of await opendir(join(folder, below))) {
       const path = below === "" ? found.name : `${below}/${found.name}`;
       const type = found.isFile() ? "file" : found.isDirectory() ? "folder" : found.isSymbolicLink() ? "link" : "other";
-      yield { path, type, size: type === "file" ? await sizeOf(join(folder, path)) : 0 };
+      yield { path, type, ...(type === "file" ? await sizeOf(join(folder, path)) : NOTHING) };
       if (type === "folder") yield* entriesOf(folder, path, depth + 1);
     }
   } catch (error) {
@@ -47,7 +49,7 @@ export async function usageOf({ files, temporary }: WorkspaceFolders): Promise<U
     for await (const entry of entriesOf(folder)) {
       if (entry === null) return { ...usage, fits: false };
       usage.files++;
-      usage.bytes += entry.size;
+      usage.bytes += entry.counted;
       if (usage.files > WORKSPACE_LIMITS.files || usage.bytes > WORKSPACE_LIMITS.bytes)
         return { ...usage, fits: false };
     }
@@ -55,12 +57,14 @@ export async function usageOf({ files, temporary }: WorkspaceFolders): Promise<U
   return { ...usage, fits: true };
 }
 
-async function sizeOf(path: string): Promise<number> {
+const NOTHING = { size: 0, counted: 0 };
+
+async function sizeOf(path: string): Promise<typeof NOTHING> {
   try {
     const { size, blocks } = await lstat(path);
-    return Math.max(size, blocks * 512);
+    return { size, counted: Math.max(size, blocks * 512) };
   } catch (error) {
-    if (isGone(error)) return 0;
+    if (isGone(error)) return NOTHING;
     throw error;
   }
 }

@@ -14,13 +14,14 @@ export function openWorkspace(): Workspace {
   let folders: WorkspaceFolders | null = null;
   let closed = false;
   return {
-    use: (work) =>
-      oneAtATime(async () => {
-        if (closed) throw new Error("the workspace is closed");
+    async use(work) {
+      if (closed) throw new Error("the workspace is closed");
+      return oneAtATime(async () => {
         root ??= await mkdtemp(join(await realpath(tmpdir()), "art-e-workspace-"));
         folders ??= await makeFolders(root);
         return work(folders);
-      }),
+      });
+    },
     async close() {
       closed = true;
       await oneAtATime(async () => {
