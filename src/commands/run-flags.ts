@@ -106,6 +106,10 @@ export const RUN_FLAGS: Flags = {
   },
   "partial-inboxes": { type: "boolean", describe: "Also ask about mailboxes that are not imported as such" },
   cache: { type: "boolean", describe: "Keep the model's replies in the cache folder, and answer from them" },
+  "unsafe-host-python": {
+    type: "boolean",
+    describe: "Let execute_python run outside any sandbox, with your rights",
+  },
   record: {
     type: "string",
     requiresArg: true,
@@ -156,6 +160,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   cutoff: oneOf(CUTOFFS).default("query_date"),
   partialInboxes: z.boolean().default(false),
   cache: z.boolean().default(false),
+  unsafeHostPython: z.boolean().default(false),
   record: text.optional(),
   output: text.optional(),
   workspace: text.optional(),

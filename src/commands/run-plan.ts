@@ -148,6 +148,7 @@ function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door):
     price: flags.price ?? null,
     concurrency: flags.concurrency,
     epochs: flags.epochs,
+    ...(flags.unsafeHostPython ? { unsafeHostPython: true } : {}),
     selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
   };
 }
@@ -190,6 +191,7 @@ export function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Re
     cutoff: argv.cutoff === undefined ? stored.cutoff : flags.cutoff,
     taskTimeoutMs: argv.taskTimeout === undefined ? stored.taskTimeoutMs : flags.taskTimeout * 1_000,
     maxTaskCostUsd: flags.maxTaskCost ?? stored.maxTaskCostUsd,
+    ...(flags.unsafeHostPython ? { unsafeHostPython: true } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { Budget } from "../runner/budget.js";
 import { runTasks, type SessionEnd } from "../runner/run.js";
+import { findHostPython } from "../sandbox/host-python.js";
 import { type Db, keepSmall, openStore } from "../store/open.js";
 import { threadedResultWriter } from "../store/result-writer.js";
 import { iterateResults, iterateSuperseded } from "../store/runs.js";
@@ -89,7 +90,8 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pr
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
   });
   try {
-    const tools = plan.tools.map((tool) => toTool(tool, { mailbox, mailThreads, outside }));
+    const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
+    const tools = plan.tools.map((tool) => toTool(tool, { mailbox, mailThreads, outside, ...python }));
     return await runTasks(
       db,
       {

@@ -84,6 +84,8 @@ export interface RunSettings {
   readonly price: { readonly input: number; readonly output: number; readonly cachedInput: number } | null;
   readonly concurrency: number | "auto";
   readonly selection: Readonly<Record<string, unknown>>;
+  /** Python ran on the bare host (--unsafe-host-python); absent: in a sandbox, if at all. */
+  readonly unsafeHostPython?: true;
   /** Repeats of every question. */
   readonly epochs: number;
   /** Settings that were changed when the run went on (--resume --force): what differed, in words. */

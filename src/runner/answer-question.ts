@@ -9,6 +9,8 @@ import type { PlannedTask } from "../domain/question.js";
 import type { SameMail } from "../domain/score.js";
 import type { Tool } from "../domain/tool.js";
 import type { Trace } from "../domain/trace.js";
+import type { Workspace } from "../domain/workspace.js";
+import { openWorkspace } from "../sandbox/workspace.js";
 import { scoreTrace } from "../scoring/scorers.js";
 import { endOfDay } from "../store/period.js";
 
@@ -38,7 +40,8 @@ export async function answerQuestion(
   const startedAt = new Date();
   const started = performance.now();
   const timeout = AbortSignal.timeout(shared.taskTimeoutMs);
-  const run = agentRun(shared, { question, epoch }, AbortSignal.any([signal, timeout]));
+  const workspace = openWorkspace();
+  const run = agentRun(shared, { question, epoch }, AbortSignal.any([signal, timeout]), workspace);
   const transcript = newTranscript(run);
   let rollout: Rollout;
   let error: string | null = null;
@@ -51,6 +54,8 @@ export async function answerQuestion(
     error = ending === "timeout" ? `No answer within ${shared.taskTimeoutMs / 1000} s.` : (thrown as Error).message;
     chargeFailedRetries(transcript, thrown);
     rollout = { ...transcript, ending, answer: null, sources: [] };
+  } finally {
+    await workspace.close();
   }
   const trace: Trace = {
     traceId: `trace_${randomUUID()}`,
@@ -73,7 +78,12 @@ export async function answerQuestion(
   return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, shared.sameMail) };
 }
 
-function agentRun(shared: Answering, { question, epoch }: PlannedTask, signal: AbortSignal): AgentRun {
+function agentRun(
+  shared: Answering,
+  { question, epoch }: PlannedTask,
+  signal: AbortSignal,
+  workspace: Workspace,
+): AgentRun {
   return {
     model: shared.model,
     tools: shared.tools,
@@ -90,6 +100,7 @@ function agentRun(shared: Answering, { question, epoch }: PlannedTask, signal: A
       inbox: question.inbox_address,
       cutoff: shared.cutoff === "off" ? null : endOfDay(question.query_date),
       signal,
+      workspace,
     },
     maxCostUsd: shared.maxTaskCostUsd,
     priceOf: (usage) => shared.priceOf(usage),

@@ -55,6 +55,7 @@ it("--help of run names every flag with what it means and what holds without it"
           --cutoff               query_date (later mail is invisible) or off [default: query_date]                  [string]
           --partial-inboxes      Also ask about mailboxes that are not imported as such                            [boolean]
           --cache                Keep the model's replies in the cache folder, and answer from them                [boolean]
+          --unsafe-host-python   Let execute_python run outside any sandbox, with your rights                      [boolean]
           --record               Keep the model's replies in FILE, for --model-id replay/FILE                       [string]
       -o, --output               Save the results to a JSON file                                                    [string]
       -w, --workspace            Workspace of a server (not available yet)                                          [string]

@@ -70,6 +70,7 @@ const settings = z.strictObject({
   price: z.strictObject({ input: z.number(), output: z.number(), cachedInput: z.number() }).nullable(),
   concurrency: z.union([z.literal("auto"), z.number()]),
   epochs: z.number().int().positive(),
+  unsafeHostPython: z.literal(true).optional(),
   changes: z.array(z.string()).min(1).optional(),
   selection: z.strictObject({
     limit: z.number(),
