@@ -19,7 +19,11 @@ describe("a command line that means nothing is refused:", () => {
     ["with an unknown command", "frobnicate", "Unknown command: frobnicate."],
     ["with a misspelt flag", "run --limt 3", "Unknown flag: --limt."],
     ["without what a command acts on", "show", "show needs more words after it."],
-    ["with an action that is none", "agents frob", "ACTION: expected list or show."],
+    [
+      "with an action that is none",
+      "agents frob",
+      "ACTION: expected list or show or versions or create or set or clone or delete or attach or detach or export or import.",
+    ],
   ])("%s", (_, line, message) => refused(line, message));
 });
 
