@@ -28,6 +28,21 @@ export class ClusterSums {
     this.clusterNSquares += n * n;
   }
 
+  /** These clusters and others that share no cluster with them. */
+  and(other: ClusterSums): ClusterSums {
+    const both = new ClusterSums();
+    for (const sums of [this, other]) {
+      both.clusters += sums.clusters;
+      both.n += sums.n;
+      both.sum += sums.sum;
+      both.sumOfSquares += sums.sumOfSquares;
+      both.clusterSumSquares += sums.clusterSumSquares;
+      both.clusterSumTimesN += sums.clusterSumTimesN;
+      both.clusterNSquares += sums.clusterNSquares;
+    }
+    return both;
+  }
+
   /** Of values from 0 to 1 that are mostly 0 and 1. Where each cluster is one value, Wilson's interval as it is. */
   rate(): Estimate {
     if (this.n === 0) return NOTHING;

@@ -67,7 +67,9 @@ describe("run -a baseline over all of the demo's questions", () => {
     expect(boxLines(one.stdout)).toMatchObject({
       Run: runId,
       Tasks: "73 of the test split: 73 completed, 0 failed",
-      "Semantic score": avgSemanticScore.toFixed(3),
+      "Semantic score": expect.stringMatching(
+        new RegExp(`^${avgSemanticScore.toFixed(3)} \\[0\\.\\d{3}, 0\\.\\d{3}\\] n=73$`),
+      ),
       Endings: "answered 73",
       Tokens: "0 in (0 cached), 0 out",
       Cost: "$0.00",
