@@ -35,6 +35,16 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/stats.js")).statsCommand,
   },
   {
+    usage: "compare <runs..>",
+    describe: "Compare runs question by question: is the difference real?",
+    load: async () => (await import("./commands/compare.js")).compareCommand,
+  },
+  {
+    usage: "gate <name>",
+    describe: "Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit XML",
+    load: async () => (await import("./commands/gate.js")).gateCommand,
+  },
+  {
     usage: "export-traces",
     describe: "Write the traces of a run as JSON lines",
     load: async () => (await import("./commands/export-traces.js")).exportTracesCommand,
@@ -153,6 +163,6 @@ function globals(args: readonly string[]): Argv {
       throw error ?? usageError(message, args, NAMES);
     })
     .epilogue(
-      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (more than half of the tasks failed), 130 interrupted.",
+      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed), 130 interrupted.",
     );
 }

@@ -24,6 +24,8 @@ export interface RunPlan {
   readonly settings: RunSettings;
   readonly model: ReadyModel;
   readonly tasks: readonly PlannedTask[];
+  /** Which questions, over which mail. */
+  readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   begin(worker: Worker): Session;
 }
 
@@ -61,6 +63,11 @@ export async function planNewRun(db: Db, flags: RunFlags, door: Door): Promise<R
     settings,
     model,
     tasks,
+    over: {
+      dataset: { source: set.source, revision: set.revision, sha256: set.sha256 },
+      split: set.split,
+      corpusFingerprint: readFingerprint(db) ?? "",
+    },
     begin: (worker) => beginRun(db, { runId, set, tasks, settings, worker }),
   };
 }
@@ -102,6 +109,7 @@ export async function planResume(
     settings,
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
     tasks: remainingTasks(db, run.id, flags.retryFailed),
+    over: run,
     begin: (worker) => resumeRun(db, run, { settings, retryFailed: flags.retryFailed, worker }),
   };
 }

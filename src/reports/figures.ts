@@ -13,12 +13,8 @@ export function share(value: number | null): string {
 /** `0.795 [0.689, 0.872] n=73`: the value, its 95 % interval where there is one, and its denominator. */
 export function estimate({ value, low, high, n }: Estimate): string {
   if (value === null) return "-";
-  return `${share(value)}${interval({ low, high })} n=${count(n)}`;
-}
-
-/** ` [0.689, 0.872]`; empty where there is none. */
-export function interval({ low, high }: Pick<Estimate, "low" | "high">): string {
-  return low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
+  const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
+  return `${share(value)}${interval} n=${count(n)}`;
 }
 
 /** US dollars; small sums with the digits that make them tell. */
