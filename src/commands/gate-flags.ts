@@ -40,7 +40,7 @@ const thresholds = text
   );
 
 export const gateShape = {
-  failUnder: thresholds.default([]),
+  failUnder: thresholds.optional(),
   baseline: text.optional(),
   noWorseThan: within(0, 1_000).optional(),
   metric: text.optional(),
@@ -52,7 +52,7 @@ const gateSchema = z.object(gateShape);
 export type GateFlags = z.output<typeof gateSchema>;
 
 /** Said before anything is spent. The judge's scores are known when it has judged. */
-export function checkGateFlags({ failUnder, baseline, noWorseThan, metric, junit }: GateFlags): void {
+export function checkGateFlags({ failUnder = [], baseline, noWorseThan, metric, junit }: GateFlags): void {
   const without =
     baseline === undefined && noWorseThan !== undefined
       ? "--no-worse-than goes with --baseline"

@@ -25,6 +25,13 @@ export const gateCommand: Command = {
     const sources = new RunSources(door.settings.db);
     try {
       const run = sources.open(flags.name);
+      if (run.missing > 0) {
+        throw new UserError(
+          "run_unfinished",
+          `Run ${run.head.runId} is not finished: ${run.missing} of its ${run.missing + run.head.totalTasks} tasks have no result.`,
+          `Finish it: art-e run --resume ${run.head.runId}`,
+        );
+      }
       const gates = gating.check(run);
       const { runId } = run.head;
       door.out.result({ runId, gates, passed: gates.every(({ passed }) => passed), junit: flags.junit ?? null }, () =>

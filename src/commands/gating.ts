@@ -32,7 +32,7 @@ export class Gating {
   }
 
   get isAsked(): boolean {
-    return this.baseline !== null || this.flags.failUnder.length > 0 || this.flags.junit !== undefined;
+    return this.baseline !== null || this.flags.failUnder !== undefined || this.flags.junit !== undefined;
   }
 
   /** Refuses a run that the baseline says nothing about. */
@@ -49,7 +49,7 @@ export class Gating {
   /** Judges a finished run, and writes what CI reads about it. */
   check({ head, results }: RunSource): Gate[] {
     this.checkComparable(head);
-    const gates = this.flags.failUnder.map((threshold) => failUnder(threshold, head.scores));
+    const gates = (this.flags.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
     if (this.baseline !== null) gates.push(this.againstBaseline(this.baseline, comparableRun(head, results())));
     const scorer = scorerOf(this.metric, (name) => (head.scores[name]?.n ?? 0) > 0);
     if (this.flags.junit !== undefined) writeWhole(this.flags.junit, junit(head, scorer, results));

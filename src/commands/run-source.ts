@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { type RunHead, runFileSchema } from "../domain/comparison.js";
+import { type RunHead, runFileSchema, runHeadSchema } from "../domain/comparison.js";
 import { UserError } from "../domain/errors.js";
 import type { TaskResult } from "../domain/result.js";
 import { storedTotals } from "../runner/stored-totals.js";
@@ -9,6 +9,8 @@ import { getRun, iterateResults } from "../store/runs.js";
 /** A finished run, out of the database or out of a results file. */
 export interface RunSource {
   readonly head: RunHead;
+  /** Tasks that have no result yet. */
+  readonly missing: number;
   /** In the order of the task ids and their repeats; may be asked for again. */
   results(): Iterable<TaskResult>;
 }
@@ -36,9 +38,11 @@ export class RunSources {
 /** @param name its id, the beginning of it, or latest */
 export function fromDatabase(db: Db, name: string): RunSource {
   const run = getRun(db, name);
-  const { settings, dataset, corpusFingerprint } = run;
+  const { settings, dataset, corpusFingerprint, totalTasks } = run;
+  const head = runHeadSchema.parse({ ...storedTotals(db, run), settings, dataset, corpusFingerprint });
   return {
-    head: { ...storedTotals(db, run), settings: { ...settings }, dataset, corpusFingerprint },
+    head,
+    missing: totalTasks - head.totalTasks,
     results: () => iterateResults(db, run.id),
   };
 }
@@ -56,7 +60,7 @@ function fromFile(path: string): RunSource {
     throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
   }
   const { taskResults, ...head } = read.data;
-  return { head, results: () => taskResults };
+  return { head, missing: 0, results: () => taskResults };
 }
 
 function unusable(path: string, why: string, cause: unknown): UserError {

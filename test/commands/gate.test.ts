@@ -60,6 +60,17 @@ describe("gate", () => {
     expect(read("junit.xml").match(/<testcase /g)).toHaveLength(30);
   });
 
+  it("refuses a run that is not finished", async () => {
+    expect(await artE(`${RUN} --max-failures 1 --task-timeout 0.001 --concurrency 1 --quiet`)).toMatchObject({
+      code: 1,
+    });
+    const { code, stderr } = await artE("gate latest --fail-under found=0");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^art-e: Run run_\S+ is not finished: \d+ of its 30 tasks have no result\.\n {7}Finish it: art-e run --resume /,
+    );
+  });
+
   it.each([
     ["gate base.json", "No gate is given."],
     ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],

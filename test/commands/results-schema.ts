@@ -1,10 +1,20 @@
 /** The results file as the shipped JSON Schema's source describes it: a field more or less is an error. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
 import {
   type BenchmarkResult,
   benchmarkResultSchema,
   runTotalsSchema,
   type TaskResult,
 } from "../../src/domain/result.js";
+
+import { ROOT } from "./art-e.js";
+
+/** The JSON Schema as it ships. */
+export const shippedSchema = z.fromJSONSchema(
+  JSON.parse(readFileSync(join(ROOT, "schema/results.schema.json"), "utf8")),
+);
 
 export const totalsSchema = runTotalsSchema;
 export const resultsSchema = benchmarkResultSchema;
