@@ -61,7 +61,7 @@ describe("gate", () => {
   });
 
   it("refuses a run that is not finished", async () => {
-    expect(await artE(`${RUN} --max-failures 1 --task-timeout 0.001 --concurrency 1 --quiet`)).toMatchObject({
+    expect(await artE(`${RUN} --max-time 0.000000001 --quiet`)).toMatchObject({
       code: 1,
     });
     const { code, stderr } = await artE("gate latest --fail-under found=0");
