@@ -35,6 +35,16 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/stats.js")).statsCommand,
   },
   {
+    usage: "compare <runs..>",
+    describe: "Compare runs question by question: is the difference real?",
+    load: async () => (await import("./commands/compare.js")).compareCommand,
+  },
+  {
+    usage: "gate <name>",
+    describe: "Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit XML",
+    load: async () => (await import("./commands/gate.js")).gateCommand,
+  },
+  {
     usage: "export-traces",
     describe: "Write the traces of a run as JSON lines",
     load: async () => (await import("./commands/export-traces.js")).exportTracesCommand,
@@ -70,6 +80,8 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/tools.js")).toolsCommand,
   },
 ];
+
+const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };
 
 const NAMES = COMMANDS.map(({ usage }) => usage.split(" ")[0] ?? "");
 
@@ -107,6 +119,9 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
 
 function usageOf({ positionals = {}, flags }: Command, parser: Argv): Argv {
   const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
+  // The parser reads positionals as a flag given many times: where the last one wins, all words but one would be lost.
+  const takesMany = Object.values(positionals).some((options) => "array" in options && options.array === true);
+  if (takesMany) named.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true });
   // Without a group of their own they would stand below the global flags.
   const grouped = Object.entries(flags).map(([name, options]) => [name, { ...options, group: "Options:" }]);
   return named.options(Object.fromEntries(grouped));
@@ -135,7 +150,7 @@ function globals(args: readonly string[]): Argv {
     .option("no-progress", { type: "boolean", global: true, describe: "No progress" })
     .option("verbose", { type: "boolean", global: true, describe: "Errors with their stack" })
     .updateStrings({ "Options:": "Global:" })
-    .parserConfiguration({ "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true })
+    .parserConfiguration(PARSER)
     .strict()
     .demandCommand(1, "No command is given.")
     .help("help")
@@ -148,6 +163,6 @@ function globals(args: readonly string[]): Argv {
       throw error ?? usageError(message, args, NAMES);
     })
     .epilogue(
-      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (more than half of the tasks failed), 130 interrupted.",
+      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed), 130 interrupted.",
     );
 }

@@ -32,6 +32,7 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "words",
   "name",
   "id",
+  "runs",
   "other",
   "arguments",
 ]);

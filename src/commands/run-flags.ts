@@ -3,6 +3,7 @@ import { UserError } from "../domain/errors.js";
 import { PROVIDERS } from "../models/providers.js";
 import type { Flags } from "./command.js";
 import { above, failures, oneOf, price, text, whole, within } from "./flags.js";
+import { GATE_FLAGS, gateShape } from "./gate-flags.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "./question-flags.js";
 
 /** For agents that name no model of their own. */
@@ -116,6 +117,7 @@ export const RUN_FLAGS: Flags = {
     describe: "Keep the model's replies in FILE, for --model-id replay/FILE",
   },
   output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
+  ...GATE_FLAGS,
   workspace: {
     alias: "w",
     type: "string",
@@ -163,6 +165,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   unsafeHostPython: z.boolean().default(false),
   record: text.optional(),
   output: text.optional(),
+  ...gateShape,
   workspace: text.optional(),
   apiUrl: text.optional(),
 });

@@ -28,6 +28,8 @@ export interface RunPlan {
   readonly model: ReadyModel;
   readonly tasks: readonly PlannedTask[];
   readonly tools: readonly AttachedTool[];
+  /** Which questions, over which mail. */
+  readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   begin(worker: Worker): Session;
 }
 
@@ -66,6 +68,11 @@ export async function planNewRun(db: Db, flags: RunFlags, door: Door): Promise<R
     model,
     tasks,
     tools: attachedOrDefault(db, settings.agentId),
+    over: {
+      dataset: { source: set.source, revision: set.revision, sha256: set.sha256 },
+      split: set.split,
+      corpusFingerprint: readFingerprint(db) ?? "",
+    },
     begin(worker) {
       keepCurrent(db, settings.agentId);
       return beginRun(db, { runId, set, tasks, settings, worker });
@@ -111,6 +118,7 @@ export async function planResume(
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
     tasks: remainingTasks(db, run.id, flags.retryFailed),
     tools: settings.repeats === undefined ? attachedOrDefault(db, settings.agentId) : toolsOfRun(db, run),
+    over: run,
     begin: (worker) => resumeRun(db, run, { settings, retryFailed: flags.retryFailed, worker }),
   };
 }

@@ -66,6 +66,7 @@ export async function planRepeat(
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, false),
     tasks,
     tools: toolsOfRun(db, run),
+    over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
     begin: (worker) => beginRun(db, { runId, set, tasks, settings, worker }),
   };
 }

@@ -12,6 +12,7 @@ import { toTool } from "../tools/registry.js";
 import type { Command, Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
 import { readFlags } from "./flags.js";
+import { Gating, refuseMissed } from "./gating.js";
 import { Interrupted } from "./interrupt.js";
 import { refuseContradictions } from "./question-flags.js";
 import { RUN_FLAGS, type RunFlags, refuseServerFlags, runSchema } from "./run-flags.js";
@@ -20,6 +21,7 @@ import { agentOfNewRun, planNewRun, planResume, type RunPlan } from "./run-plan.
 import { runProgress } from "./run-progress.js";
 import { planRepeat } from "./run-repeat.js";
 import { printTotals, saveResults } from "./run-results.js";
+import { fromDatabase } from "./run-source.js";
 import { printDatasetFigures } from "./stats.js";
 import { thisWorker } from "./worker.js";
 import { checkWritable } from "./write-file.js";
@@ -39,7 +41,8 @@ export const runCommand: Command = {
     if (flags.record !== undefined) checkWritable("--record", flags.record);
     const db = openStore(door.settings.db, { mustExist: true });
     try {
-      return await carryOut(db, await planOf(db, flags, argv, door), flags, door);
+      const gating = new Gating(flags, door);
+      return await carryOut(db, await planOf(db, flags, argv, door), gating, flags, door);
     } finally {
       db.close();
     }
@@ -52,8 +55,9 @@ function planOf(db: Db, flags: RunFlags, argv: Readonly<Record<string, unknown>>
 }
 
 /** Everything that could stop the run has been asked before its first task. */
-async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Promise<ExitCode> {
+async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, door: Door): Promise<ExitCode> {
   try {
+    gating.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, flags);
     if (flags.dryRun) {
       printEstimate(db, plan, flags, door);
@@ -61,8 +65,12 @@ async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pro
     }
     const end = await answerAll(db, plan, flags, door);
     if (flags.output !== undefined) saveResults(db, flags.output, end.totals);
-    printTotals(end.totals, flags, door);
-    return exitCodeOf(end, door);
+    // A run that was stopped says nothing yet: it goes on before it is judged.
+    const gates = end.stopped === null ? gating.check(fromDatabase(db, plan.runId)) : [];
+    printTotals(end.totals, gates, flags, door);
+    const code = exitCodeOf(end, door);
+    refuseMissed(plan.runId, gates);
+    return code;
   } finally {
     plan.model.close();
   }

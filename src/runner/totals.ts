@@ -1,6 +1,7 @@
 import { type Ending, isFailure } from "../domain/ending.js";
 import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
 import type { Averages, RunTotals, Spent, TaskResult } from "../domain/result.js";
+import { ScoreTally } from "./score-tally.js";
 
 type Metric = Exclude<keyof Averages, "tasks">;
 
@@ -12,10 +13,15 @@ const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number 
   readGold: (result) => result.readGold,
 };
 
-/** Sums of a run, task by task: nothing but figures is kept. */
+/** What says nothing of a question without gold mail. */
+const NEED_GOLD_MAIL: ReadonlySet<Metric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
+
+/** Sums of a run, task by task: nothing but figures is kept. For intervals, the repeats of a question must come together. */
 export class Tally {
   private completed = 0;
   private failed = 0;
+  private failedWithGold = 0;
+  private readonly scores = new ScoreTally();
   private executionMs = 0;
   private usage: Usage = NO_USAGE;
   private costUsd: number | null = 0;
@@ -40,8 +46,10 @@ export class Tally {
   add(result: TaskResult): void {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.charge(result);
+    this.scores.add(result);
     if (isFailure(result.ending)) {
       this.failed++;
+      if (result.goldSources > 0) this.failedWithGold++;
       return;
     }
     this.completed++;
@@ -56,7 +64,7 @@ export class Tally {
 
   /** Over the completed tasks; a task that a score does not apply to is not among those it is taken over. */
   averages(): Averages {
-    return this.averagesOver(0);
+    return this.averagesOver(false);
   }
 
   get progress() {
@@ -76,7 +84,7 @@ export class Tally {
       failedTasks: this.failed,
       ...averages,
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
-      overAllTasks: this.averagesOver(this.failed),
+      overAllTasks: this.averagesOver(true),
       endings: this.endings,
       turns: this.turns,
       usage: this.usage,
@@ -84,16 +92,19 @@ export class Tally {
       retries: this.retries,
       cachedReplies: this.cachedReplies,
       spent: this.spent,
+      ...this.scores.figures(),
     };
   }
 
-  private averagesOver(asWrong: number): Averages {
+  private averagesOver(failedAsWrong: boolean): Averages {
     const mean = (metric: Metric) => {
+      const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failed;
+      const asWrong = failedAsWrong ? failed : 0;
       const { sum, scored } = this.sums.get(metric) ?? { sum: 0, scored: 0 };
       return scored + asWrong === 0 ? null : sum / (scored + asWrong);
     };
     return {
-      tasks: this.completed + asWrong,
+      tasks: this.completed + (failedAsWrong ? this.failed : 0),
       exactMatchAccuracy: mean("exactMatchAccuracy"),
       avgSemanticScore: mean("avgSemanticScore"),
       sourcesCorrect: mean("sourcesCorrect"),

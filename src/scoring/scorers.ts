@@ -26,6 +26,7 @@ export const SCORERS = {
     kind: "rate",
     better: "higher",
     meaning: "The answer's sources name a gold mail.",
+    needsGoldMail: true,
   },
   foundGold: {
     score: foundGold,
@@ -33,6 +34,7 @@ export const SCORERS = {
     kind: "rate",
     better: "higher",
     meaning: "A search listed a gold mail.",
+    needsGoldMail: true,
   },
   readGold: {
     score: readGold,
@@ -40,6 +42,7 @@ export const SCORERS = {
     kind: "rate",
     better: "higher",
     meaning: "The agent opened a gold mail.",
+    needsGoldMail: true,
   },
 } as const satisfies Record<string, ScorerEntry>;
 

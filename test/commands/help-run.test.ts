@@ -58,6 +58,13 @@ it("--help of run names every flag with what it means and what holds without it"
           --unsafe-host-python   Let execute_python run outside any sandbox, with your rights                      [boolean]
           --record               Keep the model's replies in FILE, for --model-id replay/FILE                       [string]
       -o, --output               Save the results to a JSON file                                                    [string]
+          --fail-under           accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)
+                                                                                                                    [string]
+          --baseline             A run or a results file that --metric must not be worse than                       [string]
+          --no-worse-than        With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02]
+                                                                                                                    [number]
+          --metric               The score of --baseline and --junit [default: accuracy]                            [string]
+          --junit                Write every task as a test case to FILE (JUnit XML)                                [string]
       -w, --workspace            Workspace of a server (not available yet)                                          [string]
           --api-url              Run on a server instead (not available yet)                                        [string]
     "

@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { programVersion } from "../../src/commands/version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
-const COMMANDS = "demo import run stats export-traces eval-search search show doctor agents tools".split(" ");
+const COMMANDS = "demo import run stats compare gate export-traces eval-search search show doctor agents tools".split(
+  " ",
+);
 
 const { artE } = workFolder();
 const helps = new Map<string, Ended>();
@@ -40,8 +42,8 @@ describe("--help", () => {
             --version      Show version number                                                                       [boolean]"
     `);
     expect(exitCodes).toMatchInlineSnapshot(`
-      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (more than half of the tasks failed), 130
-      interrupted.
+      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed),
+      130 interrupted.
       "
     `);
     for (const command of COMMANDS) expect(globalPart(helps.get(command)?.stdout ?? ""), command).toBe(`${shared}\n`);
@@ -65,6 +67,9 @@ describe("--help", () => {
         art-e import [source]                   Import mail into the database
         art-e run                               Let an agent answer the questions, and score its answers
         art-e stats                             Figures of the dataset, the imported mail, or a run
+        art-e compare <runs..>                  Compare runs question by question: is the difference real?
+        art-e gate <name>                       Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit
+                                                XML
         art-e export-traces                     Write the traces of a run as JSON lines
         art-e eval-search                       How well the search finds the gold mail, with the question itself as the query
         art-e search <inbox_address> <words..>  Search a mailbox as an agent would
@@ -127,6 +132,46 @@ describe("--help", () => {
             --corpus               Of the imported mail, with its fingerprint                                        [boolean]
             --run                  Of a run: its id, the beginning of it, or latest                                   [string]
             --runs                 List the runs                                                                     [boolean]
+            --by                   With --run: a table by inbox, realism, sources or year                             [string]
+            --metric               With --by: the scores to show [default: accuracy,semantic,sources]                 [string]
+      "
+    `);
+  });
+
+  it("of compare", () => {
+    expect(ownPart("compare")).toMatchInlineSnapshot(`
+      "art-e compare <runs..>
+
+      Compare runs question by question: is the difference real?
+
+      Positionals:
+        runs  The baseline and what to compare with it: run ids, latest, or results files     [array] [required] [default: []]
+
+      Options:
+            --metric     Scores to compare, separated by commas; flips are of the first [default: accuracy, then all] [string]
+            --flips      Show so many questions each that were lost and won [default: 5]                              [number]
+            --published  Show the published ART-E figures [default: where there was a judge]                         [boolean]
+            --force      Compare though dataset, split, mail or cutoff differ                                        [boolean]
+      "
+    `);
+  });
+
+  it("of gate", () => {
+    expect(ownPart("gate")).toMatchInlineSnapshot(`
+      "art-e gate <name>
+
+      Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit XML
+
+      Positionals:
+        name  A run: its id, the beginning of it, latest, or a results file                                [string] [required]
+
+      Options:
+            --fail-under     accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)
+                                                                                                                      [string]
+            --baseline       A run or a results file that --metric must not be worse than                             [string]
+            --no-worse-than  With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02] [number]
+            --metric         The score of --baseline and --junit [default: accuracy]                                  [string]
+            --junit          Write every task as a test case to FILE (JUnit XML)                                      [string]
       "
     `);
   });
