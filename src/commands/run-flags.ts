@@ -3,7 +3,9 @@ import { UserError } from "../domain/errors.js";
 import { PROVIDERS } from "../models/providers.js";
 import type { Flags } from "./command.js";
 import { above, failures, oneOf, price, text, whole, within } from "./flags.js";
+import { JUDGE_FLAGS, judgeShape } from "./judge-flags.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "./question-flags.js";
+import { SCORER_FLAGS, scorerShape } from "./scorer-flags.js";
 
 /** For agents that name no model of their own. */
 export const DEFAULT_MODEL = "anthropic/claude-sonnet-4-5";
@@ -97,6 +99,8 @@ export const RUN_FLAGS: Flags = {
     describe: "query_date (later mail is invisible) or off [default: query_date]",
   },
   "partial-inboxes": { type: "boolean", describe: "Also ask about mailboxes that are not imported as such" },
+  ...SCORER_FLAGS,
+  ...JUDGE_FLAGS,
   record: {
     type: "string",
     requiresArg: true,
@@ -145,6 +149,8 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   requestTimeout: above(0, LONGEST_TIMER_S).default(180),
   cutoff: oneOf(CUTOFFS).default("query_date"),
   partialInboxes: z.boolean().default(false),
+  ...scorerShape,
+  ...judgeShape,
   record: text.optional(),
   output: text.optional(),
   workspace: text.optional(),

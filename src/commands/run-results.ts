@@ -4,7 +4,6 @@ import { runSummary } from "../reports/run-summary.js";
 import type { Db } from "../store/open.js";
 import { getRun, iterateResults } from "../store/runs.js";
 import type { Door } from "./command.js";
-import type { RunFlags } from "./run-flags.js";
 import { programVersion } from "./version.js";
 import { writeWhole } from "./write-file.js";
 
@@ -22,7 +21,13 @@ export function saveResults(db: Db, path: string, totals: RunTotals): void {
   writeWhole(path, resultsFile(head, iterateResults(db, totals.runId)));
 }
 
-export function printTotals(totals: RunTotals, flags: RunFlags, { settings, out }: Door): void {
+/** Files that were written beside the database. */
+interface Written {
+  readonly output?: string | undefined;
+  readonly record?: string | undefined;
+}
+
+export function printTotals(totals: RunTotals, flags: Written, { settings, out }: Door): void {
   out.result({ ...totals, output: flags.output ?? null, db: settings.db }, () => {
     const files = [
       ...(flags.output === undefined ? [] : [`Results:  ${flags.output}`]),

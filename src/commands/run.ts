@@ -1,6 +1,7 @@
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { Budget } from "../runner/budget.js";
 import { runTasks, type SessionEnd } from "../runner/run.js";
+import { isScorerName } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open.js";
 import { iterateResults, iterateSuperseded } from "../store/runs.js";
 import { openMailbox } from "../tools/mailbox.js";
@@ -10,6 +11,7 @@ import { printEstimate } from "./dry-run.js";
 import { readFlags } from "./flags.js";
 import { Interrupted } from "./interrupt.js";
 import { refuseContradictions } from "./question-flags.js";
+import { checkJudgePriced, type ReadyJudge, readyJudge } from "./ready-judge.js";
 import { RUN_FLAGS, type RunFlags, refuseServerFlags, runSchema } from "./run-flags.js";
 import { checkPriced } from "./run-model.js";
 import { agentOfNewRun, planNewRun, planResume, type RunPlan } from "./run-plan.js";
@@ -50,16 +52,38 @@ async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pro
       printEstimate(db, plan, flags, door);
       return EXIT.done;
     }
-    const end = await answerAll(db, plan, flags, door);
+    checkJudgePriced(plan.settings.judge, flags.maxCost);
+    const judge = await judgeOf(plan, flags, door);
+    const end = await answerAll(db, plan, judge, flags, door);
     if (flags.output !== undefined) saveResults(db, flags.output, end.totals);
     printTotals(end.totals, flags, door);
+    const shortfall = judge?.shortfall() ?? null;
+    if (shortfall !== null) door.out.note(`${shortfall}. Ask again: art-e score --run ${plan.runId}`);
     return exitCodeOf(end, door);
   } finally {
     plan.model.close();
   }
 }
 
-async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, signal }: Door): Promise<SessionEnd> {
+/** A judge at the agent's own server shares its throttle: the limits are the account's. */
+async function judgeOf({ settings, model }: RunPlan, flags: RunFlags, door: Door): Promise<ReadyJudge | null> {
+  const { judge } = settings;
+  if (judge === null) return null;
+  const providerOf = (id: string) => id.split("/")[0];
+  const isShared = providerOf(judge.model) === providerOf(settings.model) && judge.baseUrl === settings.baseUrl;
+  return readyJudge(judge, door.settings, {
+    timeoutMs: flags.requestTimeout * 1_000,
+    throttle: isShared ? model.throttle : null,
+  });
+}
+
+async function answerAll(
+  db: Db,
+  plan: RunPlan,
+  judge: ReadyJudge | null,
+  flags: RunFlags,
+  { settings, signal }: Door,
+): Promise<SessionEnd> {
   const mailbox = openMailbox(db);
   const tools = loadTools(db, plan.agent, { mailbox });
   const session = plan.begin(thisWorker);
@@ -84,7 +108,11 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
           cutoff: plan.settings.cutoff,
           taskTimeoutMs: plan.settings.taskTimeoutMs,
           maxTaskCostUsd: plan.settings.maxTaskCostUsd,
-          sameMail: (id) => mailbox.mails.canonicalId(id),
+          grading: {
+            sameMail: (id) => mailbox.mails.canonicalId(id),
+            scorers: plan.settings.scorers.filter(isScorerName),
+            judge: judge?.judge ?? null,
+          },
           priceOf: (usage) => plan.model.priceOf(usage),
         },
         session,

@@ -1,4 +1,5 @@
 import type { Ending } from "./ending.js";
+import type { JudgeSettings } from "./judgement.js";
 import type { Usage } from "./model.js";
 
 /** One line of the results file. The first nine names are those of the published runner. */
@@ -28,6 +29,8 @@ export interface TaskResult {
   readonly usage: Usage;
   /** Null: the price of the model is not known. */
   readonly costUsd: number | null;
+  /** What judging the answer cost, kept apart from the agent's own cost; 0 where nobody was asked, null where not known. */
+  readonly judgeCostUsd: number | null;
   readonly sources: readonly string[];
   readonly sourcesCorrect: boolean | null;
   readonly foundGold: boolean | null;
@@ -72,6 +75,10 @@ export interface RunSettings {
   readonly selection: Readonly<Record<string, unknown>>;
   /** Repeats of every question. */
   readonly epochs: number;
+  /** Names of the scorers, in the order of their table. */
+  readonly scorers: readonly string[];
+  /** Null: no model judges the answers. */
+  readonly judge: JudgeSettings | null;
   /** Settings that were changed when the run went on (--resume --force): what differed, in words. */
   readonly changes?: readonly string[];
 }

@@ -31,8 +31,8 @@ export class Budget {
   }
 
   /** What an earlier session spent. Its failures are not held against this one. */
-  charge(result: Pick<TaskResult, "costUsd" | "usage">): void {
-    this.costUsd += result.costUsd ?? 0;
+  charge(result: Pick<TaskResult, "costUsd" | "judgeCostUsd" | "usage">): void {
+    this.costUsd += (result.costUsd ?? 0) + (result.judgeCostUsd ?? 0);
     this.tokens += result.usage.inputTokens + result.usage.outputTokens;
   }
 

@@ -26,6 +26,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     turns: trace.turns.length,
     usage: trace.turns.reduce((sum, turn) => addUsage(sum, turn.usage ?? NO_USAGE), NO_USAGE),
     costUsd: costOf(trace),
+    judgeCostUsd: trace.judge === null ? 0 : trace.judge.costUsd,
     sources: trace.sources,
     sourcesCorrect: truth("sourcesCorrect"),
     foundGold: truth("foundGold"),

@@ -1,6 +1,7 @@
 /** The results file, field by field as `src/domain/result.ts` documents it: a field more or less is an error. */
 import { z } from "zod";
 import { ENDINGS } from "../../src/domain/ending.js";
+import { judgeSettingsSchema } from "../../src/domain/judgement.js";
 
 const share = z.number().min(0).max(1).nullable();
 
@@ -37,6 +38,7 @@ const taskResult = z.strictObject({
   turns: z.number().int(),
   usage,
   costUsd: z.number().nullable(),
+  judgeCostUsd: z.number().nullable(),
   sources: z.array(z.string()),
   sourcesCorrect: z.boolean().nullable(),
   foundGold: z.boolean().nullable(),
@@ -64,6 +66,8 @@ const settings = z.strictObject({
   price: z.strictObject({ input: z.number(), output: z.number(), cachedInput: z.number() }).nullable(),
   concurrency: z.union([z.literal("auto"), z.number()]),
   epochs: z.number().int().positive(),
+  scorers: z.array(z.string()).min(5),
+  judge: judgeSettingsSchema.nullable(),
   changes: z.array(z.string()).min(1).optional(),
   selection: z.strictObject({
     limit: z.number(),
