@@ -88,13 +88,14 @@ export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): J
       );
       const cast = asked.map(({ vote }) => vote);
       const usage = asked.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE);
-      const isKnown = asked.every(({ usage }) => usage !== null);
+      const paid = asked.filter(({ usage }) => usage !== NO_USAGE);
+      const costUsd = paid.length === 0 ? 0 : paid.some(({ usage }) => usage === null) ? null : priceOf(usage);
       const judgement: Judgement = {
         ...current,
         ...majority(cast),
         cast,
         usage,
-        costUsd: isKnown ? priceOf(usage) : null,
+        costUsd,
       };
       // Models are asked to say so themselves; one that calls it an abstention means the same.
       const isRight = judgement.verdict === "abstained" && isUnanswerable({ answer: gold, message_ids: [] });
