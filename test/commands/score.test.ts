@@ -108,6 +108,14 @@ describe("run", () => {
     expect(await artE(`run --resume ${begun.runId} --judge openai/judge-1`, variables())).toMatchObject({ code: 0 });
   });
 
+  it("--dry-run tells how often the judge would be asked, and asks it nothing", async () => {
+    const before = provider.requests.length;
+    const line = `${RUN} -l 4 --dry-run --judge openai/judge-9 --judge-votes 3`;
+    expect(JSON.parse((await artE(`${line} --json`, variables())).stdout)).toMatchObject({ tasks: 4, judgeCalls: 12 });
+    expect((await artE(line, variables())).stdout).toContain("12 calls of openai/judge-9, not in the cost");
+    expect(provider.requests).toHaveLength(before);
+  });
+
   it("--max-cost refuses a judge whose price nobody knows", async () => {
     expect((await artE(`${RUN} -l 1 --max-cost 1 --judge openai/judge-1`, variables())).stderr).toContain(
       "--max-cost cannot be kept: the price of the judge openai/judge-1 is not known.",
