@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ScorerEntry } from "../../src/domain/score.js";
 import { dateMatch, numberMatch } from "../../src/scoring/values.js";
@@ -136,4 +137,24 @@ test("every gold answer of the demo says its own numbers and dates, and so does 
   }
   expect(golds.filter((gold) => numbers(gold, gold) === 1).length).toBeGreaterThan(10);
   expect(golds.filter((gold) => dates(gold, gold) === 1).length).toBeGreaterThan(5);
+});
+
+test("any text says its own numbers and dates, and no text is too odd to be read", () => {
+  const parts = fc.constantFrom(
+    ..."5 05 5/5 5/5/01 2001 0930 9:30 am pm noon - – $ % , . : ' k m mm million one twenty hundred and May Sept of the percent (713) 853-1234 1,500 1.5 x".split(
+      " ",
+    ),
+  );
+  const texts = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.array(parts, { maxLength: 14 }).map((list) => list.join(" ")),
+    fc.array(parts, { maxLength: 10 }).map((list) => list.join("")),
+  );
+  fc.assert(
+    fc.property(texts, (text) => {
+      expect([1, null]).toContain(numbers(text, text));
+      expect([1, null]).toContain(dates(text, text));
+    }),
+    { numRuns: 2_000 },
+  );
 });
