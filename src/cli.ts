@@ -30,6 +30,16 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/run.js")).runCommand,
   },
   {
+    usage: "score",
+    describe: "Grade the stored traces of a run again, without asking its agent anything",
+    load: async () => (await import("./commands/score.js")).scoreCommand,
+  },
+  {
+    usage: "judge <action> <labels>",
+    describe: "How far a judge agrees with people: judge calibrate LABELS.jsonl",
+    load: async () => (await import("./commands/judge.js")).judgeCommand,
+  },
+  {
     usage: "stats",
     describe: "Figures of the dataset, the imported mail, or a run",
     load: async () => (await import("./commands/stats.js")).statsCommand,

@@ -35,6 +35,7 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "runs",
   "other",
   "arguments",
+  "labels",
 ]);
 
 /** A whole number within bounds. */

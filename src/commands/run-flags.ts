@@ -4,7 +4,9 @@ import { PROVIDERS } from "../models/providers.js";
 import type { Flags } from "./command.js";
 import { above, failures, oneOf, price, text, whole, within } from "./flags.js";
 import { GATE_FLAGS, gateShape } from "./gate-flags.js";
+import { JUDGE_FLAGS, judgeShape } from "./judge-flags.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "./question-flags.js";
+import { SCORER_FLAGS, scorerShape } from "./scorer-flags.js";
 
 /** For agents that name no model of their own. */
 export const DEFAULT_MODEL = "anthropic/claude-sonnet-4-5";
@@ -111,6 +113,8 @@ export const RUN_FLAGS: Flags = {
     type: "boolean",
     describe: "Let execute_python run outside any sandbox, with your rights",
   },
+  ...SCORER_FLAGS,
+  ...JUDGE_FLAGS,
   record: {
     type: "string",
     requiresArg: true,
@@ -163,6 +167,8 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   partialInboxes: z.boolean().default(false),
   cache: z.boolean().default(false),
   unsafeHostPython: z.boolean().default(false),
+  ...scorerShape,
+  ...judgeShape,
   record: text.optional(),
   output: text.optional(),
   ...gateShape,

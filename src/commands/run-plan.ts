@@ -15,9 +15,11 @@ import { getRun, type RunRow } from "../store/runs.js";
 import type { AttachedTool } from "../store/tools.js";
 import { attachedOrDefault, toolsDigest } from "../tools/registry.js";
 import type { Door } from "./command.js";
+import { asksJudge, cheapModel, judgeSettings } from "./judge-flags.js";
 import { loadDataset, select } from "./question-flags.js";
 import { RESUME_KEEPS, type RunFlags } from "./run-flags.js";
 import { modelNameOf, type ReadyModel, readyModel } from "./run-model.js";
+import { chosenScorers, wantsJudge } from "./scorer-flags.js";
 import { baseUrlOf } from "./settings.js";
 
 /** A run that could begin: nothing has been written or spent. */
@@ -99,7 +101,7 @@ export async function planResume(
       "Leave it out, or begin a new run.",
     );
   }
-  const asked = askedFor(run.settings, flags, argv);
+  const asked = askedFor(run.settings, flags, argv, door);
   const changes = [...differences(run.settings, asked), ...changedSince(db, run)];
   if (changes.length > 0 && !flags.force) {
     throw new UserError(
@@ -135,12 +137,17 @@ export function newRunId(): string {
 
 function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door): RunSettings {
   const name = modelNameOf(flags, agent);
+  const baseUrl = baseUrlOf(name.provider, flags.baseUrl, settings.env);
+  // One that nobody asked for is not paid for where no scorer would listen to it.
+  const isIdle = !asksJudge(flags) && !wantsJudge(flags.scorers);
+  const cheap = isIdle ? null : cheapModel(name.provider, baseUrl, settings.env);
+  const judge = judgeSettings(flags, null, cheap, settings.env);
   const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = flags;
   return {
     agentId: agent.id,
     agentVersion: currentVersion(db, agent.id),
     model: name.id,
-    baseUrl: baseUrlOf(name.provider, flags.baseUrl, settings.env),
+    baseUrl,
     wireApi: flags.wireApi ?? null,
     prompt: agent.prompt,
     tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
@@ -157,6 +164,8 @@ function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door):
     concurrency: flags.concurrency,
     epochs: flags.epochs,
     ...(flags.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    scorers: chosenScorers(flags.scorers, judge !== null),
+    judge,
     selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
   };
 }
@@ -186,7 +195,16 @@ export function agentOf(settings: RunSettings): Agent {
 }
 
 /** A run's settings with what the command line asks for beyond them. */
-export function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Record<string, unknown>>): RunSettings {
+export function askedFor(
+  stored: RunSettings,
+  flags: RunFlags,
+  argv: Readonly<Record<string, unknown>>,
+  door: Door,
+): RunSettings {
+  const { provider } = modelNameOf(flags, agentOf(stored));
+  const cheap = cheapModel(provider, stored.baseUrl, door.settings.env);
+  const judge = asksJudge(flags) ? judgeSettings(flags, stored.judge, cheap, door.settings.env) : stored.judge;
+  const isRegraded = flags.scorers !== undefined || (judge === null) !== (stored.judge === null);
   return {
     ...stored,
     agentId: flags.agent ?? stored.agentId,
@@ -200,6 +218,8 @@ export function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Re
     taskTimeoutMs: argv.taskTimeout === undefined ? stored.taskTimeoutMs : flags.taskTimeout * 1_000,
     maxTaskCostUsd: flags.maxTaskCost ?? stored.maxTaskCostUsd,
     ...(flags.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    scorers: isRegraded ? chosenScorers(flags.scorers, judge !== null) : stored.scorers,
+    judge,
   };
 }
 

@@ -35,7 +35,7 @@ export async function planRepeat(
     );
   }
   const changes = [
-    ...differences(run.settings, askedFor(run.settings, flags, argv)),
+    ...differences(run.settings, askedFor(run.settings, flags, argv, door)),
     ...(readFingerprint(db) === run.corpusFingerprint ? [] : ["mail has been imported since"]),
   ];
   if (changes.length > 0 && !flags.force) {
@@ -47,7 +47,7 @@ export async function planRepeat(
   }
   const concurrency = argv.concurrency === undefined ? run.settings.concurrency : flags.concurrency;
   const settings = {
-    ...askedFor(run.settings, flags, argv),
+    ...askedFor(run.settings, flags, argv, door),
     concurrency,
     repeats: run.id,
     ...(changes.length === 0 ? {} : { changes: [...(run.settings.changes ?? []), ...changes] }),

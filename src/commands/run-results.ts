@@ -6,7 +6,6 @@ import { runSummary } from "../reports/run-summary.js";
 import type { Db } from "../store/open.js";
 import { getRun, iterateResults } from "../store/runs.js";
 import type { Door } from "./command.js";
-import type { RunFlags } from "./run-flags.js";
 import { programVersion } from "./version.js";
 import { writeWhole } from "./write-file.js";
 
@@ -24,8 +23,15 @@ export function saveResults(db: Db, path: string, totals: RunTotals): void {
   writeWhole(path, resultsFile(head, iterateResults(db, totals.runId)));
 }
 
+/** Files that were written beside the database. */
+interface Written {
+  readonly output?: string | undefined;
+  readonly record?: string | undefined;
+  readonly junit?: string | undefined;
+}
+
 /** `gates`: those that were asked for. */
-export function printTotals(totals: RunTotals, gates: readonly Gate[], flags: RunFlags, { settings, out }: Door): void {
+export function printTotals(totals: RunTotals, gates: readonly Gate[], flags: Written, { settings, out }: Door): void {
   const judged = gates.length === 0 ? {} : { gates };
   out.result({ ...totals, ...judged, output: flags.output ?? null, db: settings.db }, () => {
     const files = [

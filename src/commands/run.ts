@@ -2,6 +2,7 @@ import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { Budget } from "../runner/budget.js";
 import { runTasks, type SessionEnd } from "../runner/run.js";
 import { findHostPython } from "../sandbox/host-python.js";
+import { isScorerName } from "../scoring/scorers.js";
 import { type Db, keepSmall, openStore } from "../store/open.js";
 import { threadedResultWriter } from "../store/result-writer.js";
 import { iterateResults, iterateSuperseded } from "../store/runs.js";
@@ -15,6 +16,7 @@ import { readFlags } from "./flags.js";
 import { Gating, refuseMissed } from "./gating.js";
 import { Interrupted } from "./interrupt.js";
 import { refuseContradictions } from "./question-flags.js";
+import { checkJudgePriced, type ReadyJudge, readyJudge } from "./ready-judge.js";
 import { RUN_FLAGS, type RunFlags, refuseServerFlags, runSchema } from "./run-flags.js";
 import { checkPriced } from "./run-model.js";
 import { agentOfNewRun, planNewRun, planResume, type RunPlan } from "./run-plan.js";
@@ -63,11 +65,15 @@ async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, 
       printEstimate(db, plan, flags, door);
       return EXIT.done;
     }
-    const end = await answerAll(db, plan, flags, door);
+    checkJudgePriced(plan.settings.judge, flags.maxCost);
+    const judge = await judgeOf(plan, flags, door);
+    const end = await answerAll(db, plan, judge, flags, door);
     if (flags.output !== undefined) saveResults(db, flags.output, end.totals);
-    // A run that was stopped says nothing yet: it goes on before it is judged.
+    // A run that was stopped says nothing yet: it goes on before it is gated.
     const gates = end.stopped === null ? gating.check(fromDatabase(db, plan.runId)) : [];
     printTotals(end.totals, gates, flags, door);
+    const shortfall = judge?.shortfall() ?? null;
+    if (shortfall !== null) door.out.note(`${shortfall}. Ask again: art-e score --run ${plan.runId}`);
     const code = exitCodeOf(end, door);
     refuseMissed(plan.runId, gates);
     return code;
@@ -76,7 +82,25 @@ async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, 
   }
 }
 
-async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Promise<SessionEnd> {
+/** A judge at the agent's own server shares its throttle: the limits are the account's. */
+async function judgeOf({ settings, model }: RunPlan, flags: RunFlags, door: Door): Promise<ReadyJudge | null> {
+  const { judge } = settings;
+  if (judge === null) return null;
+  const providerOf = (id: string) => id.split("/")[0];
+  const isShared = providerOf(judge.model) === providerOf(settings.model) && judge.baseUrl === settings.baseUrl;
+  return readyJudge(judge, door.settings, {
+    timeoutMs: flags.requestTimeout * 1_000,
+    throttle: isShared ? model.throttle : null,
+  });
+}
+
+async function answerAll(
+  db: Db,
+  plan: RunPlan,
+  judge: ReadyJudge | null,
+  flags: RunFlags,
+  door: Door,
+): Promise<SessionEnd> {
   const { settings } = door;
   const session = plan.begin(thisWorker);
   const budget = new Budget({
@@ -111,7 +135,11 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Pr
           cutoff: plan.settings.cutoff,
           taskTimeoutMs: plan.settings.taskTimeoutMs,
           maxTaskCostUsd: plan.settings.maxTaskCostUsd,
-          sameMail: (id) => mailbox.mails.canonicalId(id),
+          grading: {
+            sameMail: (id) => mailbox.mails.canonicalId(id),
+            scorers: plan.settings.scorers.filter(isScorerName),
+            judge: judge?.judge ?? null,
+          },
           priceOf: (usage) => plan.model.priceOf(usage),
         },
         session,

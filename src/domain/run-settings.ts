@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { judgeSettingsSchema } from "./judgement.js";
 
 /** What makes a run repeatable. */
 export const runSettingsSchema = z
@@ -36,6 +37,8 @@ export const runSettingsSchema = z
       .exactOptional()
       .describe("Python ran on the bare host (--unsafe-host-python); absent: in a sandbox, if at all."),
     epochs: z.number().int().positive().describe("Repeats of every question."),
+    scorers: z.array(z.string()).readonly().describe("Names of the scorers, in the order of their table."),
+    judge: judgeSettingsSchema.readonly().nullable().describe("The model that judged the answers; null: none."),
     changes: z
       .array(z.string())
       .readonly()

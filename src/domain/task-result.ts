@@ -37,6 +37,10 @@ export const taskResultSchema = z
     turns: z.number().int().nonnegative().describe("Model calls."),
     usage: usageSchema.strict().describe("Tokens of the task; inputTokens includes the cached ones."),
     costUsd: z.number().nullable().describe("US dollars; null where the price of the model is not known."),
+    judgeCostUsd: z
+      .number()
+      .nullable()
+      .describe("What judging the answer cost; 0 where nobody was asked, null where the price is not known."),
     sources: z.array(z.string()).readonly().describe("The Message-IDs that the agent cites."),
     sourcesCorrect: mark.describe("Whether a cited mail holds the answer; copies count as that mail."),
     foundGold: mark.describe("Whether a search listed a mail that holds the answer."),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { messageSchema } from "./conversation.js";
 import { ENDINGS } from "./ending.js";
 import { jsonValueSchema } from "./json.js";
+import { judgementSchema } from "./judgement.js";
 import { FINISH_REASONS, retrySchema, usageSchema } from "./model.js";
 import { questionSchema } from "./question.js";
 
@@ -59,6 +60,8 @@ export const traceSchema = z.object({
   answer: z.string().nullable(),
   sources: z.array(z.string()),
   scores: z.record(z.string(), z.object({ value: z.number().nullable(), explanation: z.string().optional() })),
+  /** What a model said of the answer; null where none was asked. */
+  judge: judgementSchema.nullable(),
   task: questionSchema,
 });
 

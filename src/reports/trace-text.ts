@@ -1,4 +1,5 @@
 import type { Message } from "../domain/conversation.js";
+import type { Judgement } from "../domain/judgement.js";
 import type { Trace } from "../domain/trace.js";
 import { duration, share } from "./figures.js";
 
@@ -23,9 +24,15 @@ export function traceText(trace: Trace): string {
     `Sources:  ${trace.sources.join(", ") || "-"}`,
     `Gold:     ${task.answer}`,
     `Mails:    ${task.message_ids.join(", ") || "-"}`,
+    ...(trace.judge === null ? [] : [`Judge:    ${judgeText(trace.judge)}`]),
     `Scores:   ${scores.join(", ") || "none: a failed task is not graded"}`,
   ];
   return printable([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
+}
+
+function judgeText({ verdict, reason, model, cast, agreement }: Judgement): string {
+  const votes = cast.length < 2 ? "" : `, ${cast.length} votes, agreement ${share(agreement)}`;
+  return `${verdict ?? "no verdict"}: ${reason} (${model}${votes})`;
 }
 
 function messageLines(message: Message): string[] {

@@ -2,17 +2,16 @@ import { randomUUID } from "node:crypto";
 import { type AgentRun, newTranscript, type Rollout, runAgent, type Transcript } from "../agent/loop.js";
 import { listTools } from "../agent/prompt.js";
 import type { Agent } from "../domain/agent.js";
-import { type Ending, isFailure } from "../domain/ending.js";
+import type { Ending } from "../domain/ending.js";
 import { type Model, ModelError, NO_USAGE, type Usage } from "../domain/model.js";
 import { renderPrompt } from "../domain/prompt.js";
 import type { PlannedTask } from "../domain/question.js";
-import type { SameMail } from "../domain/score.js";
 import type { Tool } from "../domain/tool.js";
 import type { Trace } from "../domain/trace.js";
 import type { Workspace } from "../domain/workspace.js";
 import { openWorkspace } from "../sandbox/workspace.js";
-import { scoreTrace } from "../scoring/scorers.js";
 import { endOfDay } from "../store/period.js";
+import { type Grading, gradeTrace } from "./grade-trace.js";
 
 /** What all questions of a run share. */
 export interface Answering {
@@ -23,7 +22,7 @@ export interface Answering {
   readonly cutoff: "query_date" | "off";
   readonly taskTimeoutMs: number;
   readonly maxTaskCostUsd: number | null;
-  readonly sameMail: SameMail;
+  readonly grading: Grading;
   priceOf(usage: Usage): number | null;
 }
 
@@ -73,9 +72,10 @@ export async function answerQuestion(
     maxTurns: shared.agent.settings.maxTurns,
     sources: [...rollout.sources],
     scores: {},
+    judge: null,
     task: question,
   };
-  return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, shared.sameMail) };
+  return gradeTrace(trace, shared.grading, signal);
 }
 
 function agentRun(

@@ -31,8 +31,8 @@ export class Budget {
   }
 
   /** What an earlier session spent, replies from the cache aside. Its failures are not held against this one. */
-  charge({ spent }: Pick<TaskResult, "spent">): void {
-    this.costUsd += spent.costUsd ?? 0;
+  charge({ spent, judgeCostUsd }: Pick<TaskResult, "spent" | "judgeCostUsd">): void {
+    this.costUsd += (spent.costUsd ?? 0) + (judgeCostUsd ?? 0);
     this.tokens += spent.usage.inputTokens + spent.usage.outputTokens;
   }
 

@@ -27,6 +27,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     turns: trace.turns.length,
     usage: usageOf(trace.turns),
     costUsd: costOf(trace.turns),
+    judgeCostUsd: trace.judge === null ? 0 : trace.judge.costUsd,
     sources: trace.sources,
     sourcesCorrect: truth("sourcesCorrect"),
     foundGold: truth("foundGold"),

@@ -78,6 +78,7 @@ it("run without flags is what --help says it is", () => {
     requestTimeout: 180,
     cutoff: "query_date",
     partialInboxes: false,
+    noJudge: false,
   });
 });
 

@@ -56,6 +56,14 @@ it("--help of run names every flag with what it means and what holds without it"
           --partial-inboxes      Also ask about mailboxes that are not imported as such                            [boolean]
           --cache                Keep the model's replies in the cache folder, and answer from them                [boolean]
           --unsafe-host-python   Let execute_python run outside any sandbox, with your rights                      [boolean]
+          --scorers              Scorers besides the five of the results file, separated by commas [default: all there are]
+                                                                                                                    [string]
+          --judge                Model that judges the answers: provider/model, art or art:provider/model (the published
+                                 protocol), or off [default: the agent's provider's cheap model, where there is a key]
+                                                                                                                    [string]
+          --no-judge             The same as --judge off                                                           [boolean]
+          --judge-votes          Ask the judge so many times; most votes win [default: 1]                           [number]
+          --judge-base-url       Address of a compatible server for the judge                                       [string]
           --record               Keep the model's replies in FILE, for --model-id replay/FILE                       [string]
       -o, --output               Save the results to a JSON file                                                    [string]
           --fail-under           accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)

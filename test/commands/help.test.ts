@@ -2,9 +2,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { programVersion } from "../../src/commands/version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
-const COMMANDS = "demo import run stats compare gate export-traces eval-search search show doctor agents tools".split(
-  " ",
-);
+const COMMANDS =
+  "demo import run score judge stats compare gate export-traces eval-search search show doctor agents tools".split(" ");
 
 const { artE } = workFolder();
 const helps = new Map<string, Ended>();
@@ -66,6 +65,8 @@ describe("--help", () => {
         art-e demo                              See it all work on a bundled mailbox, offline and without an API key
         art-e import [source]                   Import mail into the database
         art-e run                               Let an agent answer the questions, and score its answers
+        art-e score                             Grade the stored traces of a run again, without asking its agent anything
+        art-e judge <action> <labels>           How far a judge agrees with people: judge calibrate LABELS.jsonl
         art-e stats                             Figures of the dataset, the imported mail, or a run
         art-e compare <runs..>                  Compare runs question by question: is the difference real?
         art-e gate <name>                       Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit

@@ -8,7 +8,6 @@ import {
   runTotalsSchema,
   type TaskResult,
 } from "../../src/domain/result.js";
-
 import { ROOT } from "./art-e.js";
 
 /** The JSON Schema as it ships. */

@@ -48,6 +48,7 @@ describe("a trace's line of the results file", () => {
       turns: 2,
       usage: { inputTokens: 200, outputTokens: 20, cachedInputTokens: 80 },
       costUsd: 0.5,
+      judgeCostUsd: 0,
       sources: ["<gold@x>"],
       sourcesCorrect: true,
       foundGold: false,

@@ -22,6 +22,7 @@ const answered = (changes: Partial<TaskResult> = {}): TaskResult => ({
   turns: 3,
   usage,
   costUsd: 0.25,
+  judgeCostUsd: 0,
   sources: [],
   sourcesCorrect: true,
   foundGold: true,
