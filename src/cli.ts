@@ -35,6 +35,11 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/stats.js")).statsCommand,
   },
   {
+    usage: "report [runs..]",
+    describe: "Runs as a page to look at, as Markdown, or as a table of tasks",
+    load: async () => (await import("./commands/report.js")).reportCommand,
+  },
+  {
     usage: "export-traces",
     describe: "Write the traces of a run as JSON lines",
     load: async () => (await import("./commands/export-traces.js")).exportTracesCommand,

@@ -24,7 +24,7 @@ function asFlag(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-const POSITIONALS: ReadonlySet<string> = new Set(["action", "source", "inbox_address", "words", "name", "id"]);
+const POSITIONALS: ReadonlySet<string> = new Set(["action", "source", "inbox_address", "words", "name", "id", "runs"]);
 
 /** A whole number within bounds. */
 export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {

@@ -1,6 +1,7 @@
 import type { Message } from "../domain/conversation.js";
 import type { Trace } from "../domain/trace.js";
 import { duration, share } from "./figures.js";
+import { printable } from "./printable.js";
 
 /** Characters of one message shown; the whole stands in the exported trace. */
 const SHOWN = 1_500;
@@ -46,12 +47,4 @@ function indent(text: string): string[] {
 
 function shorten(text: string): string {
   return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}\n… (${text.length - SHOWN} characters more)`;
-}
-
-/** Control characters and bidi marks of mail could steer the terminal; they show as a picture of themselves. */
-export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}]/gu, (control) =>
-    control.charCodeAt(0) < 0x20 ? String.fromCharCode(0x2400 + control.charCodeAt(0)) : "\ufffd",
-  );
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { printable, traceText } from "../../src/reports/trace-text.js";
+import { printable } from "../../src/reports/printable.js";
+import { traceText } from "../../src/reports/trace-text.js";
 import { ANSWERED, FAILED } from "../exports/traces.js";
 
 describe("a trace as text", () => {
