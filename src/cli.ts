@@ -112,10 +112,19 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
 
 function usageOf({ positionals = {}, flags }: Command, parser: Argv): Argv {
   const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
+  // Of words given one after the other all count, of a flag given twice the last.
+  const hasWords = Object.values(positionals).some(({ array }) => array === true);
+  const coerce = (value: unknown) => (Array.isArray(value) ? value.at(-1) : value);
   // Without a group of their own they would stand below the global flags.
-  const grouped = Object.entries(flags).map(([name, options]) => [name, { ...options, group: "Options:" }]);
-  return named.options(Object.fromEntries(grouped));
+  const grouped = Object.entries(flags).map(([name, options]) => [
+    name,
+    { ...options, group: "Options:", ...(hasWords ? { coerce } : {}) },
+  ]);
+  const whole = named.options(Object.fromEntries(grouped));
+  return hasWords ? whole.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true }) : whole;
 }
+
+const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };
 
 function globals(args: readonly string[]): Argv {
   return yargs([...args])
@@ -140,7 +149,7 @@ function globals(args: readonly string[]): Argv {
     .option("no-progress", { type: "boolean", global: true, describe: "No progress" })
     .option("verbose", { type: "boolean", global: true, describe: "Errors with their stack" })
     .updateStrings({ "Options:": "Global:" })
-    .parserConfiguration({ "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true })
+    .parserConfiguration(PARSER)
     .strict()
     .demandCommand(1, "No command is given.")
     .help("help")

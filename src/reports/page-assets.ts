@@ -10,6 +10,9 @@ export interface PageAssets {
   readonly scripts: readonly string[];
 }
 
+/** Later ones go over earlier ones. */
+const STYLES = ["page", "figures", "tasks", "task", "media"];
+
 /** The libraries' own builds, as their licences ask with the notice at their head, and the page's style and script. */
 export function readPageAssets(): PageAssets {
   const require = createRequire(import.meta.url);
@@ -23,7 +26,10 @@ export function readPageAssets(): PageAssets {
     read(join(dirname(plot), "../dist/plot.umd.min.js")),
     `${MODULES}${own("dist/reports/page.js")}`,
   ];
-  return { style: own("assets/report.css"), scripts: scripts.map(insideScript) };
+  return {
+    style: STYLES.map((name) => own(`assets/report/${name}.css`)).join("\n"),
+    scripts: scripts.map(insideScript),
+  };
 }
 
 /** The page's own modules are compiled into one file, each a call of this, in the order they need one another. */

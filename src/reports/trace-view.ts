@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Message, ToolMessage } from "../domain/conversation.js";
 import type { SameMail } from "../domain/score.js";
 import type { ToolCallRecord, Trace, Turn } from "../domain/trace.js";
-import type { CallView, MailView, StepView, TraceView, TurnView } from "./page/data.js";
+import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "./page/data.js";
 import { readToolResult } from "./tool-results.js";
 
 /** Where gold mail is looked up. */
@@ -17,9 +17,16 @@ const judgeSchema = z.object({ verdict: z.string(), reason: z.string().nullish()
 /** A trace as the page shows it: each call with its result, and the gold mail beside. */
 export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): TraceView {
   const { message_ids } = trace.task;
-  const gold = message_ids.flatMap((id) => mailOf(id) ?? []);
   const goldNames = new Set(message_ids.map(sameMail));
-  const named = new Set([...trace.sources, ...trace.toolCalls.flatMap(({ result }) => idsIn(result)), ...message_ids]);
+  const { listed, opened } = idsIn(trace);
+  const named = new Set([...trace.sources, ...listed, ...opened, ...message_ids]);
+  const isAmong = (ids: readonly string[], gold: string) => ids.some((id) => sameMail(id) === sameMail(gold));
+  const gold = message_ids.flatMap((id): GoldMailView[] => {
+    const mail = mailOf(id);
+    if (mail === null) return [];
+    const reached = isAmong(opened, id) ? "read" : isAmong(listed, id) ? "found" : "missed";
+    return [{ ...mail, reached, cited: isAmong(trace.sources, id) }];
+  });
   const judge = judgeSchema.safeParse("judge" in trace ? trace.judge : undefined);
   return {
     traceId: trace.traceId,
@@ -34,10 +41,13 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
   };
 }
 
-function idsIn(result: unknown): string[] {
-  const view = readToolResult(result);
-  if (view.kind === "hits") return view.hits.map(({ messageId }) => messageId);
-  return view.kind === "mail" ? [view.mail.messageId] : [];
+/** The mails that searches listed and that were opened, by whatever Message-ID. */
+function idsIn({ toolCalls }: Trace): { listed: string[]; opened: string[] } {
+  const views = toolCalls.map(({ result }) => readToolResult(result));
+  return {
+    listed: views.flatMap((view) => (view.kind === "hits" ? view.hits.map(({ messageId }) => messageId) : [])),
+    opened: views.flatMap((view) => (view.kind === "mail" ? [view.mail.messageId] : [])),
+  };
 }
 
 /** What tools answered stands with the calls, so their messages are shown only where no call is known. */

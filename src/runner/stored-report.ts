@@ -121,7 +121,8 @@ function describe(db: Db, run: RunRow) {
   const { id: runId, agentId, model, split, status, startedAt, corpusFingerprint, totalTasks: plannedTasks } = run;
   return {
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
-    dataset: run.dataset.source,
+    // Of a file the name: where it lay is nobody else's business.
+    dataset: run.dataset.revision === null ? (run.dataset.source.split(/[\\/]/).at(-1) ?? "") : run.dataset.source,
     tokens: { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens },
   };
 }

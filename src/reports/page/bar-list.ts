@@ -108,7 +108,7 @@ export function errorList(run: RunFigures): HTMLElement | null {
 }
 
 export function toolTable({ runs }: ReportHead): HTMLElement {
-  const columns = ["Tool", "Calls", "per task", "Tasks that use it", "Refused or failed", "Mean time"];
+  const columns = ["Tool", "Calls", "per task", "Used by", "Errors", "Mean time"];
   return h(
     "table",
     { class: "tools" },

@@ -33,7 +33,7 @@ export function figureOf({ title, description, draw, heading, rows }: Chart): HT
   return h(
     "figure",
     { class: "chart" },
-    h("figcaption", {}, h("b", {}, title), " ", h("span", {}, description)),
+    h("figcaption", {}, h("b", {}, title), description === "" ? null : h("span", {}, description)),
     canvas,
     h("details", { class: "as-table" }, h("summary", {}, "Figures"), plainTable(heading, rows)),
   );

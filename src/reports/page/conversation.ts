@@ -91,7 +91,12 @@ function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<s
   return h(
     "details",
     { class: "hits" },
-    h("summary", {}, `${count(hits.length)}${of} mails`, ...(found > 0 ? [badge("gold among them")] : [])),
+    h(
+      "summary",
+      {},
+      `${count(hits.length)}${of} ${hits.length === 1 ? "mail" : "mails"}`,
+      ...(found > 0 ? [badge("gold among them")] : []),
+    ),
     h(
       "ol",
       {},

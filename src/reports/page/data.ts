@@ -133,6 +133,12 @@ export interface MailView {
   readonly body: string;
 }
 
+/** A mail that holds the answer, and what the agent did with it or a copy of it. */
+export interface GoldMailView extends MailView {
+  readonly reached: "read" | "found" | "missed";
+  readonly cited: boolean;
+}
+
 /** A call as it was made; `arguments` is raw text where it could not be parsed. */
 export interface CallView {
   readonly name: string;
@@ -163,7 +169,7 @@ export interface TraceView {
   readonly maxTurns: number;
   readonly steps: readonly StepView[];
   readonly sources: readonly string[];
-  readonly gold: readonly MailView[];
+  readonly gold: readonly GoldMailView[];
   /** Gold Message-IDs that are not in the database. */
   readonly goldMissing: readonly string[];
   /** Message-IDs of this conversation that are a gold mail or a copy of one. */

@@ -20,6 +20,7 @@ export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMe
         height: 60 + 130 * runs.length,
         marginLeft: 44,
         marginRight: 12,
+        insetTop: runs.length === 1 ? 0 : 18,
         style: CHART_STYLE,
         x: { domain: [0, 1], label: null, ticks: 10, tickFormat: ".1f" },
         y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
@@ -34,7 +35,7 @@ export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMe
           Plot.ruleY([0]),
           ...(runs.length === 1
             ? []
-            : [Plot.text(runs, { fy: "label", text: "label", frameAnchor: "top-right", fontWeight: 600, dy: 2 })]),
+            : [Plot.text(runs, { fy: "label", text: "label", frameAnchor: "top-left", fontWeight: 600, dy: -2 })]),
         ],
       }),
     heading: ["Score", ...runs.map((run) => run.label)],

@@ -41,7 +41,11 @@ export function figureSections(head: ReportHead): HTMLElement[] {
         (run, i) => [...[h("h3", {}, "Endings"), endings(run, i)], ...errors(run)],
       ),
     ),
-    section("How agents work", null, h("div", { class: "pair" }, figureOf(turnsChart(head)), wide(toolTable(head)))),
+    section(
+      "How agents work",
+      null,
+      h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), wide(toolTable(head))),
+    ),
   ];
 }
 
@@ -95,6 +99,11 @@ export function scoreSection(head: ReportHead, onScore: (index: number) => void)
         ? null
         : h("div", { class: "pair" }, ...tradeOffs.map((price) => figureOf(tradeOffChart(head, score, price)))),
       figureOf(distributionChart(head, score)),
+      h(
+        "p",
+        { class: "lead" },
+        `${score.label} with its 95 % interval by what tasks have in common, and their number. A bar leads to its tasks.`,
+      ),
       h("div", { class: "pair" }, ...SLICINGS.map((by) => figureOf(sliceChart(head, by, score)))),
     );
     onScore(index);

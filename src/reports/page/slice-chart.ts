@@ -8,7 +8,7 @@ import { SLICING_WORDS } from "./words.js";
 const SHOWN = 12;
 
 /** A score by what the tasks have in common, with its intervals. A bar leads to its tasks. */
-export function sliceChart({ runs }: ReportHead, by: Slicing, { name, label }: ScoreMeaning): Chart {
+export function sliceChart({ runs }: ReportHead, by: Slicing, { name }: ScoreMeaning): Chart {
   const labels = [...new Set(runs.flatMap((run) => run.slices[by].map((slice) => slice.label)))];
   const shown = labels.slice(0, SHOWN);
   const slices = runs.flatMap((run, index) =>
@@ -24,7 +24,7 @@ export function sliceChart({ runs }: ReportHead, by: Slicing, { name, label }: S
   const left = labels.length - shown.length;
   return {
     title: SLICING_WORDS[by],
-    description: `${label} with its 95 % interval; on the right, the number of tasks.${left === 0 ? "" : ` The ${shown.length} mailboxes with the most tasks of ${labels.length}.`}`,
+    description: left === 0 ? "" : `The ${shown.length} with the most tasks of ${labels.length}.`,
     draw: (width) =>
       Plot.plot({
         width,

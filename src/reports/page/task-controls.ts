@@ -1,7 +1,7 @@
 import type { ReportHead } from "./data.js";
 import { foreignInline, h, replaceChildren } from "./dom.js";
 import { FILTERS, type FilterName, type Place } from "./route.js";
-import { valueOf } from "./task-filter.js";
+import { filedUnder } from "./task-filter.js";
 import type { Task } from "./tasks.js";
 import { OUTCOME_WORDS, STAGE_WORDS, spaced } from "./words.js";
 
@@ -36,7 +36,7 @@ export class TaskControls {
     private readonly onChange: (place: Pick<Place, "search" | "filters">) => void,
   ) {
     for (const name of LISTED) {
-      const values = [...new Set(tasks.map((task) => valueOf(task, name, head)))];
+      const values = [...new Set(tasks.map((task) => filedUnder(task, name, head)))];
       if (values.length < 2) continue;
       if (name === "inbox" || name === "ending") values.sort();
       const list = h(

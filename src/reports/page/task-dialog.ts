@@ -1,5 +1,6 @@
 import type { ReportHead } from "./data.js";
 import { type Child, foreignInline, h, replaceChildren } from "./dom.js";
+import { count } from "./figure-text.js";
 import { nameOf } from "./route.js";
 import { scoreList, taskSummary, traceColumns } from "./task-view.js";
 import type { Task } from "./tasks.js";
@@ -69,11 +70,13 @@ export class TaskDialog {
     );
     const rows = this.neighbours();
     const index = rows.indexOf(task);
-    replaceChildren(this.position, index < 0 ? "" : `${index + 1} of ${rows.length}`);
+    replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
     const scores = h("div", {}, scoreList(task, this.head, null));
     const columns = h("div", { "aria-live": "polite" }, h("p", { class: "meta" }, "Loading the conversation…"));
     replaceChildren(this.content, ...this.title(task), taskSummary(task, this.head, others), scores, columns);
     if (!this.element.open) this.element.showModal();
+    // The question is read first, not the first of the buttons.
+    this.element.querySelector("h2")?.focus();
     this.element.scrollTop = 0;
     try {
       const trace = await this.source.load(task);
@@ -95,7 +98,7 @@ export class TaskDialog {
     const repeat = task.epoch === 1 ? "" : `, repeat ${task.epoch}`;
     return [
       h("p", { class: "eyebrow" }, `Task ${task.taskId}${repeat} · asked ${task.date} · `, foreignInline(task.inbox)),
-      h("h2", { id: "task-title", dir: "auto" }, task.question),
+      h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, task.question),
     ];
   }
 

@@ -3,7 +3,7 @@ import { FILTERS, type FilterName, type Place } from "./route.js";
 import type { Task } from "./tasks.js";
 
 /** What a task is filed under, by filter. */
-export function valueOf(task: Task, name: FilterName, { runs }: ReportHead): string {
+export function filedUnder(task: Task, name: FilterName, { runs }: ReportHead): string {
   return name === "run" ? (runs[task.run]?.runId ?? "") : task[name];
 }
 
@@ -19,7 +19,7 @@ export function chosen(tasks: readonly Task[], { search, filters }: Place, head:
   });
   return tasks.filter(
     (task) =>
-      asked.every(({ name, value }) => valueOf(task, name, head) === value) &&
+      asked.every(({ name, value }) => filedUnder(task, name, head) === value) &&
       words.every((word) => task.words.includes(word)),
   );
 }

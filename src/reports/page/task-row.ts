@@ -20,7 +20,10 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
     { key: "task", title: "Task", className: "figure id", cell: (task) => [epochs(task)] },
     {
       ...{ key: "run", title: "Run", className: "run" },
-      cell: (task) => [runDot(task.run), foreignInline(runs[task.run]?.label ?? "")],
+      cell: (task) => {
+        const label = runs[task.run]?.label ?? "";
+        return [h("span", { title: label }, runDot(task.run), h("span", { class: "hidden" }, label))];
+      },
     },
     {
       ...{ key: "question", title: "Question and answer", className: "question" },
@@ -48,9 +51,9 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
       ],
     },
     { key: "ending", title: "Ending", className: "ending wide", cell: (task) => [spaced(task.ending)] },
-    { key: "turns", title: "Turns", className: "figure wide", cell: (task) => [String(task.turns)] },
-    { key: "ms", title: "Time", className: "figure wide", cell: (task) => [duration(task.ms)] },
-    { key: "costUsd", title: "Cost", className: "figure wide", cell: (task) => [costText(task.costUsd)] },
+    { key: "turns", title: "Turns", className: "figure wide turns", cell: (task) => [String(task.turns)] },
+    { key: "ms", title: "Time", className: "figure wide time", cell: (task) => [duration(task.ms)] },
+    { key: "costUsd", title: "Cost", className: "figure wide cost", cell: (task) => [costText(task.costUsd)] },
   ];
   return all.filter(({ key }) => key !== "run" || runs.length > 1);
 }

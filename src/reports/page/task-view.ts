@@ -70,11 +70,11 @@ export function scoreList(task: Task, head: ReportHead, trace: TraceView | null)
     if (value === null && explanation === "") return [];
     return [
       h(
-        "tr",
+        "div",
         {},
-        h("th", { scope: "row" }, label),
-        h("td", { class: "figure strong" }, scoreText(value)),
-        h("td", {}, foreignInline(explanation, "reason")),
+        h("dt", {}, label),
+        h("dd", { class: "figure strong" }, scoreText(value)),
+        explanation === "" ? null : h("dd", { class: "reason" }, foreignInline(explanation)),
       ),
     ];
   });
@@ -93,9 +93,7 @@ export function scoreList(task: Task, head: ReportHead, trace: TraceView | null)
           " ",
           foreignInline(judge.reason ?? ""),
         ),
-    rows.length === 0
-      ? h("p", { class: "meta" }, "A failed task is not graded.")
-      : h("table", {}, h("caption", { class: "hidden" }, "Scores of this task"), h("tbody", {}, ...rows)),
+    rows.length === 0 ? h("p", { class: "meta" }, "A failed task is not graded.") : h("dl", {}, ...rows),
   );
 }
 
@@ -112,13 +110,15 @@ export function traceColumns(trace: TraceView): HTMLElement {
 function mailColumn(trace: TraceView): HTMLElement[] {
   const gold = new Set(trace.goldIds);
   const read = readMails(trace);
-  const hasRead = read.some(({ messageId }) => gold.has(messageId));
   const cited = new Set(trace.sources);
-  const others = read.filter(({ messageId }) => !gold.has(messageId));
+  // A gold mail that is not in the database is shown as the agent was given it.
+  const others = read.filter(({ messageId }) => !gold.has(messageId) || trace.goldMissing.includes(messageId));
   const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
   return [
     h("h3", {}, "Gold mail"),
-    ...trace.gold.map((mail) => mailCard(mail, ["gold", hasRead ? "read" : "not read", ...badgesOf(mail)], true)),
+    ...trace.gold.map((mail) =>
+      mailCard(mail, ["gold", REACHED[mail.reached], ...(mail.cited ? ["cited"] : [])], true),
+    ),
     ...trace.goldMissing.map((id) => h("p", { class: "meta" }, foreignInline(id), " is not in the database.")),
     ...(trace.gold.length + trace.goldMissing.length === 0
       ? [h("p", { class: "meta" }, "The question has none: the mailbox does not hold the answer.")]
@@ -128,6 +128,8 @@ function mailColumn(trace: TraceView): HTMLElement[] {
     ...(others.length === 0 ? [h("p", { class: "meta" }, "None.")] : []),
   ];
 }
+
+const REACHED = { read: "read", found: "found, not read", missed: "never found" } as const;
 
 /** Mails whose text the agent was given, each once. */
 function readMails({ steps }: TraceView): MailView[] {

@@ -53,7 +53,7 @@ export function tradeOffChart({ runs }: ReportHead, { name, label }: ScoreMeanin
           ticks: 5,
           ...(wide ? { tickFormat: "~g", nice: true } : { domain: [0, Math.max(0.001, ...xs) * 1.15] }),
         },
-        y: { domain: [Math.min(0, ...ends), Math.max(1, ...ends)], label, labelArrow: "none", grid: true, ticks: 5 },
+        y: { domain: around(ends), label, labelArrow: "none", grid: true, ticks: 5 },
         marks: [
           Plot.ruleX(
             points.filter(({ low }) => low !== null),
@@ -62,6 +62,15 @@ export function tradeOffChart({ runs }: ReportHead, { name, label }: ScoreMeanin
               stroke: (point: (typeof points)[number]) => runColour(point.index),
             },
           ),
+          Plot.text(points, {
+            ...{ x: "x", y: "value", text: "run", lineWidth: 14, textOverflow: "ellipsis" },
+            // Those on the right have room to their left.
+            ...{ textAnchor: "start", dx: 10, filter: (point: (typeof points)[number]) => !isRight(point.x, xs, wide) },
+          }),
+          Plot.text(points, {
+            ...{ x: "x", y: "value", text: "run", lineWidth: 14, textOverflow: "ellipsis" },
+            ...{ textAnchor: "end", dx: -10, filter: (point: (typeof points)[number]) => isRight(point.x, xs, wide) },
+          }),
           Plot.dot(points, {
             ...{ x: "x", y: "value", r: 5, stroke: "var(--card)" },
             fill: (point: (typeof points)[number]) => runColour(point.index),
@@ -73,4 +82,17 @@ export function tradeOffChart({ runs }: ReportHead, { name, label }: ScoreMeanin
     heading: ["Run", label, "95 % interval", price.label],
     rows: points.map((point) => [point.run, scoreText(point.value), intervalText(point), price.text(point.x)]),
   };
+}
+
+/** The figures with some room around them; points need no nought to stand on. */
+function around(ends: readonly number[]): [number, number] {
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const room = Math.max(0.02, (high - low) * 0.15);
+  return [low - room, high + room];
+}
+
+function isRight(x: number, xs: readonly number[], log: boolean): boolean {
+  const at = (value: number) => (log ? Math.log(value) : value);
+  const [from, to] = [log ? at(Math.min(...xs)) : 0, at(Math.max(...xs))];
+  return at(x) > (from + to) / 2;
 }

@@ -15,6 +15,7 @@ export function turnsChart({ runs }: ReportHead): Chart {
         width,
         height: 60 + 110 * runs.length,
         marginLeft: 44,
+        insetTop: runs.length === 1 ? 0 : 18,
         style: CHART_STYLE,
         x: { domain: [-0.5, most + 0.5], label: null, ticks: Math.min(most, 12), tickFormat: "d" },
         y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
@@ -30,7 +31,7 @@ export function turnsChart({ runs }: ReportHead): Chart {
           Plot.ruleY([0]),
           ...(runs.length === 1
             ? []
-            : [Plot.text(runs, { fy: "label", text: "label", frameAnchor: "top-right", fontWeight: 600, dy: 2 })]),
+            : [Plot.text(runs, { fy: "label", text: "label", frameAnchor: "top-left", fontWeight: 600, dy: -2 })]),
         ],
       }),
     heading: ["Turns", ...runs.map((run) => run.label)],

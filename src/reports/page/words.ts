@@ -35,5 +35,5 @@ export const SLICING_WORDS: Readonly<Record<Slicing, string>> = {
 
 /** `out_of_turns` as people write it. */
 export function spaced(name: string): string {
-  return name.replaceAll("_", " ");
+  return name === "dont_know" ? "don't know" : name.replaceAll("_", " ");
 }
