@@ -80,8 +80,8 @@ function slices(by: Slicing, title: string, leader: ReportHead["scores"][number]
 function figureText(figure: Figure | undefined): string {
   if (figure === undefined || figure.value === null) return "-";
   const { value, low, high, n } = figure;
-  const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
-  return `${share(value)}${interval} (${count(n)})`;
+  const interval = low === null || high === null ? "" : `${share(low)} to ${share(high)}; `;
+  return `${share(value)} (${interval}n ${count(n)})`;
 }
 
 function details(summary: string, body: string): string {
@@ -103,7 +103,7 @@ function cell(text: string): string {
 function inline(text: string): string {
   return printable(text)
     .replace(/\s+/g, " ")
-    .replace(/[\\`*_~[\]|<>&#]/g, (character) => `&#${character.charCodeAt(0)};`)
+    .replace(/[\\`*~[\]|<>&#]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, (character) => `&#${character.charCodeAt(0)};`)
     .replace(/@/g, "&#64;")
     .replace(/:\/\//g, "&#58;//");
 }

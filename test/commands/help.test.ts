@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { programVersion } from "../../src/commands/version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
-const COMMANDS = "demo import run stats export-traces eval-search search show doctor agents tools".split(" ");
+const COMMANDS = "demo import run stats report export-traces eval-search search show doctor agents tools".split(" ");
 
 const { artE } = workFolder();
 const helps = new Map<string, Ended>();
@@ -65,6 +65,7 @@ describe("--help", () => {
         art-e import [source]                   Import mail into the database
         art-e run                               Let an agent answer the questions, and score its answers
         art-e stats                             Figures of the dataset, the imported mail, or a run
+        art-e report [runs..]                   Runs as a page to look at, as Markdown, or as a table of tasks
         art-e export-traces                     Write the traces of a run as JSON lines
         art-e eval-search                       How well the search finds the gold mail, with the question itself as the query
         art-e search <inbox_address> <words..>  Search a mailbox as an agent would
@@ -126,6 +127,24 @@ describe("--help", () => {
             --corpus               Of the imported mail, with its fingerprint                                        [boolean]
             --run                  Of a run: its id, the beginning of it, or latest                                   [string]
             --runs                 List the runs                                                                     [boolean]
+      "
+    `);
+  });
+
+  it("of report", () => {
+    expect(ownPart("report")).toMatchInlineSnapshot(`
+      "art-e report [runs..]
+
+      Runs as a page to look at, as Markdown, or as a table of tasks
+
+      Positionals:
+        runs  Runs: an id, the beginning of one, or latest [default: latest]                             [array] [default: []]
+
+      Options:
+        -o, --output  File to write [default: stdout]                                                                 [string]
+            --format  html (a page), md (for a pull request), csv (a line a task) [default: html]                     [string]
+            --traces  Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
+                      [default: auto]                                                                                 [string]
       "
     `);
   });

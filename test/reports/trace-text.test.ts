@@ -19,9 +19,9 @@ describe("a trace as text", () => {
 
       [assistant]
         Let me look.
-        -> email_search({"query":"call"})
+        -> email_search(query: "call")
         -> email_get({broken)
-        -> email_get({"message_id":"<1@x>"})
+        -> email_get(message_id: "<1@x>")
 
       [email_search]
         {"total":1}
