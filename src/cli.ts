@@ -55,6 +55,11 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/gate.js")).gateCommand,
   },
   {
+    usage: "report [runs..]",
+    describe: "Runs as a page to look at, as Markdown, or as a table of tasks",
+    load: async () => (await import("./commands/report.js")).reportCommand,
+  },
+  {
     usage: "export-traces",
     describe: "Write the traces of a run as JSON lines",
     load: async () => (await import("./commands/export-traces.js")).exportTracesCommand,
@@ -129,12 +134,16 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
 
 function usageOf({ positionals = {}, flags }: Command, parser: Argv): Argv {
   const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
-  // The parser reads positionals as a flag given many times: where the last one wins, all words but one would be lost.
-  const takesMany = Object.values(positionals).some((options) => "array" in options && options.array === true);
-  if (takesMany) named.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true });
+  // Of words given one after the other all count, of a flag given twice the last.
+  const hasWords = Object.values(positionals).some(({ array }) => array === true);
+  const coerce = (value: unknown) => (Array.isArray(value) ? value.at(-1) : value);
   // Without a group of their own they would stand below the global flags.
-  const grouped = Object.entries(flags).map(([name, options]) => [name, { ...options, group: "Options:" }]);
-  return named.options(Object.fromEntries(grouped));
+  const grouped = Object.entries(flags).map(([name, options]) => [
+    name,
+    { ...options, group: "Options:", ...(hasWords ? { coerce } : {}) },
+  ]);
+  const whole = named.options(Object.fromEntries(grouped));
+  return hasWords ? whole.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true }) : whole;
 }
 
 function globals(args: readonly string[]): Argv {

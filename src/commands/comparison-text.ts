@@ -1,8 +1,9 @@
 import type { Flip, MetricComparison, RunComparison, RunHead } from "../domain/comparison.js";
 import { scorerOf } from "../domain/metric-name.js";
-import { count, duration, estimate, share, usd } from "../reports/figures.js";
+import { estimate } from "../reports/estimate-text.js";
+import { count, duration, share, usd } from "../reports/figures.js";
+import { printable } from "../reports/printable.js";
 import { PUBLISHED, PUBLISHED_PROTOCOL } from "../reports/published.js";
-import { printable } from "../reports/trace-text.js";
 import { table } from "./table.js";
 
 /** Runs side by side, then each against the first. */

@@ -1,6 +1,7 @@
 import type { RunTotals } from "../domain/result.js";
 import type { SliceName } from "../domain/slice.js";
-import { count, estimate } from "../reports/figures.js";
+import { estimate } from "../reports/estimate-text.js";
+import { count } from "../reports/figures.js";
 import { table } from "./table.js";
 
 /** One slice of a run: its parts in rows, the wanted scores in columns with their intervals and denominators. */

@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import { printable } from "../reports/trace-text.js";
+import { printable } from "../reports/printable.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import type { Db } from "../store/open.js";
 import { getTool } from "../store/tools.js";

@@ -2,7 +2,7 @@ import type { Estimate } from "../domain/estimate.js";
 import type { JudgeCase, JudgeSettings } from "../domain/judgement.js";
 import { box } from "./box.js";
 import { count, share, usd } from "./figures.js";
-import { printable } from "./trace-text.js";
+import { printable } from "./printable.js";
 
 interface Figures {
   readonly labels: number;

@@ -1,5 +1,3 @@
-import type { Estimate } from "../domain/estimate.js";
-
 /** Figures as people read them. A figure that there is none of is a dash, never NaN or 0. */
 
 export function count(value: number): string {
@@ -8,13 +6,6 @@ export function count(value: number): string {
 
 export function share(value: number | null): string {
   return value === null ? "-" : value.toFixed(3);
-}
-
-/** `0.795 [0.689, 0.872] n=73`: the value, its 95 % interval where there is one, and its denominator. */
-export function estimate({ value, low, high, n }: Estimate): string {
-  if (value === null) return "-";
-  const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
-  return `${share(value)}${interval} n=${count(n)}`;
 }
 
 /** US dollars; small sums with the digits that make them tell. */

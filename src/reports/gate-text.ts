@@ -1,5 +1,5 @@
 import type { Gate } from "../domain/gate.js";
-import { estimate } from "./figures.js";
+import { estimate } from "./estimate-text.js";
 
 /** `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8` */
 export function gateText(gate: Gate): string {

@@ -1,6 +1,7 @@
 import type { RunTotals, ScoreFigures } from "../domain/result.js";
 import { box } from "./box.js";
-import { count, duration, estimate, share, usd } from "./figures.js";
+import { estimate } from "./estimate-text.js";
+import { count, duration, share, usd } from "./figures.js";
 
 /**
  * The totals of a run. Scores stand over the completed tasks, each with its 95 % interval and its denominator, and, where

@@ -4,7 +4,7 @@ import type { TaskResult } from "../domain/result.js";
 import { verdictOf } from "../domain/task-verdict.js";
 import { count, duration, share, usd } from "./figures.js";
 import { gateText } from "./gate-text.js";
-import { printable } from "./trace-text.js";
+import { printable } from "./printable.js";
 
 /** Tasks shown, and characters of each text: a summary may not grow beyond 1 MiB. */
 const SHOWN_TASKS = 20;

@@ -1,6 +1,7 @@
 import type { Estimate } from "../domain/estimate.js";
 import type { RunTotals, ScoreFigures, Slice, TaskResult } from "../domain/result.js";
 import { SLICES, type SliceName } from "../domain/slice.js";
+import { realismBand } from "../reports/bands.js";
 import { ClusterSums } from "../statistics/cluster-sums.js";
 import { estimateOf } from "./score-sums.js";
 
@@ -60,10 +61,4 @@ export class SliceSums {
         });
     return { inbox: of("inbox"), realism: of("realism"), sources: of("sources"), year: of("year") };
   }
-}
-
-/** Tenths, as in the dataset's figures. The dataset's 0.7 reads as 0.699999988: it was kept in 32 bits. */
-function realismBand(realism: number): string {
-  const tenth = Math.min(9, Math.floor(realism * 10 + 1e-5));
-  return `${tenth / 10}-${(tenth + 1) / 10}`;
 }

@@ -3,7 +3,9 @@ import { programVersion } from "../../src/commands/version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats compare gate export-traces eval-search search show doctor agents tools".split(" ");
+  "demo import run score judge stats compare gate report export-traces eval-search search show doctor agents tools".split(
+    " ",
+  );
 
 const { artE } = workFolder();
 const helps = new Map<string, Ended>();
@@ -71,6 +73,7 @@ describe("--help", () => {
         art-e compare <runs..>                  Compare runs question by question: is the difference real?
         art-e gate <name>                       Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit
                                                 XML
+        art-e report [runs..]                   Runs as a page to look at, as Markdown, or as a table of tasks
         art-e export-traces                     Write the traces of a run as JSON lines
         art-e eval-search                       How well the search finds the gold mail, with the question itself as the query
         art-e search <inbox_address> <words..>  Search a mailbox as an agent would
@@ -173,6 +176,24 @@ describe("--help", () => {
             --no-worse-than  With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02] [number]
             --metric         The score of --baseline and --junit [default: accuracy]                                  [string]
             --junit          Write every task as a test case to FILE (JUnit XML)                                      [string]
+      "
+    `);
+  });
+
+  it("of report", () => {
+    expect(ownPart("report")).toMatchInlineSnapshot(`
+      "art-e report [runs..]
+
+      Runs as a page to look at, as Markdown, or as a table of tasks
+
+      Positionals:
+        runs  Runs: an id, the beginning of one, or latest [default: latest]                             [array] [default: []]
+
+      Options:
+        -o, --output  File to write [default: stdout]                                                                 [string]
+            --format  html (a page), md (for a pull request), csv (a line a task) [default: html]                     [string]
+            --traces  Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
+                      [default: auto]                                                                                 [string]
       "
     `);
   });

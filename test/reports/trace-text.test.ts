@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Trace } from "../../src/domain/trace.js";
-import { printable, traceText } from "../../src/reports/trace-text.js";
+import { printable } from "../../src/reports/printable.js";
+import { traceText } from "../../src/reports/trace-text.js";
 import { ANSWERED, FAILED } from "../exports/traces.js";
 import { judged } from "../scoring/judged.js";
 
@@ -20,9 +21,9 @@ describe("a trace as text", () => {
 
       [assistant]
         Let me look.
-        -> email_search({"query":"call"})
+        -> email_search(query: "call")
         -> email_get({broken)
-        -> email_get({"message_id":"<1@x>"})
+        -> email_get(message_id: "<1@x>")
 
       [email_search]
         {"total":1}
