@@ -58,6 +58,8 @@ export const traceSchema = z.object({
   sources: z.array(z.string()),
   scores: z.record(z.string(), z.object({ value: z.number().nullable(), explanation: z.string().optional() })),
   task: questionSchema,
+  /** How the server of an agent elsewhere calls this conversation in its own records. */
+  remote: z.object({ sessionId: z.string().nullable(), traceId: z.string().nullable() }).optional(),
 });
 
 export type Trace = z.output<typeof traceSchema>;

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type AgentRun, newTranscript, type Rollout, runAgent, type Transcript } from "../agent/loop.js";
+import { type AgentRun, newTranscript, runAgent } from "../agent/loop.js";
 import { listTools } from "../agent/prompt.js";
 import type { Agent } from "../domain/agent.js";
 import { type Ending, isFailure } from "../domain/ending.js";
 import { type Model, ModelError, NO_USAGE, type Usage } from "../domain/model.js";
 import { renderPrompt } from "../domain/prompt.js";
-import type { PlannedTask, Question } from "../domain/question.js";
+import type { PlannedTask } from "../domain/question.js";
+import type { AgentBackend, AgentTask, Rollout, Transcript } from "../domain/rollout.js";
 import type { SameMail } from "../domain/score.js";
 import type { Tool } from "../domain/tool.js";
 import type { Trace } from "../domain/trace.js";
@@ -22,6 +23,8 @@ export interface Answering {
   readonly taskTimeoutMs: number;
   readonly maxTaskCostUsd: number | null;
   readonly sameMail: SameMail;
+  /** Where the agent lives; in this process where undefined. */
+  readonly backend?: AgentBackend | undefined;
   priceOf(usage: Usage): number | null;
 }
 
@@ -38,12 +41,12 @@ export async function answerQuestion(
   const startedAt = new Date();
   const started = performance.now();
   const timeout = AbortSignal.timeout(shared.taskTimeoutMs);
-  const run = agentRun(shared, question, AbortSignal.any([signal, timeout]));
-  const transcript = newTranscript(run);
+  const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   let rollout: Rollout;
   let error: string | null = null;
   try {
-    rollout = await runAgent(run, transcript);
+    const task = agentTask(shared, { question, epoch }, AbortSignal.any([signal, timeout]));
+    rollout = await (shared.backend ?? inProcess(shared)).answer(task, transcript);
   } catch (thrown) {
     const ending = endingOf(thrown, signal, timeout);
     if (ending === null) throw thrown;
@@ -73,7 +76,31 @@ export async function answerQuestion(
   return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, shared.sameMail) };
 }
 
-function agentRun(shared: Answering, question: Question, signal: AbortSignal): AgentRun {
+function agentTask(shared: Answering, { question, epoch }: PlannedTask, signal: AbortSignal): AgentTask {
+  return {
+    question,
+    epoch,
+    maxTurns: shared.agent.settings.maxTurns,
+    context: {
+      inbox: question.inbox_address,
+      cutoff: shared.cutoff === "off" ? null : endOfDay(question.query_date),
+      signal,
+    },
+  };
+}
+
+/** The loop of this program as the place where an agent lives. */
+function inProcess(shared: Answering): AgentBackend {
+  return {
+    answer(task, transcript) {
+      const run = agentRun(shared, task);
+      transcript.messages.push(...newTranscript(run).messages);
+      return runAgent(run, transcript);
+    },
+  };
+}
+
+function agentRun(shared: Answering, { question, context }: AgentTask): AgentRun {
   return {
     model: shared.model,
     tools: shared.tools,
@@ -85,11 +112,7 @@ function agentRun(shared: Answering, question: Question, signal: AbortSignal): A
     }),
     question: question.question,
     settings: shared.agent.settings,
-    context: {
-      inbox: question.inbox_address,
-      cutoff: shared.cutoff === "off" ? null : endOfDay(question.query_date),
-      signal,
-    },
+    context,
     maxCostUsd: shared.maxTaskCostUsd,
     priceOf: (usage) => shared.priceOf(usage),
   };
