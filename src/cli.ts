@@ -69,6 +69,11 @@ const COMMANDS: readonly {
     describe: "The tools: list, show, add, change, delete, and call one to try it",
     load: async () => (await import("./commands/tools.js")).toolsCommand,
   },
+  {
+    usage: "mcp",
+    describe: "An MCP server for one mailbox: search, read, and the mails as resources",
+    load: async () => (await import("./commands/mcp.js")).mcpCommand,
+  },
 ];
 
 const NAMES = COMMANDS.map(({ usage }) => usage.split(" ")[0] ?? "");
