@@ -10,10 +10,12 @@ import { openOutside } from "../tools/outside.js";
 import { toTool } from "../tools/registry.js";
 import type { Command, Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
+import { type OpenBackend, openBackend } from "./elsewhere-backend.js";
 import { readFlags } from "./flags.js";
 import { Interrupted } from "./interrupt.js";
 import { refuseContradictions } from "./question-flags.js";
-import { RUN_FLAGS, type RunFlags, refuseServerFlags, runSchema } from "./run-flags.js";
+import { elsewhereOf } from "./run-elsewhere.js";
+import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
 import { checkPriced } from "./run-model.js";
 import { agentOfNewRun, planNewRun, planResume, type RunPlan } from "./run-plan.js";
 import { runProgress } from "./run-progress.js";
@@ -32,11 +34,10 @@ export const runCommand: Command = {
       await printDatasetFigures(flags, door);
       return EXIT.done;
     }
-    refuseServerFlags(flags);
     if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
     if (flags.output !== undefined) checkWritable("--output", flags.output);
     if (flags.record !== undefined) checkWritable("--record", flags.record);
-    const db = openStore(door.settings.db, { mustExist: true });
+    const db = openStore(door.settings.db, { mustExist: needsFile(flags, door) });
     try {
       return await carryOut(db, await planOf(db, flags, argv, door), flags, door);
     } finally {
@@ -45,9 +46,16 @@ export const runCommand: Command = {
   },
 };
 
+/** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
+function needsFile(flags: RunFlags, { settings }: Door): boolean {
+  if (flags.resume !== undefined || flags.repeat !== undefined) return true;
+  const where = elsewhereOf(flags, settings.env);
+  return where === undefined || where.kind === "command";
+}
+
 function planOf(db: Db, flags: RunFlags, argv: Readonly<Record<string, unknown>>, door: Door): Promise<RunPlan> {
   if (flags.repeat !== undefined) return planRepeat(db, flags.repeat, flags, argv, door);
-  return flags.resume === undefined ? planNewRun(db, flags, door) : planResume(db, flags, argv, door);
+  return flags.resume === undefined ? planNewRun(db, flags, argv, door) : planResume(db, flags, argv, door);
 }
 
 /** Everything that could stop the run has been asked before its first task. */
@@ -83,8 +91,11 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
   const mailThreads = new MailThreads(settings.db);
   const writer = threadedResultWriter(settings.db);
   const progress = runProgress(settings, plan.model.throttle);
+  const resources = { mailbox, mailThreads, outside };
+  let elsewhere: OpenBackend | null = null;
   try {
-    const tools = plan.tools.map((tool) => toTool(tool, { mailbox, mailThreads, outside }));
+    elsewhere = await openBackend(db, plan.settings, { model: plan.model, flags, settings, resources });
+    const tools = plan.tools.map((tool) => toTool(tool, resources));
     return await runTasks(
       db,
       {
@@ -97,6 +108,7 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
           taskTimeoutMs: plan.settings.taskTimeoutMs,
           maxTaskCostUsd: plan.settings.maxTaskCostUsd,
           sameMail: (id) => mailbox.mails.canonicalId(id),
+          backend: elsewhere.backend,
           priceOf: (usage) => plan.model.priceOf(usage),
         },
         session,
@@ -109,7 +121,7 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
     );
   } finally {
     progress.stop();
-    await Promise.all([mailThreads.close(), writer.close(), outside.close()]);
+    await Promise.all([mailThreads.close(), writer.close(), outside.close(), elsewhere?.close()]);
   }
 }
 

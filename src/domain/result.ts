@@ -1,3 +1,4 @@
+import type { Elsewhere } from "./elsewhere.js";
 import type { Ending } from "./ending.js";
 import type { Usage } from "./model.js";
 
@@ -76,6 +77,8 @@ export interface RunSettings {
   readonly selection: Readonly<Record<string, unknown>>;
   /** Repeats of every question. */
   readonly epochs: number;
+  /** Where the agent lives, if not in this program: its prompt, tools and limits are then its own affair. */
+  readonly elsewhere?: Elsewhere;
   /** Settings that were changed when the run went on (--resume --force): what differed, in words. */
   readonly changes?: readonly string[];
 }
