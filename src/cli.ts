@@ -70,6 +70,11 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/tools.js")).toolsCommand,
   },
   {
+    usage: "ask <inbox_address> <question>",
+    describe: "Answer one question from a mailbox, with its sources",
+    load: async () => (await import("./commands/ask.js")).askCommand,
+  },
+  {
     usage: "mcp",
     describe: "An MCP server for one mailbox: search, read, and the mails as resources",
     load: async () => (await import("./commands/mcp.js")).mcpCommand,

@@ -141,7 +141,7 @@ export function newRunId(): string {
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }
 
-function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door): RunSettings {
+export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door): RunSettings {
   const name = modelNameOf(flags, agent);
   const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = flags;
   return {
