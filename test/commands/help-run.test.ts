@@ -56,8 +56,12 @@ it("--help of run names every flag with what it means and what holds without it"
           --partial-inboxes      Also ask about mailboxes that are not imported as such                            [boolean]
           --record               Keep the model's replies in FILE, for --model-id replay/FILE                       [string]
       -o, --output               Save the results to a JSON file                                                    [string]
-      -w, --workspace            Workspace of a server (not available yet)                                          [string]
-          --api-url              Run on a server instead (not available yet)                                        [string]
+          --api-url              The agent is one of this server with the playground API [API_URL]                  [string]
+      -w, --workspace            With --api-url: the workspace [WORKSPACE_ID]                                       [string]
+          --tell-task            With --api-url: put mailbox and day into the question too                         [boolean]
+          --agent-command        The agent is a program: questions as JSON lines on its stdin, answers on its stdout[string]
+          --agent-url            The agent is the model --agent of this OpenAI-compatible address, and runs its own tools
+                                                                                                                    [string]
     "
   `);
 });
