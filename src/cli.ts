@@ -70,7 +70,7 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/tools.js")).toolsCommand,
   },
   {
-    usage: "ask <inbox_address> <question>",
+    usage: "ask <inbox_address> <question..>",
     describe: "Answer one question from a mailbox, with its sources",
     load: async () => (await import("./commands/ask.js")).askCommand,
   },

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { API_KEY_VARIABLES } from "../models/providers.js";
 import type { Door, Flags } from "./command.js";
 import { day, text } from "./flags.js";
@@ -35,7 +35,14 @@ export const ASK_FLAGS: Flags = {
   },
 };
 
-export const askSchema = runSchema.extend({ inbox_address: text, question: text, before: day.optional() });
+export const askSchema = runSchema.extend({
+  inbox_address: text,
+  question: z
+    .array(z.coerce.string())
+    .transform((words) => words.join(" ").trim())
+    .pipe(z.string().min(1, "expected a question")),
+  before: day.optional(),
+});
 
 export type AskFlags = z.output<typeof askSchema>;
 

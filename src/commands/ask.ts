@@ -29,7 +29,7 @@ import { thisWorker } from "./worker.js";
 export const askCommand: Command = {
   positionals: {
     inbox_address: { type: "string", describe: "The mailbox: its email address" },
-    question: { type: "string", describe: "What its owner wants to know" },
+    question: { type: "string", array: true, describe: "What its owner wants to know" },
   },
   flags: ASK_FLAGS,
   async run(argv, door) {

@@ -47,6 +47,10 @@ export const mcpCommand: Command = {
       throw new UserError("flag_missing", "--inbox is missing.", "Name the mailbox: art-e mcp --inbox ADDRESS.");
     }
     const flags = readFlags("mcp", schema, argv);
+    const httpOnly = ["host", "port"].find((name) => argv[name] !== undefined);
+    if (httpOnly !== undefined && !flags.http) {
+      throw new UserError("flags_contradict", `--${httpOnly} is for --http, which is not given.`, "Add --http.");
+    }
     const db = openStore(door.settings.db, { mustExist: true });
     try {
       const inbox = checkInbox(db, flags.inbox);
@@ -104,11 +108,13 @@ async function overStdio(offer: MailOffer, { signal }: Door): Promise<void> {
 
 async function overHttp(offer: MailOffer, { host, port }: Flags, { settings, out, signal }: Door): Promise<void> {
   const token = settings.env.ART_E_TOKEN || null;
-  if (!isLoopback(host) && token === null) {
+  if (token === null ? !isLoopback(host) : !/^[\x21-\x7e]{16,}$/.test(token)) {
     throw new UserError(
-      "token_missing",
-      `--host ${host} would let others in, and ART_E_TOKEN is not set.`,
-      "Set ART_E_TOKEN to a secret of at least 16 characters, or leave --host out.",
+      "token_unusable",
+      token === null
+        ? `--host ${host} would let others in, and ART_E_TOKEN is not set.`
+        : "ART_E_TOKEN cannot be used: expected at least 16 characters without white space.",
+      "Make one: openssl rand -hex 24.",
     );
   }
   const serverFor = (path: string) => (path === "/mcp" ? mailServer(offer) : null);

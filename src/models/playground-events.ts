@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import { ModelError, type ModelErrorKind } from "../domain/model.js";
+import { MODEL_ERROR_KINDS, ModelError, type ModelErrorKind } from "../domain/model.js";
 
 const id = z.string();
 
@@ -41,6 +41,7 @@ export function readEvent(data: string): PlaygroundEvent | null {
 
 type Failure = Extract<PlaygroundEvent, { type: "error" | "recoverable-error" }>;
 
+/** The words of other servers for what our own call by the kinds themselves. */
 const KINDS: readonly (readonly [RegExp, ModelErrorKind])[] = [
   [/rate|quota/i, "rate_limit"],
   [/^auth|api.?key/i, "auth"],
@@ -54,7 +55,8 @@ export function failureOf(event: Failure): ModelError {
     event.type === "error"
       ? [event.errorText, event.errorCategory ?? "", event.retryable ?? false]
       : [event.error, event.errorCode ?? "", event.recoverable ?? false];
-  const kind = KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "server";
+  const ours = MODEL_ERROR_KINDS.find((kind) => kind === code);
+  const kind = ours ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "server";
   return new ModelError(kind, code === "" ? text : `${text} (${code})`, { retryable });
 }
 

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { demoQuestion, jsonLines, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 
-const { artE, path, readJson } = workFolder({ mail: MAIL });
+const { artE, path, readJson, start } = workFolder({ mail: MAIL });
 
 const AGENT = join(import.meta.dirname, "agents/mcp-agent.mjs");
 
@@ -91,6 +91,24 @@ it("a program that hangs is ended at the task's time, with all that it has start
   expect(readJson("c.json").endings).toEqual({ timeout: 2 });
   const pids = new Set(logLines("c.log").map((line) => Number(line.split(" ")[0])));
   expect(pids.size).toBe(2);
+  for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+});
+
+it("Ctrl-C ends the programs too, and the run can go on", async () => {
+  const { child, ended } = start([
+    "run",
+    "--agent-command",
+    commandOf("g.log", "hang"),
+    "--dataset",
+    QUESTIONS,
+    "-l",
+    "2",
+    "--quiet",
+  ]);
+  await expect.poll(() => existsSync(path("g.log")) && logLines("g.log").length, { timeout: 60_000 }).toBe(4);
+  child.kill("SIGINT");
+  expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining("0 of 2 tasks are saved") });
+  const pids = new Set(logLines("g.log").map((line) => Number(line.split(" ")[0])));
   for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
 });
 

@@ -52,6 +52,13 @@ describe("without a key", () => {
     });
   });
 
+  it("a question need not be quoted, and must not be empty", async () => {
+    const { stdout } = await artE(["ask", MARCUS, ...question.question.split(" "), "--json", "--quiet"]);
+    const [id = ""] = [JSON.parse(stdout).traceId];
+    expect((await artE(`show ${id}`)).stdout).toContain(`Question: ${question.question}`);
+    expect(await artE(["ask", MARCUS, " "])).toMatchObject({ code: 2, stderr: expect.stringContaining("QUESTION") });
+  });
+
   it("--before hides what came later", async () => {
     const { stdout } = await artE(["ask", MARCUS, question.question, "--before", "1999-01-01", "--quiet"]);
     expect(stdout).toMatch(/^I don't know/);

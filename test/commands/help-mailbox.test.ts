@@ -10,13 +10,13 @@ const helpOf = async (command: string) => {
 
 it("--help of ask names every flag with what it means and what holds without it", async () => {
   expect(await helpOf("ask")).toMatchInlineSnapshot(`
-    "art-e ask <inbox_address> <question>
+    "art-e ask <inbox_address> <question..>
 
     Answer one question from a mailbox, with its sources
 
     Positionals:
       inbox_address  The mailbox: its email address                                                      [string] [required]
-      question       What its owner wants to know                                                        [string] [required]
+      question       What its owner wants to know                                           [array] [required] [default: []]
 
     Options:
       -a, --agent            Who is asked [default: email-search with the model that there is a key for, else baseline]

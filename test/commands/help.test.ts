@@ -74,7 +74,7 @@ describe("--help", () => {
         art-e agents <action> [id] [other]      The agents: list, show, create, change, clone, delete, attach and detach
                                                 tools, export, import
         art-e tools <action> [id] [arguments]   The tools: list, show, add, change, delete, and call one to try it
-        art-e ask <inbox_address> <question>    Answer one question from a mailbox, with its sources
+        art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
         art-e mcp                               An MCP server for one mailbox: search, read, and the mails as resources
       "
     `);

@@ -221,6 +221,13 @@ describe("over HTTP", () => {
     expect((await server.ended).code).toBe(0);
   });
 
+  it("takes no short token, and no port without --http", async () => {
+    const short = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", "0"], { ART_E_TOKEN: "short" });
+    expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining("at least 16 characters") });
+    const stdio = await artE(["mcp", "--inbox", MARCUS, "--port", "0"]);
+    expect(stdio).toMatchObject({ code: 2, stderr: expect.stringContaining("--port is for --http") });
+  });
+
   it("says where a port is taken", async () => {
     const { server, url } = await listening(["--inbox", MARCUS]);
     const second = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", new URL(url).port]);

@@ -207,6 +207,7 @@ describe("what fails", () => {
       "slow down (rate_limit)",
     ],
     [{ type: "error", errorText: "just so" }, 1, "just so"],
+    [{ type: "error", errorText: "too long", errorCategory: "context_overflow", retryable: false }, 1, "too long"],
     [
       { type: "recoverable-error", messageId: "m", error: "tool down", errorCode: "TOOL", recoverable: true },
       3,
@@ -273,6 +274,13 @@ describe("what fails", () => {
     const endless = Array.from({ length: 20 }, (_, i) => (i === 0 ? `data: ${megabyte}` : megabyte));
     const asked = await ask(stream(...endless));
     expect(failure(asked)).toMatchObject({ kind: "protocol", retryable: false });
+    expect(asked.server.seen).toHaveLength(1);
+  });
+
+  it("nor is a stream without end", async () => {
+    const megabyte = said("x".repeat(1_000_000));
+    const asked = await ask(stream(...Array.from({ length: 80 }, () => megabyte)));
+    expect(failure(asked).message).toContain("longer than 64 MB");
     expect(asked.server.seen).toHaveLength(1);
   });
 
