@@ -81,6 +81,8 @@ const COMMANDS: readonly {
   },
 ];
 
+const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };
+
 const NAMES = COMMANDS.map(({ usage }) => usage.split(" ")[0] ?? "");
 
 /** Runs one command line and returns the exit code. The only place where errors are caught and printed. */
@@ -117,6 +119,9 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
 
 function usageOf({ positionals = {}, flags }: Command, parser: Argv): Argv {
   const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
+  // The parser reads positionals as a flag given many times: where the last one wins, all words but one would be lost.
+  const takesMany = Object.values(positionals).some((options) => "array" in options && options.array === true);
+  if (takesMany) named.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true });
   // Without a group of their own they would stand below the global flags.
   const grouped = Object.entries(flags).map(([name, options]) => [name, { ...options, group: "Options:" }]);
   return named.options(Object.fromEntries(grouped));
@@ -145,7 +150,7 @@ function globals(args: readonly string[]): Argv {
     .option("no-progress", { type: "boolean", global: true, describe: "No progress" })
     .option("verbose", { type: "boolean", global: true, describe: "Errors with their stack" })
     .updateStrings({ "Options:": "Global:" })
-    .parserConfiguration({ "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true })
+    .parserConfiguration(PARSER)
     .strict()
     .demandCommand(1, "No command is given.")
     .help("help")

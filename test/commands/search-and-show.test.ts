@@ -28,6 +28,13 @@ describe("search", () => {
     expect(last).toMatch(/^2 of \d+ mails\. art-e show '<MESSAGE-ID>' reads one\.$/);
   });
 
+  it.concurrent("looks for every word, not for the last one only", async ({ expect }) => {
+    const found = async (words: string): Promise<Hit[]> =>
+      JSON.parse((await artE(`search ${MARCUS} ${words} --order newest --json`)).stdout);
+    expect((await found("quantity")).length).toBeGreaterThan(0);
+    expect(await found("nowhereinthemail quantity")).toEqual([]);
+  });
+
   it.concurrent("is not put off by quotes, operators or numbers among the words", async ({ expect }) => {
     const { code, stdout } = await artE(["search", MARCUS, "what's", 'AND "Q3', "*", "9,200", "--json"]);
     expect(code).toBe(0);
