@@ -94,6 +94,16 @@ const COMMANDS: readonly {
     describe: "The tools: list, show, add, change, delete, and call one to try it",
     load: async () => (await import("./commands/tools.js")).toolsCommand,
   },
+  {
+    usage: "ask <inbox_address> <question..>",
+    describe: "Answer one question from a mailbox, with its sources",
+    load: async () => (await import("./commands/ask.js")).askCommand,
+  },
+  {
+    usage: "mcp",
+    describe: "An MCP server for one mailbox: search, read, and the mails as resources",
+    load: async () => (await import("./commands/mcp.js")).mcpCommand,
+  },
 ];
 
 const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };

@@ -1,10 +1,9 @@
 import type { AgentSettings } from "../domain/agent.js";
-import { isDontKnow } from "../domain/answer.js";
-import type { Message } from "../domain/conversation.js";
 import type { Ending } from "../domain/ending.js";
 import type { Completion, Model, ModelRequest, Usage } from "../domain/model.js";
+import { endOfAnswer, type Rollout, type Transcript } from "../domain/rollout.js";
 import type { Tool, ToolContext } from "../domain/tool.js";
-import type { ToolCallRecord, Turn } from "../domain/trace.js";
+import type { Turn } from "../domain/trace.js";
 import { callTool, toolMessage } from "./call-tool.js";
 
 /** Turns in a row without one usable tool call after which the agent is taken to be unable to make any. */
@@ -14,15 +13,6 @@ const ONLY_FIRST = "Not called: only the first tool call of a turn is made. Call
 const ANSWERED = "Not called: the answer was given before it.";
 const EMPTY_REPLY = "Your reply was empty. Call a tool, or give your answer.";
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
-
-export interface Rollout {
-  readonly messages: Message[];
-  readonly toolCalls: ToolCallRecord[];
-  readonly turns: Turn[];
-  readonly ending: Ending;
-  readonly answer: string | null;
-  readonly sources: readonly string[];
-}
 
 export interface AgentRun {
   readonly model: Model;
@@ -37,9 +27,6 @@ export interface AgentRun {
   /** USD, or null where the price is not known. */
   priceOf(usage: Usage): number | null;
 }
-
-/** What was said and done so far; the caller holds it, so that it survives a throw. */
-export type Transcript = Pick<Rollout, "messages" | "toolCalls" | "turns">;
 
 export function newTranscript(run: AgentRun): Transcript {
   return {
@@ -72,7 +59,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
     const reply = await askModel(run, transcript);
     if (reply.toolCalls.length === 0) {
       const complaint = complaintAbout(reply);
-      if (complaint === null) return done(endingOf(reply.content, []), reply.content.trim());
+      if (complaint === null) return done(endOfAnswer(reply.content, []), reply.content.trim());
       transcript.messages.push({ role: "user", content: complaint });
       continue;
     }
@@ -86,7 +73,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
         const { answer, sources } = called.result.final;
         // Whoever trains on a trace wants a result for every call.
         transcript.messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
-        return done(endingOf(answer, sources), answer.trim(), sources);
+        return done(endOfAnswer(answer, sources), answer.trim(), sources);
       }
       usable ||= called.result.ok || called.result.kind === "invalid_email" || called.result.kind === "failed";
     }
@@ -141,8 +128,4 @@ function complaintAbout(reply: Completion): string | null {
   if (reply.finishReason === "refusal") return null;
   if (reply.finishReason === "length") return CUT_OFF;
   return reply.content.trim() === "" ? EMPTY_REPLY : null;
-}
-
-function endingOf(answer: string, sources: readonly string[]): Ending {
-  return isDontKnow(answer) && sources.length === 0 ? "dont_know" : "answered";
 }

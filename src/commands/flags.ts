@@ -30,6 +30,7 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "source",
   "inbox_address",
   "words",
+  "question",
   "name",
   "id",
   "runs",

@@ -52,6 +52,7 @@ export async function readyModel(
   settings: Settings,
   append: boolean,
 ): Promise<ReadyModel> {
+  if (run.elsewhere !== undefined) return modelElsewhere(run, flags);
   const name = parseModelName(run.model, null);
   const connection = connectionOf(
     name.provider,
@@ -94,9 +95,23 @@ function cached(model: Model, run: RunSettings, { provider }: ModelName, { cache
   return cachingReplies(model, { model: run.model, baseUrl, wireApi }, folder, priceNow(run));
 }
 
+/** Of an agent elsewhere only the pace is set here: what it costs is known if it tells, or tells its tokens. */
+function modelElsewhere({ model, price, elsewhere }: RunSettings, flags: RunFlags): ReadyModel {
+  const { concurrency, rpm = null, tpm = null } = flags;
+  const throttle = elsewhere?.kind === "command" ? null : new Throttle({ concurrency, rpm, tpm });
+  const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
+  return {
+    model: unasked(model),
+    throttle,
+    onConcurrency: (listener) => (throttle === null ? listener(fixed) : throttle.onLimit(listener)),
+    priceOf: (usage) => (price === null ? null : priceAt(price, usage)),
+    close: () => {},
+  };
+}
+
 /** Stands for a model that nobody is going to ask, and that needs no key therefore. */
 function unasked(id: string): Model {
-  return { id, complete: () => Promise.reject(new Error("a dry run asks no model")) };
+  return { id, complete: () => Promise.reject(new Error(`${id} is not asked from here`)) };
 }
 
 /** Opened at the first reply: a run that is refused must not empty what an earlier one recorded. */
@@ -117,7 +132,8 @@ function openRecord(path: string, mode: "a" | "w") {
 export function checkPriced({ priceOf: price }: ReadyModel, run: RunSettings, flags: RunFlags): void {
   const flag = flags.maxCost !== undefined ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
   const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
-  if (flag === null || price(million) !== null) return;
+  // A program may tell what it cost itself.
+  if (flag === null || run.elsewhere?.kind === "command" || price(million) !== null) return;
   throw new UserError(
     "price_unknown",
     `${flag} cannot be kept: the price of ${run.model} is not known.`,

@@ -36,7 +36,7 @@ export async function planRepeat(
   }
   const changes = [
     ...differences(run.settings, askedFor(run.settings, flags, argv, door)),
-    ...(readFingerprint(db) === run.corpusFingerprint ? [] : ["mail has been imported since"]),
+    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["mail has been imported since"]),
   ];
   if (changes.length > 0 && !flags.force) {
     throw new UserError(

@@ -12,12 +12,14 @@ import { openOutside } from "../tools/outside.js";
 import { toTool } from "../tools/registry.js";
 import type { Command, Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
+import { type OpenBackend, openBackend } from "./elsewhere-backend.js";
 import { readFlags } from "./flags.js";
 import { Gating, refuseMissed } from "./gating.js";
 import { Interrupted } from "./interrupt.js";
 import { refuseContradictions } from "./question-flags.js";
 import { checkJudgePriced, type ReadyJudge, readyJudge } from "./ready-judge.js";
-import { RUN_FLAGS, type RunFlags, refuseServerFlags, runSchema } from "./run-flags.js";
+import { elsewhereOf } from "./run-elsewhere.js";
+import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
 import { checkPriced } from "./run-model.js";
 import { agentOfNewRun, planNewRun, planResume, type RunPlan } from "./run-plan.js";
 import { runProgress } from "./run-progress.js";
@@ -37,11 +39,10 @@ export const runCommand: Command = {
       await printDatasetFigures(flags, door);
       return EXIT.done;
     }
-    refuseServerFlags(flags);
     if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
     if (flags.output !== undefined) checkWritable("--output", flags.output);
     if (flags.record !== undefined) checkWritable("--record", flags.record);
-    const db = openStore(door.settings.db, { mustExist: true });
+    const db = openStore(door.settings.db, { mustExist: needsFile(flags, door) });
     try {
       const gating = new Gating(flags, door);
       return await carryOut(db, await planOf(db, flags, argv, door), gating, flags, door);
@@ -51,9 +52,16 @@ export const runCommand: Command = {
   },
 };
 
+/** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
+function needsFile(flags: RunFlags, { settings }: Door): boolean {
+  if (flags.resume !== undefined || flags.repeat !== undefined) return true;
+  const where = elsewhereOf(flags, settings.env);
+  return where === undefined || where.kind === "command";
+}
+
 function planOf(db: Db, flags: RunFlags, argv: Readonly<Record<string, unknown>>, door: Door): Promise<RunPlan> {
   if (flags.repeat !== undefined) return planRepeat(db, flags.repeat, flags, argv, door);
-  return flags.resume === undefined ? planNewRun(db, flags, door) : planResume(db, flags, argv, door);
+  return flags.resume === undefined ? planNewRun(db, flags, argv, door) : planResume(db, flags, argv, door);
 }
 
 /** Everything that could stop the run has been asked before its first task. */
@@ -121,9 +129,12 @@ async function answerAll(
     const tasks = progress.underWay();
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
   });
+  const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
+  const resources = { mailbox, mailThreads, outside, ...python };
+  let elsewhere: OpenBackend | null = null;
   try {
-    const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
-    const tools = plan.tools.map((tool) => toTool(tool, { mailbox, mailThreads, outside, ...python }));
+    elsewhere = await openBackend(db, plan.settings, { model: plan.model, flags, settings, resources });
+    const tools = plan.tools.map((tool) => toTool(tool, resources));
     return await runTasks(
       db,
       {
@@ -140,6 +151,7 @@ async function answerAll(
             scorers: plan.settings.scorers.filter(isScorerName),
             judge: judge?.judge ?? null,
           },
+          backend: elsewhere.backend,
           priceOf: (usage) => plan.model.priceOf(usage),
         },
         session,
@@ -153,7 +165,7 @@ async function answerAll(
     );
   } finally {
     progress.stop();
-    await Promise.all([mailThreads.close(), writer.close(), outside.close()]);
+    await Promise.all([mailThreads.close(), writer.close(), outside.close(), elsewhere?.close()]);
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { elsewhereSchema } from "./elsewhere.js";
 import { judgeSettingsSchema } from "./judgement.js";
 
 /** What makes a run repeatable. */
@@ -8,8 +9,10 @@ export const runSettingsSchema = z
     agentVersion: z
       .number()
       .int()
-      .positive()
-      .describe("Its version: prompt, model, settings and tools are kept whole under this number."),
+      .nonnegative()
+      .describe(
+        "Its version, 0 where it lives elsewhere: prompt, model, settings and tools are kept whole under this number.",
+      ),
     repeats: z.string().exactOptional().describe("The run that this one repeats."),
     model: z.string().describe("provider/name."),
     baseUrl: z.string().nullable().describe("Address of a compatible server; null for the maker's own."),
@@ -37,6 +40,9 @@ export const runSettingsSchema = z
       .exactOptional()
       .describe("Python ran on the bare host (--unsafe-host-python); absent: in a sandbox, if at all."),
     epochs: z.number().int().positive().describe("Repeats of every question."),
+    elsewhere: elsewhereSchema
+      .exactOptional()
+      .describe("Where the agent lives, if not in this program: its prompt, tools and limits are then its own affair."),
     scorers: z.array(z.string()).readonly().describe("Names of the scorers, in the order of their table."),
     judge: judgeSettingsSchema.readonly().nullable().describe("The model that judged the answers; null: none."),
     changes: z

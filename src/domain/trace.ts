@@ -63,6 +63,8 @@ export const traceSchema = z.object({
   /** What a model said of the answer; null where none was asked. */
   judge: judgementSchema.nullable(),
   task: questionSchema,
+  /** How the server of an agent elsewhere calls this conversation in its own records. */
+  remote: z.object({ sessionId: z.string().nullable(), traceId: z.string().nullable() }).optional(),
 });
 
 export type Trace = z.output<typeof traceSchema>;

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type AgentRun, newTranscript, type Rollout, runAgent, type Transcript } from "../agent/loop.js";
+import { type AgentRun, newTranscript, runAgent } from "../agent/loop.js";
 import { listTools } from "../agent/prompt.js";
 import type { Agent } from "../domain/agent.js";
 import type { Ending } from "../domain/ending.js";
 import { type Model, ModelError, NO_USAGE, type Usage } from "../domain/model.js";
 import { renderPrompt } from "../domain/prompt.js";
 import type { PlannedTask } from "../domain/question.js";
+import type { AgentBackend, AgentTask, Rollout, Transcript } from "../domain/rollout.js";
 import type { Tool } from "../domain/tool.js";
 import type { Trace } from "../domain/trace.js";
 import type { Workspace } from "../domain/workspace.js";
@@ -23,6 +24,8 @@ export interface Answering {
   readonly taskTimeoutMs: number;
   readonly maxTaskCostUsd: number | null;
   readonly grading: Grading;
+  /** Where the agent lives; in this process where undefined. */
+  readonly backend?: AgentBackend | undefined;
   priceOf(usage: Usage): number | null;
 }
 
@@ -40,12 +43,12 @@ export async function answerQuestion(
   const started = performance.now();
   const timeout = AbortSignal.timeout(shared.taskTimeoutMs);
   const workspace = openWorkspace();
-  const run = agentRun(shared, { question, epoch }, AbortSignal.any([signal, timeout]), workspace);
-  const transcript = newTranscript(run);
+  const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   let rollout: Rollout;
   let error: string | null = null;
   try {
-    rollout = await runAgent(run, transcript);
+    const task = agentTask(shared, { question, epoch }, AbortSignal.any([signal, timeout]), workspace);
+    rollout = await (shared.backend ?? inProcess(shared)).answer(task, transcript);
   } catch (thrown) {
     const ending = endingOf(thrown, signal, timeout);
     if (ending === null) throw thrown;
@@ -78,12 +81,37 @@ export async function answerQuestion(
   return gradeTrace(trace, shared.grading, signal);
 }
 
-function agentRun(
+function agentTask(
   shared: Answering,
   { question, epoch }: PlannedTask,
   signal: AbortSignal,
   workspace: Workspace,
-): AgentRun {
+): AgentTask {
+  return {
+    question,
+    epoch,
+    maxTurns: shared.agent.settings.maxTurns,
+    context: {
+      inbox: question.inbox_address,
+      cutoff: shared.cutoff === "off" ? null : endOfDay(question.query_date),
+      signal,
+      workspace,
+    },
+  };
+}
+
+/** The loop of this program as the place where an agent lives. */
+function inProcess(shared: Answering): AgentBackend {
+  return {
+    answer(task, transcript) {
+      const run = agentRun(shared, task);
+      transcript.messages.push(...newTranscript(run).messages);
+      return runAgent(run, transcript);
+    },
+  };
+}
+
+function agentRun(shared: Answering, { question, epoch, context }: AgentTask): AgentRun {
   return {
     model: shared.model,
     tools: shared.tools,
@@ -96,12 +124,7 @@ function agentRun(
     question: question.question,
     task: { id: question.id, epoch },
     settings: shared.agent.settings,
-    context: {
-      inbox: question.inbox_address,
-      cutoff: shared.cutoff === "off" ? null : endOfDay(question.query_date),
-      signal,
-      workspace,
-    },
+    context,
     maxCostUsd: shared.maxTaskCostUsd,
     priceOf: (usage) => shared.priceOf(usage),
   };

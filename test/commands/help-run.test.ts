@@ -73,8 +73,12 @@ it("--help of run names every flag with what it means and what holds without it"
                                                                                                                     [number]
           --metric               The score of --baseline and --junit [default: accuracy]                            [string]
           --junit                Write every task as a test case to FILE (JUnit XML)                                [string]
-      -w, --workspace            Workspace of a server (not available yet)                                          [string]
-          --api-url              Run on a server instead (not available yet)                                        [string]
+          --api-url              The agent is one of this server with the playground API [API_URL]                  [string]
+      -w, --workspace            With --api-url: the workspace [WORKSPACE_ID]                                       [string]
+          --tell-task            With --api-url: put mailbox and day into the question too                         [boolean]
+          --agent-command        The agent is a program: questions as JSON lines on its stdin, answers on its stdout[string]
+          --agent-url            The agent is the model --agent of this OpenAI-compatible address, and runs its own tools
+                                                                                                                    [string]
     "
   `);
 });

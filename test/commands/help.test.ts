@@ -3,7 +3,7 @@ import { programVersion } from "../../src/commands/version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats compare gate report export-traces eval-search search show doctor agents tools".split(
+  "demo import run score judge stats compare gate report export-traces eval-search search show doctor agents tools ask mcp".split(
     " ",
   );
 
@@ -83,6 +83,8 @@ describe("--help", () => {
         art-e agents <action> [id] [other]      The agents: list, show, create, change, clone, delete, attach and detach
                                                 tools, export, import
         art-e tools <action> [id] [arguments]   The tools: list, show, add, change, delete, and call one to try it
+        art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
+        art-e mcp                               An MCP server for one mailbox: search, read, and the mails as resources
       "
     `);
   });
