@@ -106,11 +106,18 @@ it("Ctrl-C ends the programs too, and the run can go on", async () => {
     "--quiet",
   ]);
   await expect.poll(() => existsSync(path("g.log")) && logLines("g.log").length, { timeout: 60_000 }).toBe(4);
+  // The first lets the tasks under way be finished, which these never are.
+  let said = "";
+  child.stderr?.on("data", (text: string) => {
+    said += text;
+  });
+  child.kill("SIGINT");
+  await expect.poll(() => said, { timeout: 20_000 }).toContain("Stopping: 2 tasks");
   child.kill("SIGINT");
   expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining("0 of 2 tasks are saved") });
   const pids = new Set(logLines("g.log").map((line) => Number(line.split(" ")[0])));
   for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
-});
+}, 120_000);
 
 it.each([
   ["garbage", "model_error", /no answer \(answer: .*\): \{"id": 5/],
