@@ -1,7 +1,10 @@
 // The house: five floors. A file may import its own folder and any floor below it; never a neighbour, never upward.
 const floors = [
   { name: "words", rooms: ["domain"] },
-  { name: "edges", rooms: ["store", "corpus", "questions", "models", "sandbox", "mcp", "web", "programs"] },
+  {
+    name: "edges",
+    rooms: ["store", "corpus", "questions", "models", "sandbox", "mcp", "web", "programs", "statistics"],
+  },
   { name: "work", rooms: ["ingest", "tools", "agent", "scoring", "exports", "reports", "suites", "evals"] },
   { name: "run", rooms: ["runner", "registry"] },
   { name: "doors", rooms: ["commands", "servers"] },

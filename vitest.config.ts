@@ -6,5 +6,7 @@ export default defineConfig({
     // The built binary and real servers are started by many tests at once on few cores.
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Shared machines starve a child process now and then. A test that fails twice fails, and one that was retried is named.
+    retry: process.env.CI ? 1 : 0,
   },
 });

@@ -109,42 +109,44 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
   "additionalProperties": false
  }', 'return_final_answer', 'answer'),
 ('execute_python', 'Execute Python',
- 'Run Python code in a sandbox and return what it prints.',
+ 'Run a Python 3 program in a sandbox and get what it prints: {stdout, stderr, exit_code, timed_out, truncated}. Only what is printed comes back, so print results. It has the standard library, no network, 5 seconds and 512 MB. It runs in the workspace of this task: files that it writes there stay for later calls and for read_file; variables do not stay.',
  '{
   "type": "object",
   "properties": {
-    "code": {"type": "string", "minLength": 1, "description": "Python source"}
+    "code": {"type": "string", "minLength": 1, "maxLength": 200000, "description": "Python source"}
   },
   "required": ["code"],
   "additionalProperties": false
  }', 'execute_python', 'code'),
 ('read_file', 'Read File',
- 'Read a text file of the workspace.',
+ 'Read a text file of the workspace, page by page. Each line comes behind its number and a tab; next_offset says where to go on, or is null at the end. Binary files are refused.',
  '{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "Path inside the workspace"}
+    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Path inside the workspace, such as notes/a.txt"},
+    "offset": {"type": "integer", "minimum": 1, "default": 1, "description": "Number of the line to start at"},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 200, "description": "How many lines to return"}
   },
   "required": ["path"],
   "additionalProperties": false
  }', 'read_file', 'filesystem'),
 ('write_file', 'Write File',
- 'Write a text file of the workspace.',
+ 'Make or replace a text file (UTF-8) of the workspace, with the folders above it.',
  '{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "Path inside the workspace"},
-    "content": {"type": "string", "description": "What the file shall hold"}
+    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Path inside the workspace, such as notes/a.txt"},
+    "content": {"type": "string", "maxLength": 1000000, "description": "What the file shall hold"}
   },
   "required": ["path", "content"],
   "additionalProperties": false
  }', 'write_file', 'filesystem'),
 ('list_files', 'List Files',
- 'List the files of the workspace.',
+ 'List the files and folders of the workspace, with their sizes in bytes.',
  '{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "default": ".", "description": "Folder inside the workspace"}
+    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "default": ".", "description": "Folder inside the workspace"}
   },
   "additionalProperties": false
  }', 'list_files', 'filesystem');

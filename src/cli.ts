@@ -30,9 +30,34 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/run.js")).runCommand,
   },
   {
+    usage: "score",
+    describe: "Grade the stored traces of a run again, without asking its agent anything",
+    load: async () => (await import("./commands/score.js")).scoreCommand,
+  },
+  {
+    usage: "judge <action> <labels>",
+    describe: "How far a judge agrees with people: judge calibrate LABELS.jsonl",
+    load: async () => (await import("./commands/judge.js")).judgeCommand,
+  },
+  {
     usage: "stats",
     describe: "Figures of the dataset, the imported mail, or a run",
     load: async () => (await import("./commands/stats.js")).statsCommand,
+  },
+  {
+    usage: "compare <runs..>",
+    describe: "Compare runs question by question: is the difference real?",
+    load: async () => (await import("./commands/compare.js")).compareCommand,
+  },
+  {
+    usage: "gate <name>",
+    describe: "Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit XML",
+    load: async () => (await import("./commands/gate.js")).gateCommand,
+  },
+  {
+    usage: "report [runs..]",
+    describe: "Runs as a page to look at, as Markdown, or as a table of tasks",
+    load: async () => (await import("./commands/report.js")).reportCommand,
   },
   {
     usage: "export-traces",
@@ -74,7 +99,19 @@ const COMMANDS: readonly {
     describe: "Serve the agents over HTTP: the API, a playground page, and an OpenAI-compatible endpoint",
     load: async () => (await import("./commands/serve.js")).serveCommand,
   },
+  {
+    usage: "ask <inbox_address> <question..>",
+    describe: "Answer one question from a mailbox, with its sources",
+    load: async () => (await import("./commands/ask.js")).askCommand,
+  },
+  {
+    usage: "mcp",
+    describe: "An MCP server for one mailbox: search, read, and the mails as resources",
+    load: async () => (await import("./commands/mcp.js")).mcpCommand,
+  },
 ];
+
+const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };
 
 const NAMES = COMMANDS.map(({ usage }) => usage.split(" ")[0] ?? "");
 
@@ -91,7 +128,7 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
         async (argv) => {
           const settings = readSettings(argv, readEnvironment());
           const { run } = await load();
-          code = await run(argv, { settings, out: openOutput(settings), signal: listenForInterrupt() });
+          code = await run(argv, { settings, out: openOutput(settings), ...listenForInterrupt() });
         },
       ),
     globals(args),
@@ -112,9 +149,16 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
 
 function usageOf({ positionals = {}, flags }: Command, parser: Argv): Argv {
   const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
+  // Of words given one after the other all count, of a flag given twice the last.
+  const hasWords = Object.values(positionals).some(({ array }) => array === true);
+  const coerce = (value: unknown) => (Array.isArray(value) ? value.at(-1) : value);
   // Without a group of their own they would stand below the global flags.
-  const grouped = Object.entries(flags).map(([name, options]) => [name, { ...options, group: "Options:" }]);
-  return named.options(Object.fromEntries(grouped));
+  const grouped = Object.entries(flags).map(([name, options]) => [
+    name,
+    { ...options, group: "Options:", ...(hasWords ? { coerce } : {}) },
+  ]);
+  const whole = named.options(Object.fromEntries(grouped));
+  return hasWords ? whole.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true }) : whole;
 }
 
 function globals(args: readonly string[]): Argv {
@@ -140,7 +184,7 @@ function globals(args: readonly string[]): Argv {
     .option("no-progress", { type: "boolean", global: true, describe: "No progress" })
     .option("verbose", { type: "boolean", global: true, describe: "Errors with their stack" })
     .updateStrings({ "Options:": "Global:" })
-    .parserConfiguration({ "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true })
+    .parserConfiguration(PARSER)
     .strict()
     .demandCommand(1, "No command is given.")
     .help("help")
@@ -153,6 +197,6 @@ function globals(args: readonly string[]): Argv {
       throw error ?? usageError(message, args, NAMES);
     })
     .epilogue(
-      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (more than half of the tasks failed), 130 interrupted.",
+      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed), 130 interrupted.",
     );
 }

@@ -1,10 +1,10 @@
 import type { AgentSettings } from "../domain/agent.js";
-import { isDontKnow } from "../domain/answer.js";
-import type { Message, ToolCall } from "../domain/conversation.js";
+import type { ToolCall } from "../domain/conversation.js";
 import type { Ending } from "../domain/ending.js";
-import type { Completion, Model, Usage } from "../domain/model.js";
+import type { Completion, Model, ModelRequest, Usage } from "../domain/model.js";
+import { endOfAnswer, type Rollout, type Transcript } from "../domain/rollout.js";
 import type { Tool, ToolContext, ToolResult } from "../domain/tool.js";
-import type { ToolCallRecord, Turn } from "../domain/trace.js";
+import type { Turn } from "../domain/trace.js";
 import { callTool, toolMessage } from "./call-tool.js";
 
 /** Turns in a row without one usable tool call after which the agent is taken to be unable to make any. */
@@ -15,20 +15,12 @@ const ANSWERED = "Not called: the answer was given before it.";
 const EMPTY_REPLY = "Your reply was empty. Call a tool, or give your answer.";
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
 
-export interface Rollout {
-  readonly messages: Message[];
-  readonly toolCalls: ToolCallRecord[];
-  readonly turns: Turn[];
-  readonly ending: Ending;
-  readonly answer: string | null;
-  readonly sources: readonly string[];
-}
-
 export interface AgentRun {
   readonly model: Model;
   readonly tools: readonly Tool[];
   readonly system: string;
   readonly question: string;
+  readonly task?: ModelRequest["task"];
   readonly settings: AgentSettings;
   readonly context: ToolContext;
   /** USD after which no further turn is begun; null: no limit. */
@@ -39,14 +31,10 @@ export interface AgentRun {
   readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
 }
 
-/** A reply of the model, and then each of its calls with what came of it; those that were not made are not told. */
+/** A reply of the model with those of its calls that are going to be made, and then what came of each. */
 export type AgentStep =
-  | { readonly type: "reply"; readonly reply: Completion }
-  | { readonly type: "call"; readonly call: ToolCall }
+  | { readonly type: "reply"; readonly reply: Completion; readonly calls: readonly ToolCall[] }
   | { readonly type: "result"; readonly call: ToolCall; readonly result: ToolResult };
-
-/** What was said and done so far; the caller holds it, so that it survives a throw. */
-export type Transcript = Pick<Rollout, "messages" | "toolCalls" | "turns">;
 
 export function newTranscript(run: AgentRun): Transcript {
   return {
@@ -77,17 +65,16 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
   for (let turn = 0; turn < run.settings.maxTurns; turn++) {
     if (run.maxCostUsd !== null && costOf(transcript.turns) >= run.maxCostUsd) return done("out_of_budget", null);
     const reply = await askModel(run, transcript);
-    await run.onStep?.({ type: "reply", reply });
+    const calls = run.settings.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
+    await run.onStep?.({ type: "reply", reply, calls });
     if (reply.toolCalls.length === 0) {
       const complaint = complaintAbout(reply);
-      if (complaint === null) return done(endingOf(reply.content, []), reply.content.trim());
+      if (complaint === null) return done(endOfAnswer(reply.content, []), reply.content.trim());
       transcript.messages.push({ role: "user", content: complaint });
       continue;
     }
-    const calls = run.settings.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
     let usable = false;
     for (const [i, call] of calls.entries()) {
-      await run.onStep?.({ type: "call", call });
       const called = await callTool(call, turn, tools, run.context);
       transcript.messages.push(called.message);
       transcript.toolCalls.push(called.record);
@@ -96,7 +83,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
         const { answer, sources } = called.result.final;
         // Whoever trains on a trace wants a result for every call.
         transcript.messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
-        return done(endingOf(answer, sources), answer.trim(), sources);
+        return done(endOfAnswer(answer, sources), answer.trim(), sources);
       }
       usable ||= called.result.ok || called.result.kind === "invalid_email" || called.result.kind === "failed";
     }
@@ -123,6 +110,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
       toolChoice: run.settings.toolChoice,
       maxTokens: run.settings.maxTokens,
       temperature: run.settings.temperature,
+      task: run.task,
     },
     run.context.signal,
   );
@@ -138,8 +126,9 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     finishReason: reply.finishReason,
     rawFinishReason: reply.rawFinishReason,
     usage: reply.usage,
-    costUsd: reply.usage === null ? null : run.priceOf(reply.usage),
+    costUsd: reply.costUsd !== undefined ? reply.costUsd : reply.usage === null ? null : run.priceOf(reply.usage),
     retries: [...reply.retries],
+    cached: reply.cached ?? false,
   });
   return reply;
 }
@@ -149,8 +138,4 @@ function complaintAbout(reply: Completion): string | null {
   if (reply.finishReason === "refusal") return null;
   if (reply.finishReason === "length") return CUT_OFF;
   return reply.content.trim() === "" ? EMPTY_REPLY : null;
-}
-
-function endingOf(answer: string, sources: readonly string[]): Ending {
-  return isDontKnow(answer) && sources.length === 0 ? "dont_know" : "answered";
 }

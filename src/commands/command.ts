@@ -1,14 +1,13 @@
 import type { Options, PositionalOptions } from "yargs";
 import type { ExitCode } from "../domain/errors.js";
+import type { Interrupts } from "./interrupt.js";
 import type { Output } from "./output.js";
 import type { Settings } from "./settings.js";
 
 /** What a command is given besides its flags. */
-export interface Door {
+export interface Door extends Interrupts {
   readonly settings: Settings;
   readonly out: Output;
-  /** Aborts on Ctrl-C. */
-  readonly signal: AbortSignal;
 }
 
 /** Flags by name, as yargs takes them. Defaults stand in the command's schema, and for the reader in the description. */

@@ -5,6 +5,8 @@ import { z } from "zod";
 import { EXIT } from "../domain/errors.js";
 import { box } from "../reports/box.js";
 import { count } from "../reports/figures.js";
+import { chooseSandbox } from "../sandbox/choose-sandbox.js";
+import type { SandboxChoice } from "../sandbox/python-sandbox.js";
 import { checkHealth, type Finding, repairIndex } from "../store/health.js";
 import { type Db, openStore } from "../store/open.js";
 import { listOwners } from "../store/owners.js";
@@ -67,6 +69,8 @@ interface Facts {
   readonly schemaVersion: number;
   readonly journalMode: string;
   readonly versions: Readonly<Record<string, string>>;
+  /** Where execute_python runs; null: nowhere, and `detail` says why and what to do. */
+  readonly sandbox: { readonly kind: string | null; readonly detail: string };
   /** How many owner folders got their address in which way; `none`: those without one. */
   readonly ownersByBasis: Readonly<Record<string, number>>;
 }
@@ -86,8 +90,14 @@ async function factsOf(db: Db, file: string): Promise<Facts> {
       node: process.versions.node,
       sqlite: db.prepare("SELECT sqlite_version()").pluck().get() as string,
     },
+    sandbox: sandboxFacts(await chooseSandbox()),
     ownersByBasis,
   };
+}
+
+function sandboxFacts(choice: SandboxChoice): Facts["sandbox"] {
+  if (choice.ok) return { kind: choice.sandbox.kind, detail: choice.sandbox.about };
+  return { kind: null, detail: `${choice.why}. ${choice.hint}` };
 }
 
 function report(findings: readonly Finding[], facts: Facts): string {
@@ -96,6 +106,7 @@ function report(findings: readonly Finding[], facts: Facts): string {
   return box(`ART-E Doctor (${facts.file})`, [
     ...findings.map(({ check, ok, detail }): [string, string] => [check, `${ok ? "ok" : "BAD"}: ${detail}`]),
     ["Owner folders", owners.join(", ") || "none"],
+    ["Python sandbox", facts.sandbox.kind === null ? `none: ${facts.sandbox.detail}` : `ok: ${facts.sandbox.detail}`],
     ["Disk", `${megabytes(facts.fileBytes)} in the file, ${megabytes(facts.freeBytes)} free`],
     ["Tables", `version ${facts.schemaVersion}, journal ${facts.journalMode}`],
     [

@@ -38,11 +38,14 @@ export function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: D
   const seconds = Math.max((tasks.length * each.seconds) / Math.min(atOnce, tasks.length || 1), byRate);
   const basis =
     known === null ? "a guess: no earlier run of this agent and model" : `${count(known.tasks)} tasks of earlier runs`;
-  out.result({ tasks: tasks.length, usage, costUsd, seconds, basis }, () =>
+  const { judge } = settings;
+  const judgeCalls = judge === null ? 0 : tasks.length * judge.votes;
+  out.result({ tasks: tasks.length, usage, costUsd, judgeCalls, seconds, basis }, () =>
     box(`ART-E Dry Run: ${settings.agentId} (${settings.model})`, [
       ["Tasks", count(tasks.length)],
       ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
       ["Cost", costUsd === null ? "unknown (give --price IN,OUT)" : usd(costUsd)],
+      ...(judge === null ? [] : [["Judge", `${count(judgeCalls)} calls of ${judge.model}, not in the cost`] as const]),
       ["Time", duration(seconds * 1_000)],
       ["Basis", basis],
     ]),

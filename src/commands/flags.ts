@@ -30,10 +30,13 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "source",
   "inbox_address",
   "words",
+  "question",
   "name",
   "id",
+  "runs",
   "other",
   "arguments",
+  "labels",
 ]);
 
 /** A whole number within bounds. */

@@ -9,7 +9,7 @@ import { downloadEnronEmails } from "../questions/enron-emails.js";
 import { EMAILS_DATASET } from "../questions/hub.js";
 import { box } from "../reports/box.js";
 import { count } from "../reports/figures.js";
-import { printable } from "../reports/trace-text.js";
+import { printable } from "../reports/printable.js";
 import { importFailure, openForImport } from "../store/import-file.js";
 import type { Command, Door } from "./command.js";
 import { oneOf, readFlags, text, whole } from "./flags.js";

@@ -5,15 +5,38 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** The first Ctrl-C (or SIGTERM) aborts the signal, the second ends the process at once. */
-export function listenForInterrupt(): AbortSignal {
-  const controller = new AbortController();
+export interface Interrupts {
+  /** Aborts on the first Ctrl-C (or SIGTERM). */
+  readonly signal: AbortSignal;
+  /**
+   * For work that ends of itself after the first: `say` tells what is still finished. The signal aborts on the second.
+   * Unless it is asked for, the second ends the process at once; else the third does.
+   */
+  untilSecond(say: () => string): AbortSignal;
+}
+
+export function listenForInterrupt(): Interrupts {
+  const first = new AbortController();
+  let second: AbortController | null = null;
+  let say = () => "Stopping; once more to stop at once.";
   const stop = () => {
-    if (controller.signal.aborted) process.exit(EXIT.interrupted);
-    process.stderr.write("\nStopping; once more to stop at once.\n");
-    controller.abort(new Interrupted("stopped."));
+    if (!first.signal.aborted) {
+      process.stderr.write(`\n${say()}\n`);
+      first.abort(new Interrupted("stopped."));
+    } else if (second !== null && !second.signal.aborted) {
+      second.abort(new Interrupted("stopped."));
+    } else {
+      process.exit(EXIT.interrupted);
+    }
   };
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-  return controller.signal;
+  return {
+    signal: first.signal,
+    untilSecond(told) {
+      say = told;
+      second = new AbortController();
+      return second.signal;
+    },
+  };
 }

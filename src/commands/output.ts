@@ -7,6 +7,8 @@ export interface Output {
   result(json: unknown, text: () => string): void;
   /** Lines on stdout, as fast as the reader takes them. */
   lines(lines: Iterable<string>): Promise<void>;
+  /** Text on stdout as it comes, whatever `--json` says. */
+  pieces(pieces: Iterable<string>): Promise<void>;
   /** A line on stderr; none with `--quiet`. */
   note(text: string): void;
 }
@@ -17,14 +19,20 @@ export function openOutput(settings: Settings): Output {
       process.stdout.write(`${settings.json ? JSON.stringify(json, null, 2) : text()}\n`);
     },
     async lines(lines) {
-      for (const line of lines) {
-        if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain");
-      }
+      for (const line of lines) await write(`${line}\n`);
+    },
+    async pieces(pieces) {
+      for (const piece of pieces) await write(piece);
     },
     note(text) {
       if (!settings.quiet) process.stderr.write(`${text}\n`);
     },
   };
+}
+
+/** Waits for a reader that is slower than the writer. */
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }
 
 /** A reader that has seen enough (`| head`) is no fault. */

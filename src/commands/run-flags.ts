@@ -1,9 +1,12 @@
 import { z } from "zod";
-import { UserError } from "../domain/errors.js";
 import { PROVIDERS } from "../models/providers.js";
 import type { Flags } from "./command.js";
 import { above, failures, oneOf, price, text, whole, within } from "./flags.js";
+import { GATE_FLAGS, gateShape } from "./gate-flags.js";
+import { JUDGE_FLAGS, judgeShape } from "./judge-flags.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "./question-flags.js";
+import { ELSEWHERE_FLAGS } from "./run-elsewhere-flags.js";
+import { SCORER_FLAGS, scorerShape } from "./scorer-flags.js";
 
 /** For agents that name no model of their own. */
 export const DEFAULT_MODEL = "anthropic/claude-sonnet-4-5";
@@ -12,9 +15,6 @@ const WIRE_APIS = ["chat", "responses"] as const;
 
 /** A timer set for longer goes off at once: Node counts its milliseconds in 31 bits. */
 const LONGEST_TIMER_S = 2_147_483;
-
-/** What cannot be done yet, and would silently do something else if it were ignored. */
-const SERVER_FLAGS = ["api-url", "workspace"] as const;
 
 export const RUN_FLAGS: Flags = {
   agent: {
@@ -105,19 +105,21 @@ export const RUN_FLAGS: Flags = {
     describe: "query_date (later mail is invisible) or off [default: query_date]",
   },
   "partial-inboxes": { type: "boolean", describe: "Also ask about mailboxes that are not imported as such" },
+  cache: { type: "boolean", describe: "Keep the model's replies in the cache folder, and answer from them" },
+  "unsafe-host-python": {
+    type: "boolean",
+    describe: "Let execute_python run outside any sandbox, with your rights",
+  },
+  ...SCORER_FLAGS,
+  ...JUDGE_FLAGS,
   record: {
     type: "string",
     requiresArg: true,
     describe: "Keep the model's replies in FILE, for --model-id replay/FILE",
   },
   output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
-  workspace: {
-    alias: "w",
-    type: "string",
-    requiresArg: true,
-    describe: "Workspace of a server (not available yet)",
-  },
-  "api-url": { type: "string", requiresArg: true, describe: "Run on a server instead (not available yet)" },
+  ...GATE_FLAGS,
+  ...ELSEWHERE_FLAGS,
 };
 
 export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
@@ -154,23 +156,21 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   requestTimeout: above(0, LONGEST_TIMER_S).default(180),
   cutoff: oneOf(CUTOFFS).default("query_date"),
   partialInboxes: z.boolean().default(false),
+  cache: z.boolean().default(false),
+  unsafeHostPython: z.boolean().default(false),
+  ...scorerShape,
+  ...judgeShape,
   record: text.optional(),
   output: text.optional(),
+  ...gateShape,
   workspace: text.optional(),
   apiUrl: text.optional(),
+  tellTask: z.boolean().default(false),
+  agentCommand: text.optional(),
+  agentUrl: text.optional(),
 });
 
 export type RunFlags = z.output<typeof runSchema>;
-
-export function refuseServerFlags(flags: RunFlags): void {
-  const given = SERVER_FLAGS.find((flag) => (flag === "api-url" ? flags.apiUrl : flags.workspace) !== undefined);
-  if (given === undefined) return;
-  throw new UserError(
-    "not_available",
-    `--${given} is not available yet: it comes with the server.`,
-    "Leave it out: the agent runs in this program.",
-  );
-}
 
 /** Flags that choose what is to be answered: a run that goes on has that in its file. By their names in the parsed line. */
 export const RESUME_KEEPS: Readonly<Record<string, string>> = {

@@ -1,13 +1,16 @@
 import { closeSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import type { Agent } from "../domain/agent.js";
 import { UserError } from "../domain/errors.js";
 import type { Model, Usage } from "../domain/model.js";
 import type { RunSettings } from "../domain/result.js";
+import { checkBaseUrl } from "../models/connection.js";
 import { type ModelName, parseModelName } from "../models/model-name.js";
 import { priceAt, priceOf } from "../models/prices.js";
 import { isRemote } from "../models/providers.js";
 import { recording } from "../models/record.js";
-import { resolveModel } from "../models/resolve.js";
+import { cachingReplies } from "../models/reply-cache.js";
+import { resolveModel, wireApiOf } from "../models/resolve.js";
 import { DEFAULT_RETRY } from "../models/retry.js";
 import { Throttle } from "../models/throttle.js";
 import { DEFAULT_MODEL, type RunFlags } from "./run-flags.js";
@@ -49,6 +52,7 @@ export async function readyModel(
   settings: Settings,
   append: boolean,
 ): Promise<ReadyModel> {
+  if (run.elsewhere !== undefined) return modelElsewhere(run, flags);
   const name = parseModelName(run.model, null);
   const connection = connectionOf(
     name.provider,
@@ -58,21 +62,56 @@ export async function readyModel(
   const { concurrency, rpm = null, tpm = null } = flags;
   const throttle = isRemote(name.provider) ? new Throttle({ concurrency, rpm, tpm }) : null;
   const reached = flags.dryRun ? unasked(run.model) : await resolveModel(name, connection, DEFAULT_RETRY, throttle);
+  const price = priceNow(run);
+  const kept = flags.cache ? cached(reached, run, name, settings) : reached;
   const record = flags.record === undefined ? null : openRecord(flags.record, append ? "a" : "w");
-  const model = record === null ? reached : recording(reached, record.write);
+  const model = record === null ? kept : recording(kept, price, record.write);
   const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
   return {
     model,
     throttle,
     onConcurrency: (listener) => (throttle === null ? listener(fixed) : throttle.onLimit(listener)),
-    priceOf: (usage) => (run.price === null ? priceOf(run.model, usage) : priceAt(run.price, usage)),
+    priceOf: price,
     close: () => record?.close(),
+  };
+}
+
+function priceNow(run: RunSettings): (usage: Usage) => number | null {
+  return (usage) => (run.price === null ? priceOf(run.model, usage) : priceAt(run.price, usage));
+}
+
+/** Outside of retries and throttle: what is kept takes no place. */
+function cached(model: Model, run: RunSettings, { provider }: ModelName, { cacheDir }: Settings): Model {
+  if (!isRemote(provider)) {
+    throw new UserError(
+      "flags_contradict",
+      `--cache is not for ${run.model}: it asks no server.`,
+      "Leave --cache out.",
+    );
+  }
+  const baseUrl = run.baseUrl === null ? null : checkBaseUrl(run.baseUrl);
+  const wireApi = provider === "openai" ? wireApiOf(run.wireApi, baseUrl) : null;
+  const folder = join(cacheDir, "replies");
+  return cachingReplies(model, { model: run.model, baseUrl, wireApi }, folder, priceNow(run));
+}
+
+/** Of an agent elsewhere only the pace is set here: what it costs is known if it tells, or tells its tokens. */
+function modelElsewhere({ model, price, elsewhere }: RunSettings, flags: RunFlags): ReadyModel {
+  const { concurrency, rpm = null, tpm = null } = flags;
+  const throttle = elsewhere?.kind === "command" ? null : new Throttle({ concurrency, rpm, tpm });
+  const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
+  return {
+    model: unasked(model),
+    throttle,
+    onConcurrency: (listener) => (throttle === null ? listener(fixed) : throttle.onLimit(listener)),
+    priceOf: (usage) => (price === null ? null : priceAt(price, usage)),
+    close: () => {},
   };
 }
 
 /** Stands for a model that nobody is going to ask, and that needs no key therefore. */
 function unasked(id: string): Model {
-  return { id, complete: () => Promise.reject(new Error("a dry run asks no model")) };
+  return { id, complete: () => Promise.reject(new Error(`${id} is not asked from here`)) };
 }
 
 /** Opened at the first reply: a run that is refused must not empty what an earlier one recorded. */
@@ -93,7 +132,8 @@ function openRecord(path: string, mode: "a" | "w") {
 export function checkPriced({ priceOf: price }: ReadyModel, run: RunSettings, flags: RunFlags): void {
   const flag = flags.maxCost !== undefined ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
   const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
-  if (flag === null || price(million) !== null) return;
+  // A program may tell what it cost itself.
+  if (flag === null || run.elsewhere?.kind === "command" || price(million) !== null) return;
   throw new UserError(
     "price_unknown",
     `${flag} cannot be kept: the price of ${run.model} is not known.`,

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Agent, agentSettingsSchema } from "../domain/agent.js";
+import type { Elsewhere } from "../domain/elsewhere.js";
 import { UserError } from "../domain/errors.js";
 import type { PlannedTask, Question } from "../domain/question.js";
 import type { RunSettings } from "../domain/result.js";
@@ -15,9 +16,12 @@ import { getRun, type RunRow } from "../store/runs.js";
 import type { AttachedTool } from "../store/tools.js";
 import { attachedOrDefault, toolsDigest } from "../tools/registry.js";
 import type { Door } from "./command.js";
+import { asksJudge, cheapModel, judgeSettings } from "./judge-flags.js";
 import { loadDataset, select } from "./question-flags.js";
+import { elsewhereAsked, elsewhereOf, elsewhereSettings, modelElsewhere, refuseUnheard } from "./run-elsewhere.js";
 import { RESUME_KEEPS, type RunFlags } from "./run-flags.js";
 import { modelNameOf, type ReadyModel, readyModel } from "./run-model.js";
+import { chosenScorers, wantsJudge } from "./scorer-flags.js";
 import { baseUrlOf } from "./settings.js";
 
 /** A run that could begin: nothing has been written or spent. */
@@ -28,12 +32,14 @@ export interface RunPlan {
   readonly model: ReadyModel;
   readonly tasks: readonly PlannedTask[];
   readonly tools: readonly AttachedTool[];
+  /** Which questions, over which mail. */
+  readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   begin(worker: Worker): Session;
 }
 
 /** The agent of a new run. Asked for before anything is opened. */
 export function agentOfNewRun(flags: RunFlags): string {
-  if (flags.agent === undefined) {
+  if (flags.agent === undefined && flags.agentCommand === undefined) {
     throw new UserError(
       "flag_missing",
       "--agent is missing.",
@@ -47,16 +53,30 @@ export function agentOfNewRun(flags: RunFlags): string {
       "Add --resume RUN, or leave it out.",
     );
   }
-  return flags.agent;
+  return flags.agent ?? "agent-command";
 }
 
-export async function planNewRun(db: Db, flags: RunFlags, door: Door): Promise<RunPlan> {
-  const settings = newSettings(db, flags, getAgent(db, agentOfNewRun(flags)), door);
+export async function planNewRun(
+  db: Db,
+  flags: RunFlags,
+  argv: Readonly<Record<string, unknown>>,
+  door: Door,
+): Promise<RunPlan> {
+  const agentId = agentOfNewRun(flags);
+  const where = elsewhereOf(flags, door.settings.env);
+  if (where !== undefined) refuseUnheard(where, argv);
+  if (where?.kind === "api" && flags.apiUrl === undefined) {
+    door.out.note(`The agent is one of ${where.url}, as API_URL says.`);
+  }
+  const settings =
+    where === undefined
+      ? newSettings(db, flags, getAgent(db, agentId), door)
+      : elsewhereSettings(where, agentId, flags, door.settings.env);
   // The key is asked for before anything is downloaded.
   const model = await readyModel(settings, flags, door.settings, false);
   const set = await loadDataset(flags, door);
   const questions = select(set, flags, flags.limit);
-  checkMailboxes(db, questions, flags.partialInboxes);
+  if (usesMailHere(settings)) checkMailboxes(db, questions, flags.partialInboxes);
   const tasks = repeated(questions, flags.epochs);
   const runId = newRunId();
   return {
@@ -65,9 +85,14 @@ export async function planNewRun(db: Db, flags: RunFlags, door: Door): Promise<R
     settings,
     model,
     tasks,
-    tools: attachedOrDefault(db, settings.agentId),
+    tools: toolsNow(db, settings),
+    over: {
+      dataset: { source: set.source, revision: set.revision, sha256: set.sha256 },
+      split: set.split,
+      corpusFingerprint: readFingerprint(db) ?? "",
+    },
     begin(worker) {
-      keepCurrent(db, settings.agentId);
+      if (settings.elsewhere === undefined) keepCurrent(db, settings.agentId);
       return beginRun(db, { runId, set, tasks, settings, worker });
     },
   };
@@ -92,7 +117,7 @@ export async function planResume(
       "Leave it out, or begin a new run.",
     );
   }
-  const asked = askedFor(run.settings, flags, argv);
+  const asked = askedFor(run.settings, flags, argv, door);
   const changes = [...differences(run.settings, asked), ...changedSince(db, run)];
   if (changes.length > 0 && !flags.force) {
     throw new UserError(
@@ -110,7 +135,8 @@ export async function planResume(
     settings,
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
     tasks: remainingTasks(db, run.id, flags.retryFailed),
-    tools: settings.repeats === undefined ? attachedOrDefault(db, settings.agentId) : toolsOfRun(db, run),
+    tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
+    over: run,
     begin: (worker) => resumeRun(db, run, { settings, retryFailed: flags.retryFailed, worker }),
   };
 }
@@ -125,14 +151,19 @@ export function newRunId(): string {
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }
 
-function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door): RunSettings {
+export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door): RunSettings {
   const name = modelNameOf(flags, agent);
+  const baseUrl = baseUrlOf(name.provider, flags.baseUrl, settings.env);
+  // One that nobody asked for is not paid for where no scorer would listen to it.
+  const isIdle = !asksJudge(flags) && !wantsJudge(flags.scorers);
+  const cheap = isIdle ? null : cheapModel(name.provider, baseUrl, settings.env);
+  const judge = judgeSettings(flags, null, cheap, settings.env);
   const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = flags;
   return {
     agentId: agent.id,
     agentVersion: currentVersion(db, agent.id),
     model: name.id,
-    baseUrl: baseUrlOf(name.provider, flags.baseUrl, settings.env),
+    baseUrl,
     wireApi: flags.wireApi ?? null,
     prompt: agent.prompt,
     tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
@@ -148,12 +179,25 @@ function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door):
     price: flags.price ?? null,
     concurrency: flags.concurrency,
     epochs: flags.epochs,
+    ...(flags.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    scorers: chosenScorers(flags.scorers, judge !== null),
+    judge,
     selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
   };
 }
 
+/** Whether the agent reads the mail of this file: it lives here, or is a program that is given our tools. */
+export function usesMailHere({ elsewhere }: RunSettings): boolean {
+  return elsewhere === undefined || elsewhere.kind === "command";
+}
+
+function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[] {
+  return settings.elsewhere === undefined ? attachedOrDefault(db, settings.agentId) : [];
+}
+
 /** The tools that a run was begun with. */
 export function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
+  if (settings.elsewhere !== undefined) return [];
   return getVersion(db, settings.agentId, settings.agentVersion).tools;
 }
 
@@ -177,11 +221,25 @@ export function agentOf(settings: RunSettings): Agent {
 }
 
 /** A run's settings with what the command line asks for beyond them. */
-export function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Record<string, unknown>>): RunSettings {
+export function askedFor(
+  stored: RunSettings,
+  flags: RunFlags,
+  argv: Readonly<Record<string, unknown>>,
+  door: Door,
+): RunSettings {
+  const where = elsewhereAsked(stored.elsewhere, flags);
+  if (where !== undefined) refuseUnheard(where, argv);
+  const agentId = flags.agent ?? stored.agentId;
+  const { env } = door.settings;
+  const cheap =
+    where === undefined ? cheapModel(modelNameOf(flags, agentOf(stored)).provider, stored.baseUrl, env) : null;
+  const judge = asksJudge(flags) ? judgeSettings(flags, stored.judge, cheap, env) : stored.judge;
+  const isRegraded = flags.scorers !== undefined || (judge === null) !== (stored.judge === null);
   return {
     ...stored,
-    agentId: flags.agent ?? stored.agentId,
-    model: modelNameOf(flags, agentOf(stored)).id,
+    agentId,
+    ...(where === undefined ? {} : { elsewhere: where }),
+    model: modelAskedFor(stored, where, agentId, flags),
     baseUrl: flags.baseUrl ?? stored.baseUrl,
     wireApi: flags.wireApi ?? stored.wireApi,
     maxTurns: flags.maxTurns ?? stored.maxTurns,
@@ -190,7 +248,15 @@ export function askedFor(stored: RunSettings, flags: RunFlags, argv: Readonly<Re
     cutoff: argv.cutoff === undefined ? stored.cutoff : flags.cutoff,
     taskTimeoutMs: argv.taskTimeout === undefined ? stored.taskTimeoutMs : flags.taskTimeout * 1_000,
     maxTaskCostUsd: flags.maxTaskCost ?? stored.maxTaskCostUsd,
+    ...(flags.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    scorers: isRegraded ? chosenScorers(flags.scorers, judge !== null) : stored.scorers,
+    judge,
   };
+}
+
+function modelAskedFor(stored: RunSettings, where: Elsewhere | undefined, agentId: string, flags: RunFlags): string {
+  if (where === undefined) return modelNameOf(flags, agentOf(stored)).id;
+  return flags.modelId === undefined ? stored.model : modelElsewhere(where, agentId, flags);
 }
 
 export function differences(stored: RunSettings, asked: RunSettings): string[] {
@@ -203,9 +269,11 @@ export function differences(stored: RunSettings, asked: RunSettings): string[] {
 
 function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[] {
   return [
-    ...(readFingerprint(db) === corpusFingerprint ? [] : ["mail has been imported since"]),
+    ...((readFingerprint(db) ?? "") === corpusFingerprint ? [] : ["mail has been imported since"]),
     // A repeat has the tools of the run that it repeats, whatever has been made of them since.
-    ...(settings.repeats !== undefined || toolsDigest(db, settings.agentId) === settings.toolsDigest
+    ...(settings.repeats !== undefined ||
+    settings.elsewhere !== undefined ||
+    toolsDigest(db, settings.agentId) === settings.toolsDigest
       ? []
       : ["the agent's tools have changed since"]),
   ];

@@ -5,10 +5,18 @@ import { Tally } from "../runner/totals.js";
 import { openProgress, type Progress } from "./progress.js";
 import type { Settings } from "./settings.js";
 
+interface RunProgress {
+  readonly emit: Emit;
+  /** Tasks that were begun and are not finished. */
+  underWay(): number;
+  stop(): void;
+}
+
 /** A listener that shows how a run goes: tasks done and failed, score so far, tokens, cost, what waits and why, time left. */
-export function runProgress(settings: Settings, throttle: Throttle | null): { emit: Emit; stop(): void } {
+export function runProgress(settings: Settings, throttle: Throttle | null): RunProgress {
   const tally = new Tally();
   let total = 0;
+  let underWay = 0;
   let bar: Progress | null = null;
   const detail = () => {
     const { done, failed, usage, costUsd, retries } = tally.progress;
@@ -32,10 +40,13 @@ export function runProgress(settings: Settings, throttle: Throttle | null): { em
         bar = openProgress(settings, "Answering", total);
         if (tally.progress.done > 0) bar.update(tally.progress.done, detail());
       }
+      if (event.type === "task_started") underWay++;
       if (event.type !== "task_finished") return;
+      underWay--;
       tally.add(event.result);
       bar?.update(tally.progress.done, detail());
     },
+    underWay: () => underWay,
     stop: () => bar?.stop(),
   };
 }

@@ -35,8 +35,8 @@ export async function planRepeat(
     );
   }
   const changes = [
-    ...differences(run.settings, askedFor(run.settings, flags, argv)),
-    ...(readFingerprint(db) === run.corpusFingerprint ? [] : ["mail has been imported since"]),
+    ...differences(run.settings, askedFor(run.settings, flags, argv, door)),
+    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["mail has been imported since"]),
   ];
   if (changes.length > 0 && !flags.force) {
     throw new UserError(
@@ -47,7 +47,7 @@ export async function planRepeat(
   }
   const concurrency = argv.concurrency === undefined ? run.settings.concurrency : flags.concurrency;
   const settings = {
-    ...askedFor(run.settings, flags, argv),
+    ...askedFor(run.settings, flags, argv, door),
     concurrency,
     repeats: run.id,
     ...(changes.length === 0 ? {} : { changes: [...(run.settings.changes ?? []), ...changes] }),
@@ -66,6 +66,7 @@ export async function planRepeat(
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, false),
     tasks,
     tools: toolsOfRun(db, run),
+    over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
     begin: (worker) => beginRun(db, { runId, set, tasks, settings, worker }),
   };
 }

@@ -1,10 +1,11 @@
+import type { Gate } from "../domain/gate.js";
 import type { RunTotals } from "../domain/result.js";
+import { gateText } from "../reports/gate-text.js";
 import { resultsFile } from "../reports/results-file.js";
 import { runSummary } from "../reports/run-summary.js";
 import type { Db } from "../store/open.js";
 import { getRun, iterateResults } from "../store/runs.js";
 import type { Door } from "./command.js";
-import type { RunFlags } from "./run-flags.js";
 import { programVersion } from "./version.js";
 import { writeWhole } from "./write-file.js";
 
@@ -22,10 +23,21 @@ export function saveResults(db: Db, path: string, totals: RunTotals): void {
   writeWhole(path, resultsFile(head, iterateResults(db, totals.runId)));
 }
 
-export function printTotals(totals: RunTotals, flags: RunFlags, { settings, out }: Door): void {
-  out.result({ ...totals, output: flags.output ?? null, db: settings.db }, () => {
+/** Files that were written beside the database. */
+interface Written {
+  readonly output?: string | undefined;
+  readonly record?: string | undefined;
+  readonly junit?: string | undefined;
+}
+
+/** `gates`: those that were asked for. */
+export function printTotals(totals: RunTotals, gates: readonly Gate[], flags: Written, { settings, out }: Door): void {
+  const judged = gates.length === 0 ? {} : { gates };
+  out.result({ ...totals, ...judged, output: flags.output ?? null, db: settings.db }, () => {
     const files = [
+      ...gates.map((gate) => `Gate:     ${gateText(gate)}`),
       ...(flags.output === undefined ? [] : [`Results:  ${flags.output}`]),
+      ...(flags.junit === undefined ? [] : [`JUnit:    ${flags.junit}`]),
       ...(flags.record === undefined ? [] : [`Replies:  ${flags.record}`]),
       `Traces:   art-e show ${totals.runId}/TASK, art-e export-traces --run ${totals.runId} -o traces.jsonl`,
     ];

@@ -1,6 +1,8 @@
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { Budget } from "../runner/budget.js";
 import { runTasks, type SessionEnd } from "../runner/run.js";
+import { findHostPython } from "../sandbox/host-python.js";
+import { isScorerName } from "../scoring/scorers.js";
 import { type Db, keepSmall, openStore } from "../store/open.js";
 import { threadedResultWriter } from "../store/result-writer.js";
 import { iterateResults, iterateSuperseded } from "../store/runs.js";
@@ -10,15 +12,20 @@ import { openOutside } from "../tools/outside.js";
 import { toTool } from "../tools/registry.js";
 import type { Command, Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
+import { type OpenBackend, openBackend } from "./elsewhere-backend.js";
 import { readFlags } from "./flags.js";
+import { Gating, refuseMissed } from "./gating.js";
 import { Interrupted } from "./interrupt.js";
 import { refuseContradictions } from "./question-flags.js";
-import { RUN_FLAGS, type RunFlags, refuseServerFlags, runSchema } from "./run-flags.js";
+import { checkJudgePriced, type ReadyJudge, readyJudge } from "./ready-judge.js";
+import { elsewhereOf } from "./run-elsewhere.js";
+import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
 import { checkPriced } from "./run-model.js";
 import { agentOfNewRun, planNewRun, planResume, type RunPlan } from "./run-plan.js";
 import { runProgress } from "./run-progress.js";
 import { planRepeat } from "./run-repeat.js";
 import { printTotals, saveResults } from "./run-results.js";
+import { fromDatabase } from "./run-source.js";
 import { printDatasetFigures } from "./stats.js";
 import { thisWorker } from "./worker.js";
 import { checkWritable } from "./write-file.js";
@@ -32,42 +39,77 @@ export const runCommand: Command = {
       await printDatasetFigures(flags, door);
       return EXIT.done;
     }
-    refuseServerFlags(flags);
     if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
     if (flags.output !== undefined) checkWritable("--output", flags.output);
     if (flags.record !== undefined) checkWritable("--record", flags.record);
-    const db = openStore(door.settings.db, { mustExist: true });
+    const db = openStore(door.settings.db, { mustExist: needsFile(flags, door) });
     try {
-      return await carryOut(db, await planOf(db, flags, argv, door), flags, door);
+      const gating = new Gating(flags, door);
+      return await carryOut(db, await planOf(db, flags, argv, door), gating, flags, door);
     } finally {
       db.close();
     }
   },
 };
 
+/** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
+function needsFile(flags: RunFlags, { settings }: Door): boolean {
+  if (flags.resume !== undefined || flags.repeat !== undefined) return true;
+  const where = elsewhereOf(flags, settings.env);
+  return where === undefined || where.kind === "command";
+}
+
 function planOf(db: Db, flags: RunFlags, argv: Readonly<Record<string, unknown>>, door: Door): Promise<RunPlan> {
   if (flags.repeat !== undefined) return planRepeat(db, flags.repeat, flags, argv, door);
-  return flags.resume === undefined ? planNewRun(db, flags, door) : planResume(db, flags, argv, door);
+  return flags.resume === undefined ? planNewRun(db, flags, argv, door) : planResume(db, flags, argv, door);
 }
 
 /** Everything that could stop the run has been asked before its first task. */
-async function carryOut(db: Db, plan: RunPlan, flags: RunFlags, door: Door): Promise<ExitCode> {
+async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, door: Door): Promise<ExitCode> {
   try {
+    gating.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, flags);
     if (flags.dryRun) {
       printEstimate(db, plan, flags, door);
       return EXIT.done;
     }
-    const end = await answerAll(db, plan, flags, door);
+    checkJudgePriced(plan.settings.judge, flags.maxCost);
+    const judge = await judgeOf(plan, flags, door);
+    const end = await answerAll(db, plan, judge, flags, door);
     if (flags.output !== undefined) saveResults(db, flags.output, end.totals);
-    printTotals(end.totals, flags, door);
-    return exitCodeOf(end, door);
+    // A run that was stopped says nothing yet: it goes on before it is gated.
+    const gates = end.stopped === null ? gating.check(fromDatabase(db, plan.runId)) : [];
+    printTotals(end.totals, gates, flags, door);
+    const shortfall = judge?.shortfall() ?? null;
+    if (shortfall !== null) door.out.note(`${shortfall}. Ask again: art-e score --run ${plan.runId}`);
+    const code = exitCodeOf(end, door);
+    refuseMissed(plan.runId, gates);
+    return code;
   } finally {
     plan.model.close();
   }
 }
 
-async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, signal }: Door): Promise<SessionEnd> {
+/** A judge at the agent's own server shares its throttle: the limits are the account's. */
+async function judgeOf({ settings, model }: RunPlan, flags: RunFlags, door: Door): Promise<ReadyJudge | null> {
+  const { judge } = settings;
+  if (judge === null) return null;
+  const providerOf = (id: string) => id.split("/")[0];
+  const isShared = providerOf(judge.model) === providerOf(settings.model) && judge.baseUrl === settings.baseUrl;
+  return readyJudge(judge, door.settings, {
+    timeoutMs: flags.requestTimeout * 1_000,
+    throttle: isShared ? model.throttle : null,
+  });
+}
+
+async function answerAll(
+  db: Db,
+  plan: RunPlan,
+  judge: ReadyJudge | null,
+  flags: RunFlags,
+  door: Door,
+): Promise<SessionEnd> {
+  const { settings } = door;
   const session = plan.begin(thisWorker);
   const budget = new Budget({
     maxCostUsd: flags.maxCost ?? null,
@@ -83,8 +125,16 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
   const mailThreads = new MailThreads(settings.db);
   const writer = threadedResultWriter(settings.db);
   const progress = runProgress(settings, plan.model.throttle);
+  const stopNow = door.untilSecond(() => {
+    const tasks = progress.underWay();
+    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
+  });
+  const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
+  const resources = { mailbox, mailThreads, outside, ...python };
+  let elsewhere: OpenBackend | null = null;
   try {
-    const tools = plan.tools.map((tool) => toTool(tool, { mailbox, mailThreads, outside }));
+    elsewhere = await openBackend(db, plan.settings, { model: plan.model, flags, settings, resources });
+    const tools = plan.tools.map((tool) => toTool(tool, resources));
     return await runTasks(
       db,
       {
@@ -96,20 +146,26 @@ async function answerAll(db: Db, plan: RunPlan, flags: RunFlags, { settings, sig
           cutoff: plan.settings.cutoff,
           taskTimeoutMs: plan.settings.taskTimeoutMs,
           maxTaskCostUsd: plan.settings.maxTaskCostUsd,
-          sameMail: (id) => mailbox.mails.canonicalId(id),
+          grading: {
+            sameMail: (id) => mailbox.mails.canonicalId(id),
+            scorers: plan.settings.scorers.filter(isScorerName),
+            judge: judge?.judge ?? null,
+          },
+          backend: elsewhere.backend,
           priceOf: (usage) => plan.model.priceOf(usage),
         },
         session,
         budget,
         writer,
         onConcurrency: plan.model.onConcurrency,
+        windDown: door.signal,
       },
       progress.emit,
-      signal,
+      stopNow,
     );
   } finally {
     progress.stop();
-    await Promise.all([mailThreads.close(), writer.close(), outside.close()]);
+    await Promise.all([mailThreads.close(), writer.close(), outside.close(), elsewhere?.close()]);
   }
 }
 

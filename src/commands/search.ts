@@ -2,7 +2,7 @@ import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
 import type { JsonValue } from "../domain/json.js";
 import { count } from "../reports/figures.js";
-import { printable } from "../reports/trace-text.js";
+import { printable } from "../reports/printable.js";
 import { type Db, openStore } from "../store/open.js";
 import { endOfDay } from "../store/period.js";
 import { getTool } from "../store/tools.js";

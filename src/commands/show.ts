@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
-import { printable, traceText } from "../reports/trace-text.js";
+import { printable } from "../reports/printable.js";
+import { traceText } from "../reports/trace-text.js";
 import { openMails, type StoredMail } from "../store/mails.js";
 import { openStore } from "../store/open.js";
 import { getTrace } from "../store/traces.js";

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
+import { SLICES } from "../domain/slice.js";
 import { questionStatistics } from "../questions/statistics.js";
 import { corpusSummary } from "../reports/corpus-summary.js";
 import { datasetSummary } from "../reports/dataset-summary.js";
@@ -9,14 +10,18 @@ import { readCorpusStats } from "../store/corpus-stats.js";
 import { openStore } from "../store/open.js";
 import { getRun, listRuns } from "../store/runs.js";
 import type { Command, Door } from "./command.js";
-import { readFlags, text } from "./flags.js";
+import { oneOf, readFlags, text } from "./flags.js";
+import { metrics, scorersAmong } from "./metric-flags.js";
 import { DATASET_FLAGS, datasetSchema, loadDataset, refuseContradictions } from "./question-flags.js";
+import { sliceTable } from "./slice-table.js";
 import { table } from "./table.js";
 
 const schema = datasetSchema.extend({
   corpus: z.boolean().default(false),
   run: text.optional(),
   runs: z.boolean().default(false),
+  by: oneOf(SLICES).optional(),
+  metric: metrics.default(["accuracy", "semantic", "sources"]),
 });
 
 export const statsCommand: Command = {
@@ -29,6 +34,12 @@ export const statsCommand: Command = {
       describe: "Of a run: its id, the beginning of it, or latest",
     },
     runs: { type: "boolean", describe: "List the runs" },
+    by: { type: "string", requiresArg: true, describe: "With --run: a table by inbox, realism, sources or year" },
+    metric: {
+      type: "string",
+      requiresArg: true,
+      describe: "With --by: the scores to show [default: accuracy,semantic,sources]",
+    },
   },
   async run(argv, door) {
     const flags = readFlags("stats", schema, argv);
@@ -46,9 +57,18 @@ export const statsCommand: Command = {
         "Give one at a time.",
       );
     }
+    const without =
+      flags.by === undefined ? argv.metric !== undefined && "--metric" : flags.run === undefined && "--by";
+    if (without !== false) {
+      throw new UserError(
+        "flags_contradict",
+        `${without} goes with --run RUN --by SLICE.`,
+        "Give both, or leave it out.",
+      );
+    }
     if (flags.corpus) corpusFigures(door);
     else if (flags.runs) listOfRuns(door);
-    else if (flags.run !== undefined) runFigures(flags.run, door);
+    else if (flags.run !== undefined) runFigures(flags.run, flags, door);
     else await printDatasetFigures(flags, door);
     return EXIT.done;
   },
@@ -72,11 +92,16 @@ function corpusFigures({ settings, out }: Door): void {
   }
 }
 
-function runFigures(name: string, { settings, out }: Door): void {
+function runFigures(name: string, { by, metric }: z.output<typeof schema>, { settings, out }: Door): void {
   const db = openStore(settings.db, { mustExist: true });
   try {
     const totals = storedTotals(db, getRun(db, name));
-    out.result(totals, () => runSummary(totals));
+    if (by === undefined) {
+      out.result(totals, () => runSummary(totals));
+    } else {
+      const shown = scorersAmong(metric, totals.scores);
+      out.result({ runId: totals.runId, by, parts: totals.slices[by] }, () => sliceTable(totals, by, shown));
+    }
   } finally {
     db.close();
   }

@@ -1,6 +1,7 @@
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import { printable } from "../reports/trace-text.js";
+import { printable } from "../reports/printable.js";
+import { openWorkspace } from "../sandbox/workspace.js";
 import type { Db } from "../store/open.js";
 import { getTool } from "../store/tools.js";
 import { openMailbox } from "../tools/mailbox.js";
@@ -16,17 +17,19 @@ export async function testTool(db: Db, flags: ToolFlags, { settings, out, signal
   const args = readArguments(flags.arguments ?? "{}");
   const config = flags.config === undefined ? null : JSON.stringify(flags.config);
   const outside = openOutside(settings.env);
+  const workspace = openWorkspace();
   try {
     const live = toTool({ tool, config }, { mailbox: openMailbox(db), outside });
     const result = await live.call(args, {
       inbox: flags.inbox?.trim().toLowerCase() ?? null,
       cutoff: flags.before === undefined ? null : `${flags.before}T00:00:00Z`,
       signal,
+      workspace,
     });
     out.result(result, () => printable(result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
     return result.ok ? EXIT.done : EXIT.failed;
   } finally {
-    await outside.close();
+    await Promise.all([outside.close(), workspace.close()]);
   }
 }
 

@@ -9,14 +9,16 @@ export interface Binding {
 }
 
 /** The trace of one chat: of a question that belongs to no run and has no gold answer. */
-export const chatTraceSchema = traceSchema.omit({ runId: true, taskId: true, epoch: true, task: true }).extend({
-  agentVersion: z.number().int(),
-  question: z.string(),
-  inbox: z.string().nullable(),
-  queryDate: z.string().nullable(),
-  /** How many messages between the system prompt and the question were said in earlier chats. */
-  historyLength: z.number().int().nonnegative(),
-});
+export const chatTraceSchema = traceSchema
+  .omit({ runId: true, taskId: true, epoch: true, task: true, judge: true, remote: true })
+  .extend({
+    agentVersion: z.number().int(),
+    question: z.string(),
+    inbox: z.string().nullable(),
+    queryDate: z.string().nullable(),
+    /** How many messages between the system prompt and the question were said in earlier chats. */
+    historyLength: z.number().int().nonnegative(),
+  });
 
 export type ChatTrace = z.output<typeof chatTraceSchema>;
 

@@ -1,11 +1,40 @@
+import { z } from "zod";
+
+/**
+ * How an interval was made. `wilson`: score interval of a rate. `clustered_wilson`: the same with the effective number of
+ * tasks where answers come in clusters (repeats of a question, questions of an inbox). `t`, `clustered_t`: of a mean.
+ * `paired_bootstrap`, `paired_t`: of the mean difference between two runs' answers to the same questions.
+ */
+export const INTERVAL_METHODS = [
+  "wilson",
+  "clustered_wilson",
+  "t",
+  "clustered_t",
+  "paired_bootstrap",
+  "paired_t",
+] as const;
+
+export const intervalSchema = z
+  .strictObject({
+    low: z.number().nullable().describe("Lower bound of the 95 % interval; null where there is too little to tell."),
+    high: z.number().nullable().describe("Upper bound of the 95 % interval; null where there is too little to tell."),
+  })
+  .describe("A 95 % confidence interval.");
+
+export type Interval = Readonly<z.output<typeof intervalSchema>>;
+
 /**
  * A rate or a mean with its 95 % interval. All null where there is nothing to take it over; the bounds alone are null where
  * there is too little to tell how sure it is.
  */
-export interface Estimate {
-  readonly value: number | null;
-  /** How many tasks it is taken over. */
-  readonly n: number;
-  readonly low: number | null;
-  readonly high: number | null;
-}
+export const estimateSchema = intervalSchema
+  .extend({
+    value: z.number().nullable().describe("The rate or mean; null where there is nothing to take it over."),
+    n: z.number().int().nonnegative().describe("How many tasks it is taken over: the denominator."),
+    method: z.enum(INTERVAL_METHODS).optional().describe("How the interval was made; absent where there is none."),
+  })
+  .describe("A rate or a mean with its 95 % confidence interval and its denominator.");
+
+export type Estimate = Readonly<z.output<typeof estimateSchema>>;
+
+export const NOTHING: Estimate = { value: null, n: 0, low: null, high: null };

@@ -42,6 +42,8 @@ export interface ModelRequest {
   readonly maxTokens: number;
   /** Left to the provider where undefined; never sent to reasoning models, which refuse it. */
   readonly temperature?: number | undefined;
+  /** Who asks. Never sent; it tells the repeats of a question apart where replies are kept. */
+  readonly task?: { readonly id: number; readonly epoch: number } | undefined;
 }
 
 /** One failed attempt that was tried again. */
@@ -61,6 +63,10 @@ export interface Completion {
   readonly providerState?: ProviderState | undefined;
   readonly latencyMs: number;
   readonly retries: readonly Retry[];
+  /** Kept from an earlier run (`--cache`): nothing was asked for it now. */
+  readonly cached?: boolean | undefined;
+  /** US dollars, as they were when a kept or recorded reply was made; left out where the price is today's. */
+  readonly costUsd?: number | null | undefined;
 }
 
 /**

@@ -24,6 +24,10 @@ export interface ScorerEntry {
   readonly better: "higher" | "lower";
   /** One sentence: what it measures, and over which tasks. */
   readonly meaning: string;
+  /** It says nothing of questions without gold mail, not even where they failed. */
+  readonly needsGoldMail?: true;
+  /** `needed`: unscored without a judge's verdict; `used`: says more with one. */
+  readonly judge?: "needed" | "used";
 }
 
 /** Of the semantic score: high > 0.8, medium 0.5 to 0.8, low < 0.5. */

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonSchema, JsonValue } from "./json.js";
+import type { Workspace } from "./workspace.js";
 
 /** A row of the `tools` table. */
 export interface ToolRow {
@@ -28,6 +29,8 @@ export interface ToolContext {
   /** ISO 8601 UTC; mail dated at or after it does not exist for the agent. Null: no cutoff. */
   readonly cutoff: string | null;
   readonly signal: AbortSignal;
+  /** The task's files. Absent where the caller has none: tools that work with files then say so. */
+  readonly workspace?: Workspace;
 }
 
 /**

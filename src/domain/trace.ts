@@ -2,6 +2,7 @@ import { z } from "zod";
 import { messageSchema } from "./conversation.js";
 import { ENDINGS } from "./ending.js";
 import { jsonValueSchema } from "./json.js";
+import { judgementSchema } from "./judgement.js";
 import { FINISH_REASONS, retrySchema, usageSchema } from "./model.js";
 import { questionSchema } from "./question.js";
 
@@ -30,6 +31,8 @@ export const turnSchema = z.object({
   usage: usageSchema.nullable(),
   costUsd: z.number().nullable(),
   retries: z.array(retrySchema),
+  /** The reply was kept from an earlier run: usage, cost, latency and retries are those of then. */
+  cached: z.boolean().default(false),
 });
 
 export type Turn = z.output<typeof turnSchema>;
@@ -57,7 +60,11 @@ export const traceSchema = z.object({
   answer: z.string().nullable(),
   sources: z.array(z.string()),
   scores: z.record(z.string(), z.object({ value: z.number().nullable(), explanation: z.string().optional() })),
+  /** What a model said of the answer; null where none was asked. */
+  judge: judgementSchema.nullable(),
   task: questionSchema,
+  /** How the server of an agent elsewhere calls this conversation in its own records. */
+  remote: z.object({ sessionId: z.string().nullable(), traceId: z.string().nullable() }).optional(),
 });
 
 export type Trace = z.output<typeof traceSchema>;

@@ -14,7 +14,7 @@ export interface ServerProgram {
 export type StartServer = (argv: readonly string[], env: Readonly<Record<string, string>>) => ServerProgram;
 
 /** The largest message that a server may send. */
-const MAX_MESSAGE_BYTES = 20_000_000;
+export const MAX_MESSAGE_BYTES = 20_000_000;
 
 /** How long a server may take to end by itself once its stdin is closed. */
 const GRACE_MS = 2_000;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Message, ToolMessage } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
 import type { FinishReason, Model, ModelRequest, Usage } from "../domain/model.js";
+import { refuseTooLarge } from "./bounded-body.js";
 import { callOnce, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
@@ -31,7 +32,12 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) => {
       const body = toBody(request);
-      const send = async (within: AbortSignal) => (await model.generateContent(body, { signal: within })).response;
+      const send = async (within: AbortSignal) => {
+        const { response } = await model.generateContent(body, { signal: within });
+        // The SDK has read it whole by now: it takes no fetch but the global one.
+        refuseTooLarge(JSON.stringify(response).length);
+        return response;
+      };
       return callOnce(endpoint, signal, send, (reply) => fromBody(reply, request.messages));
     },
   };

@@ -1,25 +1,24 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { providerStateSchema, toolCallSchema } from "../domain/conversation.js";
 import { UserError } from "../domain/errors.js";
 import { jsonValueSchema } from "../domain/json.js";
-import { FINISH_REASONS, NO_USAGE, retrySchema, usageSchema } from "../domain/model.js";
+import { FINISH_REASONS, MODEL_ERROR_KINDS, NO_USAGE, retrySchema, usageSchema } from "../domain/model.js";
+import { completionSchema } from "./completion-schema.js";
+
+/** How a call ended that got no reply: an error of the model's server, or the task's own time-out. */
+const recordedFailureSchema = z.union([
+  z.strictObject({ timedOut: z.literal(true) }),
+  z.strictObject({ kind: z.enum(MODEL_ERROR_KINDS), message: z.string(), retries: z.array(retrySchema) }),
+]);
+
+const recordedKey = { key: z.string(), model: z.string() };
 
 /** A line as `recording` writes it. `model` is whom the key was made for. */
-export const recordedSchema = z.object({
-  key: z.string(),
-  model: z.string(),
-  completion: z.object({
-    content: z.string(),
-    toolCalls: z.array(toolCallSchema),
-    finishReason: z.enum(FINISH_REASONS),
-    rawFinishReason: z.string(),
-    usage: usageSchema.nullable(),
-    providerState: providerStateSchema.optional(),
-    latencyMs: z.number(),
-    retries: z.array(retrySchema),
-  }),
-});
+export const recordedSchema = z.object({ ...recordedKey, completion: completionSchema });
+
+const failedSchema = z.object({ ...recordedKey, failure: recordedFailureSchema });
+
+export type RecordedFailure = z.output<typeof recordedFailureSchema>;
 
 /** A reply written by hand. */
 const scriptedReplySchema = z.strictObject({
@@ -37,7 +36,7 @@ export const scriptSchema = z.strictObject({
   replies: z.array(scriptedReplySchema),
 });
 
-export type Recorded = z.output<typeof recordedSchema>;
+export type Recorded = z.output<typeof recordedSchema> | z.output<typeof failedSchema>;
 export type Script = z.output<typeof scriptSchema>;
 export type ScriptedReply = z.output<typeof scriptedReplySchema>;
 
@@ -56,7 +55,7 @@ export async function readReplayFile(path: string): Promise<ReplayFile> {
   const scripts: Script[] = [];
   for (const { where, value } of entries(path, text)) {
     if (typeof value === "object" && value !== null && "key" in value) {
-      recorded.push(check(recordedSchema, value, where));
+      recorded.push("failure" in value ? check(failedSchema, value, where) : check(recordedSchema, value, where));
     } else {
       scripts.push(check(scriptSchema, value, where));
     }
@@ -95,6 +94,6 @@ function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z
   throw new UserError(
     "BAD_REPLAY_FILE",
     `${where} is neither a recorded nor a scripted reply: ${what}.`,
-    'Recorded lines hold {key, model, completion}; scripts {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
+    'Recorded lines hold {key, model, completion} or {key, model, failure}; scripts {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
   );
 }

@@ -24,14 +24,14 @@ export async function replayModel(path: string): Promise<Model> {
 /** Holds which of several recorded replies to the same request comes next. */
 class Recording {
   readonly #models: ReadonlySet<string>;
-  readonly #replies = new Map<string, Completion[]>();
+  readonly #replies = new Map<string, Recorded[]>();
 
   constructor(entries: readonly Recorded[]) {
     this.#models = new Set(entries.map((entry) => entry.model));
-    for (const { key, completion } of entries) {
-      const replies = this.#replies.get(key);
-      if (replies) replies.push(completion);
-      else this.#replies.set(key, [completion]);
+    for (const entry of entries) {
+      const replies = this.#replies.get(entry.key);
+      if (replies) replies.push(entry);
+      else this.#replies.set(entry.key, [entry]);
     }
   }
 
@@ -39,12 +39,21 @@ class Recording {
     for (const model of this.#models) {
       const replies = this.#replies.get(requestKey(model, request));
       if (!replies) continue;
-      const completion = replies.shift();
-      if (completion) return completion;
+      const entry = replies.shift();
+      if (entry) return outcomeOf(entry);
       throw new ModelError("protocol", "the recorded replies to this request are used up", { retryable: false });
     }
     return undefined;
   }
+}
+
+/** The reply again, or the failure: it has had its retries, and is not tried again. */
+function outcomeOf(entry: Recorded): Completion {
+  if ("completion" in entry) return entry.completion;
+  const { failure } = entry;
+  if ("timedOut" in failure) throw new DOMException("The recorded call outlasted its task.", "TimeoutError");
+  const { kind, message, retries } = failure;
+  throw new ModelError(kind, message, { retryable: false, retries });
 }
 
 function fromScripts(scripts: readonly Script[], request: ModelRequest): Completion | undefined {

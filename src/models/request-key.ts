@@ -1,11 +1,29 @@
 import { createHash } from "node:crypto";
 import type { ModelRequest } from "../domain/model.js";
 
-/** SHA-256 over everything that decides a reply, the order of an object's keys aside. */
+/** SHA-256 over everything that decides a reply, and whose it is; the order of an object's keys aside. */
 export function requestKey(modelId: string, request: ModelRequest): string {
-  const { system, messages, tools, toolChoice, maxTokens, temperature } = request;
-  const whole = { modelId, system, messages, tools, toolChoice, maxTokens, temperature };
-  return createHash("sha256").update(canonicalJson(whole)).digest("hex");
+  return digest({ modelId, ...deciding(request), task: request.task });
+}
+
+/** The same over what decides a reply, the server and the repeat: whichever task of whichever run asks. */
+export function cacheKey(server: CachedServer, request: ModelRequest): string {
+  return digest({ ...server, ...deciding(request), epoch: request.task?.epoch ?? 1 });
+}
+
+/** Whose replies are kept. */
+export interface CachedServer {
+  readonly model: string;
+  readonly baseUrl: string | null;
+  readonly wireApi: "chat" | "responses" | null;
+}
+
+function deciding({ system, messages, tools, toolChoice, maxTokens, temperature }: ModelRequest) {
+  return { system, messages, tools, toolChoice, maxTokens, temperature };
+}
+
+export function digest(value: unknown): string {
+  return createHash("sha256").update(canonicalJson(value)).digest("hex");
 }
 
 function canonicalJson(value: unknown): string {

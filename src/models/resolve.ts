@@ -56,8 +56,7 @@ async function remoteModel(name: ModelName, connection: Connection): Promise<Mod
       return googleModel(name.name, endpoint);
     }
     default: {
-      const wireApi = connection.wireApi ?? (isOpenaiServer(endpoint.baseUrl) ? "responses" : "chat");
-      if (wireApi === "chat") {
+      if (wireApiOf(connection.wireApi, endpoint.baseUrl) === "chat") {
         const { openaiChatModel } = await import("./openai-chat.js");
         return openaiChatModel(name.name, endpoint);
       }
@@ -65,6 +64,11 @@ async function remoteModel(name: ModelName, connection: Connection): Promise<Mod
       return openaiResponsesModel(name.name, endpoint);
     }
   }
+}
+
+/** The wire format of the openai provider: as asked for, else the server's best. */
+export function wireApiOf(asked: Connection["wireApi"], baseUrl: string | null): "chat" | "responses" {
+  return asked ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
 }
 
 function endpointFor(provider: Provider, connection: Connection): Endpoint {

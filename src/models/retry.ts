@@ -28,35 +28,53 @@ export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
 
+export interface Tried<T> {
+  readonly done: T;
+  /** The attempts that failed before. */
+  readonly retries: readonly Retry[];
+}
+
 /**
  * The one place where a call is tried again. Waits with full jitter, at least as long as the server asked;
  * gives up on errors that are not retryable, after `attempts`, or when waiting would pass `totalMs`. What was tried
- * stands in `Completion.retries`, or in the last error's `retries`.
+ * stands in `retries`, or in the last error's, whose message `name` begins.
  */
+export async function tryAgain<T>(
+  name: string,
+  attemptOnce: () => Promise<T>,
+  signal: AbortSignal,
+  policy: RetryPolicy = DEFAULT_RETRY,
+  sleep: Sleep = sleepOnTimer,
+): Promise<Tried<T>> {
+  const retries: Retry[] = [];
+  const startedAt = performance.now();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return { done: await attemptOnce(), retries };
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      const waitMs = waitBefore(attempt, error, policy);
+      const late = performance.now() - startedAt + waitMs > policy.totalMs;
+      if (!error.retryable || attempt >= policy.attempts || late) {
+        const often = attempt === 1 ? "" : ` (after ${attempt} attempts)`;
+        throw withMessage(error, `${name}: ${error.message}${often}`, retries);
+      }
+      retries.push({ attempt, reason: error.message, waitedMs: waitMs });
+      await sleep(waitMs, signal).catch((reason: unknown) => {
+        throw signal.aborted ? signal.reason : reason;
+      });
+    }
+  }
+}
+
+/** The same model, its failed calls tried again. */
 export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sleep: Sleep = sleepOnTimer): Model {
   return {
     id: model.id,
     async complete(request, signal): Promise<Completion> {
-      const retries: Retry[] = [];
-      const startedAt = performance.now();
-      for (let attempt = 1; ; attempt++) {
-        try {
-          const completion = await model.complete(request, signal);
-          return { ...completion, retries };
-        } catch (error) {
-          if (!(error instanceof ModelError)) throw error;
-          const waitMs = waitBefore(attempt, error, policy);
-          const late = performance.now() - startedAt + waitMs > policy.totalMs;
-          if (!error.retryable || attempt >= policy.attempts || late) {
-            const often = attempt === 1 ? "" : ` (after ${attempt} attempts)`;
-            throw withMessage(error, `${model.id}: ${error.message}${often}`, retries);
-          }
-          retries.push({ attempt, reason: error.message, waitedMs: waitMs });
-          await sleep(waitMs, signal).catch((reason: unknown) => {
-            throw signal.aborted ? signal.reason : reason;
-          });
-        }
-      }
+      const once = () => model.complete(request, signal);
+      const { done, retries } = await tryAgain(model.id, once, signal, policy, sleep);
+      return { ...done, retries };
     },
   };
 }

@@ -56,6 +56,7 @@ export function startKept({ argv, env, cwd }: ProgramStart): KeptProgram {
       kill();
     });
     line.on("error", () => undefined);
+    keeper.on("exit", kill);
     keeper.on("error", (error) => resolve({ error: error.message }));
     keeper.on("close", () => resolve(end));
   });

@@ -52,8 +52,8 @@ export const agentChangesSchema = z.strictObject({
 });
 
 export function createAgent(db: Db, input: z.input<typeof newAgentSchema>): StoredAgent {
-  const { tools, ...agent } = check(newAgentSchema, input, "agent_invalid", "The agent cannot be made");
-  checkPromptAndModel(agent);
+  const { tools, ...row } = check(newAgentSchema, input, "agent_invalid", "The agent cannot be made");
+  const agent = withModel(row);
   return changing(db, () => {
     if (findAgent(db, agent.id) !== null) throw exists(agent.id);
     saveAgent(db, { ...agent, name: agent.name ?? agent.id });
@@ -71,9 +71,7 @@ export function updateAgent(db: Db, id: string, input: z.input<typeof agentChang
     const merged = Object.entries({ ...before.settings, ...changed }).filter(([, value]) => value != null);
     const settings = check(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-    const after = { ...before, ...given, settings };
-    checkPromptAndModel(after);
-    saveAgent(db, after);
+    saveAgent(db, withModel({ ...before, ...given, settings }));
     return getAgent(db, id);
   });
 }
@@ -155,9 +153,19 @@ function attachmentsOf(db: Db, agentId: string): { id: string; config: JsonObjec
   }));
 }
 
-function checkPromptAndModel({ prompt, model }: { prompt: string; model: string | null }): void {
-  checkPrompt(prompt);
-  if (model !== null) parseModelName(model, null);
+/** The same row with the model's full name. */
+function withModel<T extends { prompt: string; model: string | null }>(row: T): T {
+  checkPrompt(row.prompt);
+  return row.model === null ? row : { ...row, model: fullName(row.model) };
+}
+
+function fullName(model: string): string {
+  try {
+    return parseModelName(model, null).id;
+  } catch (cause) {
+    if (!(cause instanceof UserError)) throw cause;
+    throw new UserError("agent_invalid", `The model "${model}" cannot be used.`, cause.hint, 2, { cause });
+  }
 }
 
 function exists(id: string): UserError {

@@ -6,11 +6,11 @@ import { listServerTools, type ServerTool } from "../mcp/server-tools.js";
 import { ModuleFailed } from "../programs/loaded-modules.js";
 import type { Db } from "../store/open.js";
 import { listTools } from "../store/tools.js";
-import { type KeptServer, reachable, serverSchema } from "../tools/mcp-tool.js";
+import { type KeptServer, reachable, secretsOf, serverSchema } from "../tools/mcp-tool.js";
 import type { Outside } from "../tools/outside.js";
 import { ToolFailed } from "../tools/outside-tool.js";
 import { checkAttached } from "../tools/registry.js";
-import { cleanEnvironment } from "../tools/secrets.js";
+import { cleanEnvironment, withoutSecrets } from "../tools/secrets.js";
 import { check } from "./check.js";
 import { createTool } from "./tools.js";
 import { changing } from "./versions.js";
@@ -60,7 +60,8 @@ async function askServer(server: KeptServer, outside: Outside, signal: AbortSign
     signal.throwIfAborted();
     const known = error instanceof McpFailed || error instanceof ToolFailed;
     const why = known ? error.message : `The MCP server does not list its tools: ${(error as Error).message}`;
-    throw new UserError("mcp_failed", `${why}.`, "Try the program or the address by itself.", 1, { cause: error });
+    const told = withoutSecrets(why, secretsOf(server, outside));
+    throw new UserError("mcp_failed", `${told}.`, "Try the program or the address by itself.", 1, { cause: error });
   }
 }
 

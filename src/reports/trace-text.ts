@@ -1,10 +1,17 @@
 import type { ChatTrace } from "../domain/chat.js";
 import type { Message } from "../domain/conversation.js";
+import type { JsonValue } from "../domain/json.js";
+import type { Judgement } from "../domain/judgement.js";
 import type { Trace } from "../domain/trace.js";
-import { duration, share } from "./figures.js";
+import { count, duration, share } from "./figures.js";
+import { printable } from "./printable.js";
+import { readToolResult } from "./tool-results.js";
 
 /** Characters of one message shown; the whole stands in the exported trace. */
 const SHOWN = 1_500;
+
+/** Recipients of a mail told by name. */
+const RECIPIENTS = 6;
 
 /** A trace to be read in a terminal: the question, what was said and called, the answer beside the gold one. */
 export function traceText(trace: Trace | ChatTrace): string {
@@ -35,22 +42,70 @@ export function traceText(trace: Trace | ChatTrace): string {
       : [
           `Gold:     ${trace.task.answer}`,
           `Mails:    ${trace.task.message_ids.join(", ") || "-"}`,
+          ...(trace.judge === null ? [] : [`Judge:    ${judgeText(trace.judge)}`]),
           `Scores:   ${scores.join(", ") || "none: a failed task is not graded"}`,
         ]),
   ];
   return printable([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
 }
 
+function judgeText({ verdict, reason, model, cast, agreement }: Judgement): string {
+  const votes = cast.length < 2 ? "" : `, ${cast.length} votes, agreement ${share(agreement)}`;
+  return `${verdict ?? "no verdict"}: ${reason} (${model}${votes})`;
+}
+
 function messageLines(message: Message): string[] {
   const said = message.content === "" ? [] : indent(shorten(message.content));
   if (message.role === "tool") {
-    return ["", `[${message.name}${message.isError ? ", error" : ""}]`, ...said];
+    const told = message.isError ? said : indent(resultText(message.content));
+    return ["", `[${message.name}${message.isError ? ", error" : ""}]`, ...told];
   }
   const calls =
     message.role === "assistant"
-      ? message.toolCalls.map((call) => `  -> ${call.name}(${call.invalid ?? JSON.stringify(call.arguments)})`)
+      ? message.toolCalls.map((call) => `  -> ${call.name}(${call.invalid ?? argumentText(call.arguments)})`)
       : [];
   return ["", `[${message.role}]`, ...said, ...calls];
+}
+
+/** `query: "gas", limit: 10` */
+function argumentText(given: JsonValue): string {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return JSON.stringify(given);
+  return Object.entries(given)
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+    .join(", ");
+}
+
+/** What a tool gave back: search results as a list, a mail as a mail, anything else as it came. */
+function resultText(content: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    return shorten(content);
+  }
+  const view = readToolResult(value);
+  if (view.kind === "hits") {
+    const of = view.total === null || view.total <= view.hits.length ? "" : ` of ${count(view.total)}`;
+    const hits = view.hits.flatMap(({ messageId, date, sender, subject, snippet }) => [
+      [date?.slice(0, 10), sender, subject].filter((part) => (part ?? "") !== "").join("  ") || messageId,
+      ...(subject === null ? [] : [`  ${messageId}`]),
+      ...(snippet === "" ? [] : [`  ${snippet.replace(/\s+/g, " ")}`]),
+    ]);
+    return [`${count(view.hits.length)}${of} mails`, ...hits].join("\n");
+  }
+  if (view.kind === "mail") {
+    const { messageId, date, sender, recipients, subject, body } = view.mail;
+    const to = recipients.slice(0, RECIPIENTS).join(", ");
+    const more = recipients.length > RECIPIENTS ? ` and ${count(recipients.length - RECIPIENTS)} more` : "";
+    return [
+      messageId,
+      `${date ?? "no date"}  ${sender} to ${to || "nobody named"}${more}`,
+      subject,
+      "",
+      shorten(body),
+    ].join("\n");
+  }
+  return shorten(content);
 }
 
 function indent(text: string): string[] {
@@ -59,12 +114,4 @@ function indent(text: string): string[] {
 
 function shorten(text: string): string {
   return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}\n… (${text.length - SHOWN} characters more)`;
-}
-
-/** Control characters and bidi marks of mail could steer the terminal; they show as a picture of themselves. */
-export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}]/gu, (control) =>
-    control.charCodeAt(0) < 0x20 ? String.fromCharCode(0x2400 + control.charCodeAt(0)) : "\ufffd",
-  );
 }

@@ -1,16 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { type AgentRun, newTranscript, type Rollout, runAgent, type Transcript } from "../agent/loop.js";
+import { type AgentRun, newTranscript, runAgent } from "../agent/loop.js";
 import { listTools } from "../agent/prompt.js";
 import type { Agent } from "../domain/agent.js";
-import { type Ending, isFailure } from "../domain/ending.js";
+import type { Ending } from "../domain/ending.js";
 import { type Model, ModelError, NO_USAGE, type Usage } from "../domain/model.js";
 import { renderPrompt } from "../domain/prompt.js";
-import type { PlannedTask, Question } from "../domain/question.js";
-import type { SameMail } from "../domain/score.js";
+import type { PlannedTask } from "../domain/question.js";
+import type { AgentBackend, AgentTask, Rollout, Transcript } from "../domain/rollout.js";
 import type { Tool } from "../domain/tool.js";
 import type { Trace } from "../domain/trace.js";
-import { scoreTrace } from "../scoring/scorers.js";
+import type { Workspace } from "../domain/workspace.js";
+import { openWorkspace } from "../sandbox/workspace.js";
 import { endOfDay } from "../store/period.js";
+import { type Grading, gradeTrace } from "./grade-trace.js";
 
 /** What all questions of a run share. */
 export interface Answering {
@@ -21,7 +23,9 @@ export interface Answering {
   readonly cutoff: "query_date" | "off";
   readonly taskTimeoutMs: number;
   readonly maxTaskCostUsd: number | null;
-  readonly sameMail: SameMail;
+  readonly grading: Grading;
+  /** Where the agent lives; in this process where undefined. */
+  readonly backend?: AgentBackend | undefined;
   priceOf(usage: Usage): number | null;
 }
 
@@ -38,12 +42,13 @@ export async function answerQuestion(
   const startedAt = new Date();
   const started = performance.now();
   const timeout = AbortSignal.timeout(shared.taskTimeoutMs);
-  const run = agentRun(shared, question, AbortSignal.any([signal, timeout]));
-  const transcript = newTranscript(run);
+  const workspace = openWorkspace();
+  const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   let rollout: Rollout;
   let error: string | null = null;
   try {
-    rollout = await runAgent(run, transcript);
+    const task = agentTask(shared, { question, epoch }, AbortSignal.any([signal, timeout]), workspace);
+    rollout = await (shared.backend ?? inProcess(shared)).answer(task, transcript);
   } catch (thrown) {
     const ending = endingOf(thrown, signal, timeout);
     if (ending === null) throw thrown;
@@ -51,6 +56,8 @@ export async function answerQuestion(
     error = ending === "timeout" ? `No answer within ${shared.taskTimeoutMs / 1000} s.` : (thrown as Error).message;
     chargeFailedRetries(transcript, thrown);
     rollout = { ...transcript, ending, answer: null, sources: [] };
+  } finally {
+    await workspace.close();
   }
   const trace: Trace = {
     traceId: `trace_${randomUUID()}`,
@@ -68,12 +75,43 @@ export async function answerQuestion(
     maxTurns: shared.agent.settings.maxTurns,
     sources: [...rollout.sources],
     scores: {},
+    judge: null,
     task: question,
   };
-  return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, shared.sameMail) };
+  return gradeTrace(trace, shared.grading, signal);
 }
 
-function agentRun(shared: Answering, question: Question, signal: AbortSignal): AgentRun {
+function agentTask(
+  shared: Answering,
+  { question, epoch }: PlannedTask,
+  signal: AbortSignal,
+  workspace: Workspace,
+): AgentTask {
+  return {
+    question,
+    epoch,
+    maxTurns: shared.agent.settings.maxTurns,
+    context: {
+      inbox: question.inbox_address,
+      cutoff: shared.cutoff === "off" ? null : endOfDay(question.query_date),
+      signal,
+      workspace,
+    },
+  };
+}
+
+/** The loop of this program as the place where an agent lives. */
+function inProcess(shared: Answering): AgentBackend {
+  return {
+    answer(task, transcript) {
+      const run = agentRun(shared, task);
+      transcript.messages.push(...newTranscript(run).messages);
+      return runAgent(run, transcript);
+    },
+  };
+}
+
+function agentRun(shared: Answering, { question, epoch, context }: AgentTask): AgentRun {
   return {
     model: shared.model,
     tools: shared.tools,
@@ -84,12 +122,9 @@ function agentRun(shared: Answering, question: Question, signal: AbortSignal): A
       tools: listTools(shared.tools),
     }),
     question: question.question,
+    task: { id: question.id, epoch },
     settings: shared.agent.settings,
-    context: {
-      inbox: question.inbox_address,
-      cutoff: shared.cutoff === "off" ? null : endOfDay(question.query_date),
-      signal,
-    },
+    context,
     maxCostUsd: shared.maxTaskCostUsd,
     priceOf: (usage) => shared.priceOf(usage),
   };
@@ -103,7 +138,8 @@ function isHopeless(thrown: unknown): boolean {
 /** Null: a fault of this program, which nobody should mistake for one of the model's. */
 function endingOf(thrown: unknown, interrupted: AbortSignal, timeout: AbortSignal): Ending | null {
   if (interrupted.aborted) return "interrupted";
-  if (timeout.aborted) return "timeout";
+  // A replay throws the time-out it has recorded.
+  if (timeout.aborted || (thrown instanceof DOMException && thrown.name === "TimeoutError")) return "timeout";
   // Nothing is wrong with the task: it is left for when the key or the model's name has been put right.
   if (isHopeless(thrown)) return "interrupted";
   return thrown instanceof ModelError ? "model_error" : null;
@@ -120,5 +156,6 @@ function chargeFailedRetries(transcript: Transcript, thrown: unknown): void {
     usage: NO_USAGE,
     costUsd: 0,
     retries: [...thrown.retries],
+    cached: false,
   });
 }

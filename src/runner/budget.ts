@@ -30,10 +30,10 @@ export class Budget {
     this.until = limits.maxTimeMs === null ? Number.POSITIVE_INFINITY : now() + limits.maxTimeMs;
   }
 
-  /** What an earlier session spent. Its failures are not held against this one. */
-  charge(result: Pick<TaskResult, "costUsd" | "usage">): void {
-    this.costUsd += result.costUsd ?? 0;
-    this.tokens += result.usage.inputTokens + result.usage.outputTokens;
+  /** What an earlier session spent, replies from the cache aside. Its failures are not held against this one. */
+  charge({ spent, judgeCostUsd }: Pick<TaskResult, "spent" | "judgeCostUsd">): void {
+    this.costUsd += (spent.costUsd ?? 0) + (judgeCostUsd ?? 0);
+    this.tokens += spent.usage.inputTokens + spent.usage.outputTokens;
   }
 
   add(result: TaskResult): void {

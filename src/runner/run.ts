@@ -20,6 +20,8 @@ export interface RunRequest {
   readonly writer: ResultWriter;
   /** Calls back at once, and whenever the number of tasks that may be under way changes. */
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
+  /** When it aborts, no task is begun any more and those under way are finished. */
+  readonly windDown?: AbortSignal;
 }
 
 /** How a session of a run ended: all answered, stopped by the user, or by the run's own limits, which say why. */
@@ -36,7 +38,7 @@ export interface SessionEnd {
  * those under way are finished.
  */
 export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { answering, session, budget, writer } = request;
+  const { answering, session, budget, writer, windDown } = request;
   const { runId } = answering;
   const started = performance.now();
   const limit = pLimit(1);
@@ -52,7 +54,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   let left = session.tasks.length;
 
   const answer = async (task: PlannedTask): Promise<void> => {
-    if (stop.aborted || budget.spentBy() !== null) return;
+    if (stop.aborted || windDown?.aborted || budget.spentBy() !== null) return;
     emit({ type: "task_started", taskId: task.question.id });
     const trace = await answerQuestion(answering, task, stop, (why) => budget.giveUp(why));
     if (trace.ending === "interrupted") return;
@@ -82,6 +84,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   return {
     totals,
     asked,
-    stopped: why === null || signal.aborted ? { by: "user", why: "stopped" } : { by: "limit", why },
+    stopped:
+      why === null || signal.aborted || windDown?.aborted ? { by: "user", why: "stopped" } : { by: "limit", why },
   };
 }

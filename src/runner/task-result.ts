@@ -1,12 +1,13 @@
 import { isFailure } from "../domain/ending.js";
-import { addUsage, NO_USAGE } from "../domain/model.js";
+import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
 import type { TaskResult } from "../domain/result.js";
-import type { Trace } from "../domain/trace.js";
+import type { Trace, Turn } from "../domain/trace.js";
 
 /** A trace as its line of the results file. */
 export function toTaskResult(trace: Trace): TaskResult {
   const score = (name: string) => trace.scores[name]?.value ?? null;
   const truth = (name: string) => (score(name) === null ? null : score(name) === 1);
+  const asked = trace.turns.filter((turn) => !turn.cached);
   return {
     taskId: trace.taskId,
     epoch: trace.epoch,
@@ -24,21 +25,28 @@ export function toTaskResult(trace: Trace): TaskResult {
     ...(isFailure(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
     ending: trace.ending,
     turns: trace.turns.length,
-    usage: trace.turns.reduce((sum, turn) => addUsage(sum, turn.usage ?? NO_USAGE), NO_USAGE),
-    costUsd: costOf(trace),
+    usage: usageOf(trace.turns),
+    costUsd: costOf(trace.turns),
+    judgeCostUsd: trace.judge === null ? 0 : trace.judge.costUsd,
     sources: trace.sources,
     sourcesCorrect: truth("sourcesCorrect"),
     foundGold: truth("foundGold"),
     readGold: truth("readGold"),
     retries: trace.turns.reduce((sum, turn) => sum + turn.retries.length, 0),
+    cachedReplies: trace.turns.length - asked.length,
+    spent: { usage: usageOf(asked), costUsd: costOf(asked) },
     scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
   };
 }
 
+function usageOf(turns: readonly Turn[]): Usage {
+  return turns.reduce((sum, turn) => addUsage(sum, turn.usage ?? NO_USAGE), NO_USAGE);
+}
+
 /** Unknown as soon as one turn's price or usage is: half a sum would pass for the whole. */
-function costOf(trace: Trace): number | null {
+function costOf(turns: readonly Turn[]): number | null {
   let sum = 0;
-  for (const turn of trace.turns) {
+  for (const turn of turns) {
     if (turn.costUsd === null) return null;
     sum += turn.costUsd;
   }

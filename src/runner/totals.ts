@@ -1,6 +1,7 @@
 import { type Ending, isFailure } from "../domain/ending.js";
 import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
-import type { Averages, RunTotals, TaskResult } from "../domain/result.js";
+import type { Averages, RunTotals, Spent, TaskResult } from "../domain/result.js";
+import { ScoreTally } from "./score-tally.js";
 
 type Metric = Exclude<keyof Averages, "tasks">;
 
@@ -12,22 +13,32 @@ const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number 
   readGold: (result) => result.readGold,
 };
 
-/** Sums of a run, task by task: nothing but figures is kept. */
+/** What says nothing of a question without gold mail. */
+const NEED_GOLD_MAIL: ReadonlySet<Metric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
+
+/** Sums of a run, task by task: nothing but figures is kept. For intervals, the repeats of a question must come together. */
 export class Tally {
   private completed = 0;
   private failed = 0;
+  private failedWithGold = 0;
+  private readonly scores = new ScoreTally();
   private executionMs = 0;
   private usage: Usage = NO_USAGE;
   private costUsd: number | null = 0;
   private turns = 0;
   private retries = 0;
+  private cachedReplies = 0;
+  private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly sums = new Map<Metric, { sum: number; scored: number }>();
 
   /** An attempt that another one took the place of: it counts for what it cost. */
   charge(result: TaskResult): void {
     this.usage = addUsage(this.usage, result.usage);
-    this.costUsd = this.costUsd === null || result.costUsd === null ? null : this.costUsd + result.costUsd;
+    this.costUsd = addCost(this.costUsd, result.costUsd);
+    this.cachedReplies += result.cachedReplies;
+    const { usage, costUsd } = result.spent;
+    this.spent = { usage: addUsage(this.spent.usage, usage), costUsd: addCost(this.spent.costUsd, costUsd) };
     this.turns += result.turns;
     this.retries += result.retries;
   }
@@ -35,8 +46,10 @@ export class Tally {
   add(result: TaskResult): void {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.charge(result);
+    this.scores.add(result);
     if (isFailure(result.ending)) {
       this.failed++;
+      if (result.goldSources > 0) this.failedWithGold++;
       return;
     }
     this.completed++;
@@ -51,7 +64,7 @@ export class Tally {
 
   /** Over the completed tasks; a task that a score does not apply to is not among those it is taken over. */
   averages(): Averages {
-    return this.averagesOver(0);
+    return this.averagesOver(false);
   }
 
   get progress() {
@@ -71,22 +84,27 @@ export class Tally {
       failedTasks: this.failed,
       ...averages,
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
-      overAllTasks: this.averagesOver(this.failed),
+      overAllTasks: this.averagesOver(true),
       endings: this.endings,
       turns: this.turns,
       usage: this.usage,
       costUsd: this.costUsd,
       retries: this.retries,
+      cachedReplies: this.cachedReplies,
+      spent: this.spent,
+      ...this.scores.figures(),
     };
   }
 
-  private averagesOver(asWrong: number): Averages {
+  private averagesOver(failedAsWrong: boolean): Averages {
     const mean = (metric: Metric) => {
+      const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failed;
+      const asWrong = failedAsWrong ? failed : 0;
       const { sum, scored } = this.sums.get(metric) ?? { sum: 0, scored: 0 };
       return scored + asWrong === 0 ? null : sum / (scored + asWrong);
     };
     return {
-      tasks: this.completed + asWrong,
+      tasks: this.completed + (failedAsWrong ? this.failed : 0),
       exactMatchAccuracy: mean("exactMatchAccuracy"),
       avgSemanticScore: mean("avgSemanticScore"),
       sourcesCorrect: mean("sourcesCorrect"),
@@ -94,6 +112,10 @@ export class Tally {
       readGold: mean("readGold"),
     };
   }
+}
+
+function addCost(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : a + b;
 }
 
 function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {

@@ -25,7 +25,7 @@ export const foundGold = goldAmong((trace) => trace.toolCalls.flatMap(listedIds)
 export const readGold = goldAmong((trace) => trace.toolCalls.flatMap(openedIds));
 
 /** Searches answer with a list of mails, bare or as `emails`, whatever the tool is called. */
-function listedIds({ result }: ToolCallRecord): string[] {
+export function listedIds({ result }: ToolCallRecord): string[] {
   const list = Array.isArray(result) ? result : isObject(result) ? result.emails : undefined;
   return Array.isArray(list) ? list.flatMap((item: JsonValue) => idOf(item)) : [];
 }

@@ -1,8 +1,17 @@
 import type { SameMail, Score, ScorerEntry } from "../domain/score.js";
 import type { Trace } from "../domain/trace.js";
+import { abstention } from "./abstention.js";
+import { artReward } from "./art-rubric.js";
 import { exactMatch } from "./exact-match.js";
 import { foundGold, readGold, sourcesCorrect } from "./gold-mail.js";
+import { hallucination } from "./hallucination.js";
+import { judgeCorrect, judgeScore } from "./judge/judge-scores.js";
+import { foundAt1, foundAt5, foundAt10, goldRank } from "./retrieval-rank.js";
+import { rougeL } from "./rouge-l.js";
 import { semanticScore } from "./semantic-score.js";
+import { sourcesF1, sourcesPrecision, sourcesRecall } from "./source-quality.js";
+import { tokenF1 } from "./token-f1.js";
+import { dateMatch, numberMatch } from "./values.js";
 
 /** Name to scorer. A new one is a file beside these and a line here. */
 export const SCORERS = {
@@ -20,35 +29,78 @@ export const SCORERS = {
     better: "higher",
     meaning: "Jaccard similarity of the word sets of answer and gold answer, 0 to 1.",
   },
+  tokenF1,
+  rougeL,
+  numberMatch,
+  dateMatch,
   sourcesCorrect: {
     score: sourcesCorrect,
     label: "Sources correct",
     kind: "rate",
     better: "higher",
     meaning: "The answer's sources name a gold mail.",
+    needsGoldMail: true,
   },
+  sourcesPrecision,
+  sourcesRecall,
+  sourcesF1,
   foundGold: {
     score: foundGold,
     label: "Gold mail found",
     kind: "rate",
     better: "higher",
     meaning: "A search listed a gold mail.",
+    needsGoldMail: true,
   },
+  foundAt1,
+  foundAt5,
+  foundAt10,
+  goldRank,
   readGold: {
     score: readGold,
     label: "Gold mail read",
     kind: "rate",
     better: "higher",
     meaning: "The agent opened a gold mail.",
+    needsGoldMail: true,
   },
+  abstention,
+  hallucination,
+  judgeCorrect,
+  judgeScore,
+  artReward,
 } as const satisfies Record<string, ScorerEntry>;
 
 export type ScorerName = keyof typeof SCORERS;
 
-export function scoreTrace(trace: Omit<Trace, "scores">, sameMail: SameMail): Record<ScorerName, Score> {
+export const SCORER_NAMES = Object.keys(SCORERS) as ScorerName[];
+
+/** The results file has fields of its own for these. */
+export const ALWAYS = [
+  "exactMatch",
+  "semanticScore",
+  "sourcesCorrect",
+  "foundGold",
+  "readGold",
+] as const satisfies ScorerName[];
+
+export function isScorerName(name: string): name is ScorerName {
+  return Object.hasOwn(SCORERS, name);
+}
+
+/** How a scorer stands to a judge's verdict; null: it does without. */
+export function judgeUse(name: ScorerName): "needed" | "used" | null {
+  const { judge }: ScorerEntry = SCORERS[name];
+  return judge ?? null;
+}
+
+export function scoreTrace(
+  trace: Omit<Trace, "scores">,
+  sameMail: SameMail,
+  names: readonly ScorerName[],
+): Record<string, Score> {
   const same = remembering(sameMail);
-  const entries = Object.entries(SCORERS).map(([name, { score }]) => [name, score(trace, same)]);
-  return Object.fromEntries(entries) as Record<ScorerName, Score>;
+  return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, same)]));
 }
 
 /** Several scorers ask about the same few mails, and each question goes to the file. */

@@ -1,8 +1,11 @@
 import { z } from "zod";
 import type { AgentStep } from "../agent/loop.js";
+import type { ToolCall } from "../domain/conversation.js";
 import type { AnsweredChat } from "../runner/answer-chat.js";
 
 const id = z.string();
+
+type Json = z.output<ReturnType<typeof z.json>>;
 
 /** The events of a chat, each the JSON `data` of one server-sent event; the last data is `[DONE]`. */
 export const playgroundEventSchema = z.discriminatedUnion("type", [
@@ -27,33 +30,32 @@ export const playgroundEventSchema = z.discriminatedUnion("type", [
 export type PlaygroundEvent = z.output<typeof playgroundEventSchema>;
 
 /**
- * What one step of the loop is told as. Tool results that are errors are `{error}`. The answer given by return_final_answer
+ * What one step of the loop is told as: all calls of a reply, then their results, so that replies can be told apart. Results that are errors are `{error}`. The answer given by return_final_answer
  * is told as text too, before that call's result: it belongs to the same reply.
  */
 export function stepEvents(step: AgentStep): PlaygroundEvent[] {
   switch (step.type) {
-    case "reply":
-      return step.reply.content === "" ? [] : [{ type: "text-delta", text: step.reply.content }];
-    case "call": {
-      const { id: toolCallId, name, invalid } = step.call;
-      return [
-        { type: "tool-call", toolCallId, toolName: name },
-        {
-          type: "tool-call-args",
-          toolCallId,
-          args: (invalid ?? step.call.arguments) as z.output<ReturnType<typeof z.json>>,
-        },
-        { type: "tool-call-end", toolCallId },
-      ];
+    case "reply": {
+      const { content } = step.reply;
+      const said: PlaygroundEvent[] = content === "" ? [] : [{ type: "text-delta", text: content }];
+      return [...said, ...step.calls.flatMap(callEvents)];
     }
     case "result": {
       const { result } = step;
-      const value = (result.ok ? result.value : { error: result.error }) as z.output<ReturnType<typeof z.json>>;
+      const value = (result.ok ? result.value : { error: result.error }) as Json;
       const told: PlaygroundEvent = { type: "tool-result", toolCallId: step.call.id, result: value };
       if (!result.ok || result.final === undefined) return [told];
       return [{ type: "text-delta", text: result.final.answer.trim() }, told];
     }
   }
+}
+
+function callEvents({ id: toolCallId, name, arguments: args, invalid }: ToolCall): PlaygroundEvent[] {
+  return [
+    { type: "tool-call", toolCallId, toolName: name },
+    { type: "tool-call-args", toolCallId, args: (invalid ?? args) as Json },
+    { type: "tool-call-end", toolCallId },
+  ];
 }
 
 /** How a chat ended; `session-info` names its trace, which is saved by then. */

@@ -49,15 +49,19 @@ export function versionOf(db: Db, snapshot: AgentSnapshot): { readonly version: 
 
 /** Keeps a snapshot as the agent's newest version, unless the newest says the same. Returns its number. */
 export function keepVersion(db: Db, snapshot: AgentSnapshot): number {
-  const { version, isNew } = versionOf(db, snapshot);
-  if (isNew) {
-    db.prepare("INSERT INTO agent_versions (agent_id, version, snapshot) VALUES (?, ?, ?)").run(
-      snapshot.agent.id,
-      version,
-      toText(snapshot),
-    );
-  }
-  return version;
+  const keep = db.transaction(() => {
+    const { version, isNew } = versionOf(db, snapshot);
+    if (isNew) {
+      db.prepare("INSERT INTO agent_versions (agent_id, version, snapshot) VALUES (?, ?, ?)").run(
+        snapshot.agent.id,
+        version,
+        toText(snapshot),
+      );
+    }
+    return version;
+  });
+  // Two runs that begin together would both find the number free.
+  return keep.immediate();
 }
 
 /** The same text for the same agent, whatever else its objects carry and in whatever order. */

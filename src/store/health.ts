@@ -1,6 +1,7 @@
 import { CANDIDATES_SQL } from "./candidates.js";
 import { rebuildCorpusIndex } from "./corpus-index.js";
 import { renewFingerprint } from "./corpus-stats.js";
+import { SHELF_SQL } from "./mail-shelf.js";
 import { MAILS_SQL } from "./mails.js";
 import type { Db } from "./open.js";
 import { PERIOD_SQL } from "./period.js";
@@ -19,6 +20,7 @@ const HOT_QUERIES: Readonly<Record<string, string>> = {
   ...SEARCH_SQL,
   ...MAILS_SQL,
   ...PERIOD_SQL,
+  ...SHELF_SQL,
 };
 
 /** Looks the whole file over, check by check; reads all of it and takes about as long as indexing. */

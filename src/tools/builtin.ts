@@ -1,20 +1,23 @@
 import { commandTool } from "./command-tool.js";
+import { executePython } from "./execute-python.js";
 import type { Handler } from "./handler.js";
 import { httpTool } from "./http-tool.js";
+import { listFiles } from "./list-files.js";
 import { MAIL_HANDLERS } from "./mail-handlers.js";
 import { mcpTool } from "./mcp-tool.js";
 import { moduleTool } from "./module-tool.js";
+import { readFile } from "./read-file.js";
 import { returnFinalAnswer } from "./return-final-answer.js";
-import { unavailable } from "./unavailable.js";
+import { writeFile } from "./write-file.js";
 
 /** handler_key to the code behind it. A new tool is a file beside these and a line here. */
 export const HANDLERS: Readonly<Record<string, Handler>> = {
   ...MAIL_HANDLERS,
   return_final_answer: returnFinalAnswer,
-  execute_python: unavailable,
-  read_file: unavailable,
-  write_file: unavailable,
-  list_files: unavailable,
+  execute_python: executePython,
+  read_file: readFile,
+  write_file: writeFile,
+  list_files: listFiles,
   http: httpTool,
   command: commandTool,
   mcp: mcpTool,

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { ToolContext, ToolResult, ToolRow } from "../domain/tool.js";
+import type { SandboxChoice } from "../sandbox/python-sandbox.js";
 import type { MailThreads } from "./mail-threads.js";
 import type { Mailbox } from "./mailbox.js";
 import type { Outside } from "./outside.js";
@@ -11,6 +12,8 @@ export interface ToolResources {
   readonly mailThreads?: MailThreads;
   /** What tools of one's own reach out with; where there is none, their calls are refused. */
   readonly outside?: Outside | undefined;
+  /** Where Python runs; absent: in whichever sandbox works on this machine, and nowhere else. */
+  readonly python?: () => Promise<SandboxChoice>;
 }
 
 /** The code behind a `handler_key`. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { JsonObject, JsonValue } from "../domain/json.js";
 import type { ToolRow } from "../domain/tool.js";
 import { guardedRequest } from "../web/guarded-request.js";
+import { isPublicAddress } from "../web/public-address.js";
 import { defineOutsideTool, limitsShape, parseJsonText, ToolFailed } from "./outside-tool.js";
 import { fillIn, headersSchema, secretsIn } from "./secrets.js";
 
@@ -61,7 +62,7 @@ export const httpTool = defineOutsideTool({
         },
         body: sendsBody ? JSON.stringify(rest) : null,
         maxBytes,
-        allowPrivate,
+        allows: allowPrivate ? () => true : isPublicAddress,
         lookup: outside.lookup,
       },
       signal,

@@ -51,6 +51,7 @@ export function reachable(server: KeptServer, { env }: Pick<Outside, "env">): Mc
     : { url: server.url, headers: filled.values };
 }
 
-function secretsOf(server: KeptServer, { env }: Outside): readonly string[] {
+/** Values that must stand in no result and no error. */
+export function secretsOf(server: KeptServer, { env }: Pick<Outside, "env">): readonly string[] {
   return "command" in server ? server.env.flatMap((name) => env[name] ?? []) : secretsIn(server.headers, env);
 }

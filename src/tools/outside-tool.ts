@@ -4,6 +4,7 @@ import type { ToolContext, ToolResult, ToolRow } from "../domain/tool.js";
 import { defineHandler, type Handler } from "./handler.js";
 import { refuse } from "./mailbox.js";
 import type { Outside } from "./outside.js";
+import { withoutSecrets } from "./secrets.js";
 
 /** What all tools of one's own can be told. */
 export const limitsShape = {
@@ -88,7 +89,7 @@ async function withEnd<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-function resultOf(value: JsonValue, { resultSchema, maxResultChars }: Limits): ToolResult {
+function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
   if (resultSchema !== undefined) {
     const checked = toResultSchema(resultSchema).safeParse(value);
     if (!checked.success) {
@@ -98,6 +99,8 @@ function resultOf(value: JsonValue, { resultSchema, maxResultChars }: Limits): T
     }
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (Buffer.byteLength(text) > maxBytes)
+    return refuse("failed", `The tool answered with more than ${maxBytes} bytes.`);
   if (text.length <= maxResultChars) return { ok: true, value };
   return { ok: true, value: { truncated: true, characters: text.length, beginning: text.slice(0, maxResultChars) } };
 }
@@ -118,19 +121,6 @@ function whyUnusable(schema: JsonObject): string | undefined {
 function wordsOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
-}
-
-/** A server that sends back what it was sent must not carry a key into a trace. */
-function withoutSecrets<T extends JsonValue>(value: T, secrets: readonly string[]): T {
-  const long = secrets.filter((secret) => secret.length >= 4);
-  if (long.length === 0) return value;
-  const clean = (item: JsonValue): JsonValue => {
-    if (typeof item === "string") return long.reduce((text, secret) => text.replaceAll(secret, "[secret]"), item);
-    if (Array.isArray(item)) return item.map(clean);
-    if (typeof item !== "object" || item === null) return item;
-    return Object.fromEntries(Object.entries(item).map(([key, inner]) => [clean(key) as string, clean(inner)]));
-  };
-  return clean(value) as T;
 }
 
 /** A text from outside as JSON, checked to be nothing else. */

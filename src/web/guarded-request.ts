@@ -1,7 +1,6 @@
 import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { Agent, fetch } from "undici";
-import { isPublicAddress } from "./public-address.js";
 
 export interface WebRequest {
   readonly method: string;
@@ -10,8 +9,8 @@ export interface WebRequest {
   readonly body: string | null;
   /** Bytes of the answer's body that are read at most. */
   readonly maxBytes: number;
-  /** Whether private, loopback and link-local addresses may be asked. */
-  readonly allowPrivate: boolean;
+  /** Says of an IP address whether it may be asked. */
+  readonly allows: (address: string) => boolean;
   readonly lookup?: LookupFunction | undefined;
 }
 
@@ -52,7 +51,7 @@ async function follow(request: WebRequest, dispatcher: Agent, signal: AbortSigna
   let url = new URL(request.url);
   let { method, headers, body } = request;
   for (let redirects = 0; ; redirects++) {
-    checkUrl(url, request.allowPrivate);
+    checkUrl(url, request);
     const response = await fetch(url, { method, headers, body, dispatcher, signal, redirect: "manual" }).catch(
       (error: unknown) => {
         throw networkFault(error, url, signal);
@@ -82,15 +81,15 @@ async function follow(request: WebRequest, dispatcher: Agent, signal: AbortSigna
 }
 
 /** Names are checked when they have been resolved; an address that stands in the URL never is, and is checked here. */
-function checkUrl(url: URL, allowPrivate: boolean): void {
+function checkUrl(url: URL, { allows }: WebRequest): void {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new WebRequestFailed(`${url.protocol} addresses are not asked: only http and https`);
   }
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw notPublic(host);
+  if (isIP(host) !== 0 && !allows(host)) throw notPublic(host);
 }
 
-function guardedLookup({ allowPrivate, lookup = systemLookup as LookupFunction }: WebRequest): LookupFunction {
+function guardedLookup({ allows, lookup = systemLookup as LookupFunction }: WebRequest): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, "");
@@ -99,7 +98,7 @@ function guardedLookup({ allowPrivate, lookup = systemLookup as LookupFunction }
       );
       const [first] = addresses;
       // One bad address among good ones is refused too: who answers so is trying something.
-      const bad = allowPrivate ? undefined : addresses.find(({ address }) => !isPublicAddress(address));
+      const bad = addresses.find(({ address }) => !allows(address));
       if (bad !== undefined || first === undefined) return callback(notPublic(hostname), "");
       return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
     });
@@ -137,7 +136,7 @@ function networkFault(error: unknown, url: URL, signal: AbortSignal): unknown {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof WebRequestFailed) return cause;
   }
-  const { cause, message } = error as Error;
-  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
-  return new WebRequestFailed(`${url.host} could not be asked: ${code ?? message}`);
+  // Its own words may quote a header.
+  const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code;
+  return new WebRequestFailed(`${url.host} could not be asked: ${code ?? "the request or the answer is not valid"}`);
 }

@@ -2,8 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newTranscript, type Rollout, runAgent } from "../../src/agent/loop.js";
+import { newTranscript, runAgent } from "../../src/agent/loop.js";
 import type { JsonValue } from "../../src/domain/json.js";
+import type { Rollout } from "../../src/domain/rollout.js";
 import { replayModel } from "../../src/models/replay.js";
 import { getAgent } from "../../src/store/agents.js";
 import { endOfDay } from "../../src/store/period.js";

@@ -4,9 +4,9 @@ import { echo, ending } from "./echo-tools.js";
 import { agentRun, call, finish, scripted } from "./scripted-model.js";
 
 const told = (step: AgentStep) =>
-  step.type === "reply" ? step.reply.toolCalls.map(({ name }) => name) : `${step.type} ${step.call.name}`;
+  step.type === "reply" ? step.calls.map(({ name }) => name) : `result of ${step.call.name}`;
 
-it("the loop tells each reply, each call it makes and each result, and waits until it has been heard", async () => {
+it("the loop tells each reply with the calls it makes, and each result, and waits until it has been heard", async () => {
   const steps: unknown[] = [];
   const model = scripted([
     {
@@ -29,9 +29,9 @@ it("the loop tells each reply, each call it makes and each result, and waits unt
   await runAgent(run, newTranscript(run));
   expect(steps).toEqual([
     ["echo", "echo"],
-    ...["call echo", "result echo", "call echo", "result echo"],
+    ...["result of echo", "result of echo"],
     ["return_final_answer"],
-    ...["call return_final_answer", "result return_final_answer"],
+    "result of return_final_answer",
   ]);
   expect(heard.every((since) => since === 0)).toBe(true);
 });
@@ -49,7 +49,14 @@ it("calls that are not made are not told", async () => {
     onStep: (step) => void steps.push(told(step)),
   });
   await runAgent(run, newTranscript(run));
-  expect(steps.filter((step) => step === "call echo")).toHaveLength(2);
+  expect(steps).toEqual([
+    ["echo"],
+    "result of echo",
+    ["echo"],
+    "result of echo",
+    ["return_final_answer"],
+    "result of return_final_answer",
+  ]);
 });
 
 it("a listener that throws ends the run", async () => {

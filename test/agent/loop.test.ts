@@ -240,6 +240,7 @@ describe("the model is asked", () => {
         usage: null,
         costUsd: null,
         retries,
+        cached: false,
       },
       expect.objectContaining({ usage: { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 }, costUsd: 0.01 }),
     ]);

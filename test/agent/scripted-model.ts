@@ -1,9 +1,10 @@
 /** A model that says what a test tells it to, and an agent's run around it. */
-import { type AgentRun, newTranscript, type Rollout, runAgent } from "../../src/agent/loop.js";
+import { type AgentRun, newTranscript, runAgent } from "../../src/agent/loop.js";
 import { type AgentSettings, agentSettingsSchema } from "../../src/domain/agent.js";
 import type { ToolCall } from "../../src/domain/conversation.js";
 import type { JsonValue } from "../../src/domain/json.js";
 import type { Completion, Model, ModelRequest } from "../../src/domain/model.js";
+import type { Rollout } from "../../src/domain/rollout.js";
 import type { Tool } from "../../src/domain/tool.js";
 import { MARCUS, never } from "../runner/demo-setup.js";
 

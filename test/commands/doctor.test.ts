@@ -1,7 +1,9 @@
 import { describe, it } from "vitest";
+import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { openStore } from "../../src/store/open.js";
 import { boxLines, MAIL, workFolder } from "./art-e.js";
 
+const choice = await chooseSandbox();
 const { artE, path } = workFolder({ mail: MAIL });
 
 describe("doctor", () => {
@@ -12,6 +14,7 @@ describe("doctor", () => {
       "SQLite integrity": "ok: no damage",
       "Full-text index": "ok: agrees with the mails",
       "Owner folders": "3 by sent",
+      "Python sandbox": expect.stringMatching(choice.ok ? /^ok: (bubblewrap|Docker) \d/ : /^none: .* Or: /),
     });
     expect(stdout).toMatch(/^hale-m +marcus\.hale@kestrelplains\.example +sent$/m);
   });
@@ -19,7 +22,8 @@ describe("doctor", () => {
   it.concurrent("with --json writes one document, and --quiet no note beside it", async ({ expect }) => {
     const { code, stdout, stderr } = await artE("doctor --json --quiet");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const { findings, owners } = JSON.parse(stdout);
+    const { findings, owners, sandbox } = JSON.parse(stdout);
+    expect(sandbox).toEqual({ kind: choice.ok ? choice.sandbox.kind : null, detail: expect.stringMatching(/\S/) });
     expect(findings.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
     expect(owners).toHaveLength(3);
   });

@@ -73,11 +73,15 @@ it("run without flags is what --help says it is", () => {
     epochs: 1,
     retryFailed: false,
     force: false,
+    cache: false,
+    tellTask: false,
     dryRun: false,
+    unsafeHostPython: false,
     taskTimeout: 600,
     requestTimeout: 180,
     cutoff: "query_date",
     partialInboxes: false,
+    noJudge: false,
   });
 });
 

@@ -54,10 +54,31 @@ it("--help of run names every flag with what it means and what holds without it"
           --request-timeout      Seconds a model call may take before it is tried again [default: 180]              [number]
           --cutoff               query_date (later mail is invisible) or off [default: query_date]                  [string]
           --partial-inboxes      Also ask about mailboxes that are not imported as such                            [boolean]
+          --cache                Keep the model's replies in the cache folder, and answer from them                [boolean]
+          --unsafe-host-python   Let execute_python run outside any sandbox, with your rights                      [boolean]
+          --scorers              Scorers besides the five of the results file, separated by commas [default: all there are]
+                                                                                                                    [string]
+          --judge                Model that judges the answers: provider/model, art or art:provider/model (the published
+                                 protocol), or off [default: the agent's provider's cheap model, where there is a key]
+                                                                                                                    [string]
+          --no-judge             The same as --judge off                                                           [boolean]
+          --judge-votes          Ask the judge so many times; most votes win [default: 1]                           [number]
+          --judge-base-url       Address of a compatible server for the judge                                       [string]
           --record               Keep the model's replies in FILE, for --model-id replay/FILE                       [string]
       -o, --output               Save the results to a JSON file                                                    [string]
-      -w, --workspace            Workspace of a server (not available yet)                                          [string]
-          --api-url              Run on a server instead (not available yet)                                        [string]
+          --fail-under           accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)
+                                                                                                                    [string]
+          --baseline             A run or a results file that --metric must not be worse than                       [string]
+          --no-worse-than        With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02]
+                                                                                                                    [number]
+          --metric               The score of --baseline and --junit [default: accuracy]                            [string]
+          --junit                Write every task as a test case to FILE (JUnit XML)                                [string]
+          --api-url              The agent is one of this server with the playground API [API_URL]                  [string]
+      -w, --workspace            With --api-url: the workspace [WORKSPACE_ID]                                       [string]
+          --tell-task            With --api-url: put mailbox and day into the question too                         [boolean]
+          --agent-command        The agent is a program: questions as JSON lines on its stdin, answers on its stdout[string]
+          --agent-url            The agent is the model --agent of this OpenAI-compatible address, and runs its own tools
+                                                                                                                    [string]
     "
   `);
 });

@@ -2,7 +2,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { programVersion } from "../../src/commands/version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
-const COMMANDS = "demo import run stats export-traces eval-search search show doctor agents tools serve".split(" ");
+const COMMANDS =
+  "demo import run score judge stats compare gate report export-traces eval-search search show doctor agents tools serve ask mcp".split(
+    " ",
+  );
 
 const { artE } = workFolder();
 const helps = new Map<string, Ended>();
@@ -40,8 +43,8 @@ describe("--help", () => {
             --version      Show version number                                                                       [boolean]"
     `);
     expect(exitCodes).toMatchInlineSnapshot(`
-      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (more than half of the tasks failed), 130
-      interrupted.
+      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed),
+      130 interrupted.
       "
     `);
     for (const command of COMMANDS) expect(globalPart(helps.get(command)?.stdout ?? ""), command).toBe(`${shared}\n`);
@@ -64,7 +67,13 @@ describe("--help", () => {
         art-e demo                              See it all work on a bundled mailbox, offline and without an API key
         art-e import [source]                   Import mail into the database
         art-e run                               Let an agent answer the questions, and score its answers
+        art-e score                             Grade the stored traces of a run again, without asking its agent anything
+        art-e judge <action> <labels>           How far a judge agrees with people: judge calibrate LABELS.jsonl
         art-e stats                             Figures of the dataset, the imported mail, or a run
+        art-e compare <runs..>                  Compare runs question by question: is the difference real?
+        art-e gate <name>                       Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit
+                                                XML
+        art-e report [runs..]                   Runs as a page to look at, as Markdown, or as a table of tasks
         art-e export-traces                     Write the traces of a run as JSON lines
         art-e eval-search                       How well the search finds the gold mail, with the question itself as the query
         art-e search <inbox_address> <words..>  Search a mailbox as an agent would
@@ -76,6 +85,8 @@ describe("--help", () => {
         art-e tools <action> [id] [arguments]   The tools: list, show, add, change, delete, and call one to try it
         art-e serve                             Serve the agents over HTTP: the API, a playground page, and an
                                                 OpenAI-compatible endpoint
+        art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
+        art-e mcp                               An MCP server for one mailbox: search, read, and the mails as resources
       "
     `);
   });
@@ -129,6 +140,64 @@ describe("--help", () => {
             --corpus               Of the imported mail, with its fingerprint                                        [boolean]
             --run                  Of a run: its id, the beginning of it, or latest                                   [string]
             --runs                 List the runs                                                                     [boolean]
+            --by                   With --run: a table by inbox, realism, sources or year                             [string]
+            --metric               With --by: the scores to show [default: accuracy,semantic,sources]                 [string]
+      "
+    `);
+  });
+
+  it("of compare", () => {
+    expect(ownPart("compare")).toMatchInlineSnapshot(`
+      "art-e compare <runs..>
+
+      Compare runs question by question: is the difference real?
+
+      Positionals:
+        runs  The baseline and what to compare with it: run ids, latest, or results files     [array] [required] [default: []]
+
+      Options:
+            --metric     Scores to compare, separated by commas; flips are of the first [default: accuracy, then all] [string]
+            --flips      Show so many questions each that were lost and won [default: 5]                              [number]
+            --published  Show the published ART-E figures [default: where there was a judge]                         [boolean]
+            --force      Compare though dataset, split, mail or cutoff differ                                        [boolean]
+      "
+    `);
+  });
+
+  it("of gate", () => {
+    expect(ownPart("gate")).toMatchInlineSnapshot(`
+      "art-e gate <name>
+
+      Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit XML
+
+      Positionals:
+        name  A run: its id, the beginning of it, latest, or a results file                                [string] [required]
+
+      Options:
+            --fail-under     accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)
+                                                                                                                      [string]
+            --baseline       A run or a results file that --metric must not be worse than                             [string]
+            --no-worse-than  With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02] [number]
+            --metric         The score of --baseline and --junit [default: accuracy]                                  [string]
+            --junit          Write every task as a test case to FILE (JUnit XML)                                      [string]
+      "
+    `);
+  });
+
+  it("of report", () => {
+    expect(ownPart("report")).toMatchInlineSnapshot(`
+      "art-e report [runs..]
+
+      Runs as a page to look at, as Markdown, or as a table of tasks
+
+      Positionals:
+        runs  Runs: an id, the beginning of one, or latest [default: latest]                             [array] [default: []]
+
+      Options:
+        -o, --output  File to write [default: stdout]                                                                 [string]
+            --format  html (a page), md (for a pull request), csv (a line a task) [default: html]                     [string]
+            --traces  Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
+                      [default: auto]                                                                                 [string]
       "
     `);
   });

@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
@@ -22,10 +23,23 @@ const stalling = () =>
 const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
 const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
 
-it("Ctrl-C stops a run with exit code 130, keeps what was finished and says so", async () => {
+/** What the program has said since, once it has answered a signal. */
+function told(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    child.stderr?.on("data", (more: string) => {
+      text += more;
+      if (text.includes("Stopping")) resolve(text);
+    });
+  });
+}
+
+it("Ctrl-C twice stops a run at once with exit code 130, keeps what was finished and says so", async () => {
   provider = await stalling();
   const { child, ended } = start(`${RUN} -l 6 -o partial.json`, variables());
   await provider.received(3);
+  child.kill("SIGINT");
+  await told(child);
   child.kill("SIGINT");
   const { code, stdout, stderr } = await ended;
   expect(code).toBe(130);
@@ -35,7 +49,7 @@ it("Ctrl-C stops a run with exit code 130, keeps what was finished and says so",
   expect(totals).toMatchObject({ totalTasks: 2, completedTasks: 2, failedTasks: 0, exactMatchAccuracy: 1 });
   expect(stdout).toContain(`Run:             ${totals.runId}\n`);
   expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
-    "Stopping; once more to stop at once.",
+    "Stopping: 1 task under way will be finished; once more to stop now.",
     `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Go on with: art-e run --resume ${totals.runId}`,
   ]);
   expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
@@ -44,17 +58,47 @@ it("Ctrl-C stops a run with exit code 130, keeps what was finished and says so",
   expect(runs).toMatchObject([{ id: totals.runId, status: "interrupted", tasks: 2, totalTasks: 6 }]);
 });
 
+it.each(["SIGINT", "SIGTERM"] as const)(
+  "%s once lets the tasks under way finish, and begins no other",
+  async (signal) => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    provider = await startFakeProvider(async (request) => {
+      await released;
+      return request.turn === 0
+        ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] }
+        : { content: "an answer" };
+    });
+    const line = `run -a email-search --dataset ${QUESTIONS} --concurrency 3 -l 9 --json`;
+    const { child, ended } = start(line, variables());
+    await provider.received(3);
+    child.kill(signal);
+    expect(await told(child)).toContain("Stopping: 3 tasks under way will be finished; once more to stop now.");
+    release();
+    const { code, stdout, stderr } = await ended;
+    expect(code).toBe(130);
+    const { runId, ...totals } = JSON.parse(stdout);
+    expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
+    expect(stderr).toContain(`3 of 9 tasks are saved. Go on with: art-e run --resume ${runId}`);
+    expect(provider.requests).toHaveLength(6);
+  },
+);
+
 it("SIGTERM stops a run in the same way, with --json as one document", async () => {
   provider = await stalling();
   const { child, ended } = start(`${RUN} -l 3 --json`, variables());
   await provider.received(3);
+  child.kill("SIGTERM");
+  await told(child);
   child.kill("SIGTERM");
   const { code, stdout } = await ended;
   expect(code).toBe(130);
   expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 2, endings: { answered: 2 } });
 });
 
-it("Ctrl-C while the server asks everybody to wait half a minute ends the run at once", async () => {
+it("Ctrl-C twice while the server asks everybody to wait half a minute ends the run at once", async () => {
   const [first] = demoQuestions;
   provider = await startFakeProvider(async (request) => {
     if (request.question === first?.question) return { fail: "status", status: 429, headers: { "retry-after": "30" } };
@@ -65,6 +109,8 @@ it("Ctrl-C while the server asks everybody to wait half a minute ends the run at
   await provider.received(2);
   await delay(600);
   const before = performance.now();
+  child.kill("SIGINT");
+  await told(child);
   child.kill("SIGINT");
   expect((await ended).code).toBe(130);
   expect(performance.now() - before).toBeLessThan(5_000);

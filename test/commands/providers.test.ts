@@ -93,7 +93,7 @@ describe("run against a provider's own protocol scores what the model answers, a
       turns: 9,
       usage: { inputTokens: 900, outputTokens: 180, cachedInputTokens: 0 },
     });
-    expect(boxLines(stdout)["Exact match"]).toBe("1.000");
+    expect(boxLines(stdout)["Exact match"]).toBe("1.000 [0.439, 1.000] n=3");
     expect(provider.requests).toHaveLength(9);
     expect(JSON.stringify(provider.requests[0])).toContain(KEY);
     expect(stdout + stderr).not.toContain(KEY);
@@ -124,7 +124,7 @@ describe("a run whose provider refuses", () => {
     expect(stderr).toMatch(/^art-e: 3 of 3 tasks failed\. See why: art-e export-traces --run run_\S+ --failed; /);
     expect(stderr).toMatch(/; answer them again: art-e run --resume run_\S+ --retry-failed\n$/);
     const box = boxLines(stdout);
-    expect(box).toMatchObject({ "Semantic score": "- (0.000 with failed tasks as wrong)", Endings: "model_error 3" });
+    expect(box).toMatchObject({ Scores: "- (no task was completed)", Endings: "model_error 3" });
 
     const { taskResults, ...totals } = resultsSchema.parse(readJson("failed.json"));
     expect(totals).toMatchObject({ completedTasks: 0, failedTasks: 3, avgSemanticScore: null });
@@ -165,7 +165,7 @@ describe("a run whose provider refuses", () => {
     expect(code).toBe(0);
     expect(boxLines(stdout)).toMatchObject({
       Tasks: "2 of the test split: 1 completed, 1 failed",
-      "Exact match": "1.000 (0.500 with failed tasks as wrong)",
+      "Exact match": "1.000 [0.207, 1.000] n=1; 0.500 with failed tasks as wrong",
       Endings: "answered 1, model_error 1",
     });
   });

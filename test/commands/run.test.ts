@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { boxLines, demoQuestion, demoQuestions, type Ended, jsonLines, MAIL, QUESTIONS, workFolder } from "./art-e.js";
-import { answersOf, resultsSchema, totalsSchema } from "./results-schema.js";
+import { answersOf, resultsSchema, shippedSchema, totalsSchema } from "./results-schema.js";
 
 const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
 
@@ -41,6 +41,19 @@ describe("run -a baseline over all of the demo's questions", () => {
     });
   });
 
+  it("writes what the JSON Schema that ships describes, and nothing beside it", () => {
+    const results = readJson("one.json");
+    expect(shippedSchema.parse(results)).toEqual(results);
+    const [first, ...rest] = results.taskResults;
+    for (const wrong of [
+      { ...results, more: 1 },
+      { ...results, taskResults: [{ ...first, epoch: 0 }, ...rest] },
+      { ...results, scores: { exactMatch: { value: 1 } } },
+    ]) {
+      expect(shippedSchema.safeParse(wrong).success).toBe(false);
+    }
+  });
+
   it("keeps the tasks in the order of their ids, with question and answer of the dataset", () => {
     const tasks = readJson("sixteen.json").taskResults;
     expect(
@@ -67,7 +80,9 @@ describe("run -a baseline over all of the demo's questions", () => {
     expect(boxLines(one.stdout)).toMatchObject({
       Run: runId,
       Tasks: "73 of the test split: 73 completed, 0 failed",
-      "Semantic score": avgSemanticScore.toFixed(3),
+      "Semantic score": expect.stringMatching(
+        new RegExp(`^${avgSemanticScore.toFixed(3)} \\[0\\.\\d{3}, 0\\.\\d{3}\\] n=73$`),
+      ),
       Endings: "answered 73",
       Tokens: "0 in (0 cached), 0 out",
       Cost: "$0.00",

@@ -28,6 +28,15 @@ describe("search", () => {
     expect(last).toMatch(/^2 of \d+ mails\. art-e show '<MESSAGE-ID>' reads one\.$/);
   });
 
+  it.concurrent("looks for every one of its words, and takes the last of a flag given twice", async ({ expect }) => {
+    const totalOf = async (words: string) =>
+      JSON.parse((await artE(`search ${MARCUS} ${words} --json -l 1 -l 2`)).stdout);
+    const [all, last] = await Promise.all([totalOf(PHRASE), totalOf("quantity")]);
+    expect(all.total).toBeGreaterThan(0);
+    expect(all.total).toBeLessThan(last.total);
+    expect(all.emails).toHaveLength(2);
+  });
+
   it.concurrent("is not put off by quotes, operators or numbers among the words", async ({ expect }) => {
     const { code, stdout } = await artE(["search", MARCUS, "what's", 'AND "Q3', "*", "9,200", "--json"]);
     expect(code).toBe(0);

@@ -9,6 +9,7 @@ function turn(startedAt: string, latencyMs: number, changes: Partial<Turn> = {})
     usage: { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0 },
     costUsd: 0.001,
     retries: [],
+    cached: false,
     ...changes,
   };
 }
@@ -75,6 +76,7 @@ export const ANSWERED: Trace = {
   answer: "On Friday.",
   sources: ["<1@x>"],
   scores: { exactMatch: { value: 0 }, semanticScore: { value: 0.5 }, readGold: { value: null, explanation: "none" } },
+  judge: null,
   task: {
     id: 7,
     question: "When is the call?",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { UserError } from "../../src/domain/errors.js";
-import type { Completion, Model, ModelRequest } from "../../src/domain/model.js";
+import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/domain/model.js";
 import { recording } from "../../src/models/record.js";
 import { replayModel } from "../../src/models/replay.js";
 import { requestKey } from "../../src/models/request-key.js";
@@ -116,9 +116,13 @@ describe("a recording", () => {
 
   test("is answered from: the nth time the nth reply, then no more", async () => {
     let text = "";
-    const live = recording(counting(), (line) => {
-      text += line;
-    });
+    const live = recording(
+      counting(),
+      () => null,
+      (line) => {
+        text += line;
+      },
+    );
     const given = [];
     for (const question of ["a", "b", "a"]) given.push(await live.complete(asked(question), never));
     writeFileSync(file, text);
@@ -130,12 +134,39 @@ describe("a recording", () => {
     await expect(model.complete({ ...asked("a"), maxTokens: 11 }, never)).rejects.toMatchObject(protocol);
   });
 
-  test("does not hold calls that failed", async () => {
+  test("fails again where the call had failed for good, or outlasted its task", async () => {
+    const retries = [{ attempt: 1, reason: "500", waitedMs: 3 }];
+    const failure = new ModelError("server", "x/y: 500 (after 2 attempts)", { retryable: true, retries });
+    const late = new DOMException("late", "TimeoutError");
+    let text = "";
+    for (const error of [failure, late]) {
+      const broken: Model = { id: "x/y", complete: () => Promise.reject(error) };
+      const live = recording(
+        broken,
+        () => null,
+        (line) => {
+          text += line;
+        },
+      );
+      await expect(live.complete(asked("a"), never)).rejects.toBe(error);
+    }
+    writeFileSync(file, text);
+    const model = await replayModel(file);
+    const { kind, message } = failure;
+    await expect(model.complete(asked("a"), never)).rejects.toMatchObject({ kind, message, retries, retryable: false });
+    await expect(model.complete(asked("a"), never)).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+
+  test("does not hold calls that were interrupted", async () => {
     let text = "";
     const broken: Model = { id: "x/y", complete: () => Promise.reject(new Error("no")) };
-    const live = recording(broken, (line) => {
-      text += line;
-    });
+    const live = recording(
+      broken,
+      () => null,
+      (line) => {
+        text += line;
+      },
+    );
     await expect(live.complete(asked("a"), never)).rejects.toThrow("no");
     expect(text).toBe("");
   });

@@ -20,11 +20,14 @@ const task = (taskId: number): TaskResult => ({
   turns: 3,
   usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0 },
   costUsd: null,
+  judgeCostUsd: 0,
   sources: ["<1@x>"],
   sourcesCorrect: true,
   foundGold: true,
   readGold: null,
   retries: 0,
+  cachedReplies: 0,
+  spent: { usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0 }, costUsd: null },
   scores: {},
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunTotals } from "../../src/domain/result.js";
+import type { RunTotals, ScoreFigures } from "../../src/domain/result.js";
 import { runSummary } from "../../src/reports/run-summary.js";
 
 const AVERAGES = {
@@ -9,6 +9,19 @@ const AVERAGES = {
   foundGold: 1,
   readGold: null,
 };
+
+const score = (label: string, value: number | null, low: number | null, high: number | null): ScoreFigures => ({
+  label,
+  kind: "rate",
+  better: "higher",
+  meaning: "",
+  value,
+  low,
+  high,
+  n: value === null ? 0 : 1_234,
+  overAll: { value: 0.2, n: 1_240, low: 0.1, high: 0.3 },
+  byInbox: { low: null, high: null, inboxes: 1 },
+});
 
 const TOTALS: RunTotals = {
   runId: "run_1",
@@ -29,50 +42,71 @@ const TOTALS: RunTotals = {
   usage: { inputTokens: 1_000_000, outputTokens: 20_000, cachedInputTokens: 5_000 },
   costUsd: 12.345,
   retries: 3,
+  cachedReplies: 0,
+  spent: { usage: { inputTokens: 1_000_000, outputTokens: 20_000, cachedInputTokens: 5_000 }, costUsd: 12.345 },
+  scores: {
+    exactMatch: score("Exact match", 0.25, 0.226, 0.275),
+    tokenF1: score("Token F1", 0.5, null, null),
+    readGold: score("Gold mail read", null, null, null),
+  },
+  slices: { inbox: [], realism: [], sources: [], year: [] },
 };
 
 describe("the summary of a run", () => {
+  it("says what was spent now, where replies came from the cache", () => {
+    const line = (costUsd: number | null) =>
+      runSummary({ ...TOTALS, cachedReplies: 3_700, spent: { ...TOTALS.spent, costUsd } });
+    expect(line(0.25)).toContain("3,700 of 3,702 replies; $0.250 of the cost was spent now");
+    expect(line(null)).toContain("3,700 of 3,702 replies; an unknown sum of the cost was spent now");
+    expect(runSummary(TOTALS)).not.toContain("cache:");
+  });
+
   it("tells what was asked, how it went, how long it took and what it cost", () => {
     expect(runSummary(TOTALS).split("\n").slice(1, -1)).toEqual([
       "ART-E Benchmark Results: email-search (acme/best)",
       "═".repeat(60),
-      "Run:             run_1",
-      "Tasks:           1,234 of the test split: 1,234 completed, 0 failed",
-      "Exact match:     0.250",
-      "Semantic score:  0.500",
-      "Sources correct: 0.750",
-      "Gold mail found: 1.000",
-      "Gold mail read:  -",
-      "Endings:         answered 1,200, dont_know 34",
-      "Turns per task:  3.0",
-      "Time per task:   2.5 s",
-      "Total time:      1:02:05 h",
-      "Tokens:          1,000,000 in (5,000 cached), 20,000 out",
-      "Cost:            $12.35",
-      "Retries:         3",
+      "Run:            run_1",
+      "Tasks:          1,234 of the test split: 1,234 completed, 0 failed",
+      "Exact match:    0.250 [0.226, 0.275] n=1,234",
+      "Token F1:       0.500 n=1,234",
+      "Gold mail read: -",
+      "Endings:        answered 1,200, dont_know 34",
+      "Turns per task: 3.0",
+      "Time per task:  2.5 s",
+      "Total time:     1:02:05 h",
+      "Tokens:         1,000,000 in (5,000 cached), 20,000 out",
+      "Cost:           $12.35",
+      "Retries:        3",
     ]);
   });
 
   it("gives the averages twice where tasks failed, the second time with those as wrong", () => {
-    const failed = { ...TOTALS, failedTasks: 1, overAllTasks: { ...TOTALS.overAllTasks, exactMatchAccuracy: 0.2 } };
-    const summary = runSummary(failed);
+    const summary = runSummary({ ...TOTALS, failedTasks: 1 });
     expect(summary).toContain("1,234 completed, 1 failed");
-    expect(summary).toContain("Exact match:     0.250 (0.200 with failed tasks as wrong)");
-    expect(summary).toContain("Gold mail read:  - (- with failed tasks as wrong)");
+    expect(summary).toContain("Exact match:    0.250 [0.226, 0.275] n=1,234; 0.200 with failed tasks as wrong\n");
+  });
+
+  it("tells the chance of one and of all right, where questions were asked several times", () => {
+    const rate = (value: number) => ({ value, n: 400, low: null, high: null });
+    const repeats = [1, 2, 3].map((k) => ({ k, passAtK: rate(0.2 * k), passHatK: rate(0.2 / k) }));
+    const scores = { exactMatch: { ...score("Exact match", 0.2, 0.1, 0.3), repeats } };
+    const summary = runSummary({ ...TOTALS, scores });
+    expect(summary).toMatch(/Exact match: .+\n {2}pass@3, pass\^3: +0\.600, 0\.067 over 400 questions\n/);
   });
 
   it("of a run without a finished task has dashes, never NaN", () => {
-    const nothing = { exactMatchAccuracy: null, avgSemanticScore: null, sourcesCorrect: null, foundGold: null };
     const summary = runSummary({
       ...TOTALS,
-      ...nothing,
+      scores: {},
       totalTasks: 0,
       completedTasks: 0,
       avgExecutionTimeMs: null,
       endings: {},
       turns: 0,
     });
-    expect(summary).toMatch(/Exact match: +-\n[\s\S]*Endings: +-\nTurns per task: +-\nTime per task: +-\n/);
+    expect(summary).toMatch(
+      /Scores: +- \(no task was completed\)\nEndings: +-\nTurns per task: +-\nTime per task: +-\n/,
+    );
     expect(summary).not.toMatch(/NaN|null|undefined|Infinity/);
   });
 

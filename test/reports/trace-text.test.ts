@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { printable, traceText } from "../../src/reports/trace-text.js";
+import type { Trace } from "../../src/domain/trace.js";
+import { printable } from "../../src/reports/printable.js";
+import { traceText } from "../../src/reports/trace-text.js";
 import { ANSWERED, FAILED } from "../exports/traces.js";
+import { judged } from "../scoring/judged.js";
 
 describe("a trace as text", () => {
   it("tells question, conversation, calls and answer in their order", () => {
@@ -18,9 +21,9 @@ describe("a trace as text", () => {
 
       [assistant]
         Let me look.
-        -> email_search({"query":"call"})
+        -> email_search(query: "call")
         -> email_get({broken)
-        -> email_get({"message_id":"<1@x>"})
+        -> email_get(message_id: "<1@x>")
 
       [email_search]
         {"total":1}
@@ -38,6 +41,17 @@ describe("a trace as text", () => {
       Mails:    <1@x>
       Scores:   exactMatch 0.000, semanticScore 0.500, readGold -"
     `);
+  });
+
+  it("tells the judge's verdict, why, and how far its votes agree", () => {
+    const line = (judge: Trace["judge"]) => /^Judge: .*$/m.exec(traceText({ ...ANSWERED, judge }))?.[0];
+    const vote = { verdict: "correct", reason: "r", cached: false } as const;
+    expect(line(null)).toBeUndefined();
+    expect(line(judged("correct", { cast: [vote] }))).toBe("Judge:    correct: so it is (acme/judge)");
+    expect(line(judged("wrong", { cast: [vote, vote, vote], agreement: 2 / 3 }))).toBe(
+      "Judge:    wrong: so it is (acme/judge, 3 votes, agreement 0.667)",
+    );
+    expect(line(judged(null))).toBe("Judge:    no verdict: the judge failed (acme/judge)");
   });
 
   it("of a failed task tells the error, and dashes for what it has not", () => {

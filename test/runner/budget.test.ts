@@ -15,8 +15,7 @@ function opened(limits: Partial<BudgetLimits> = {}) {
   const budget = new Budget({ ...NONE, ...limits }, () => now);
   const task = (ending: Ending, costUsd: number | null, tokens: number) => ({
     ...toTaskResult({ ...trace({ ending }), scores: {} }),
-    costUsd,
-    usage: { inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens },
+    spent: { costUsd, usage: { inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens } },
   });
   return {
     budget,

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Agent } from "../../src/domain/agent.js";
 import type { RunEvent } from "../../src/domain/event.js";
+import type { Judge } from "../../src/domain/judgement.js";
 import type { Model } from "../../src/domain/model.js";
 import type { Question, QuestionSet } from "../../src/domain/question.js";
 import type { RunSettings, TaskResult } from "../../src/domain/result.js";
@@ -14,6 +15,7 @@ import type { Answering } from "../../src/runner/answer-question.js";
 import { beginRun, resumeRun, type Session, type Worker } from "../../src/runner/begin.js";
 import { Budget, type BudgetLimits } from "../../src/runner/budget.js";
 import { type RunRequest, runTasks, type SessionEnd } from "../../src/runner/run.js";
+import { ALWAYS, type ScorerName } from "../../src/scoring/scorers.js";
 import { getAgent } from "../../src/store/agents.js";
 import { openMails } from "../../src/store/mails.js";
 import type { Db } from "../../src/store/open.js";
@@ -36,6 +38,8 @@ export interface Wanted {
   readonly concurrency?: number;
   readonly taskTimeoutMs?: number;
   readonly epochs?: number;
+  readonly scorers?: readonly ScorerName[];
+  readonly judge?: Judge;
   readonly limits?: Partial<BudgetLimits>;
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: RunEvent) => void;
@@ -115,7 +119,11 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     cutoff,
     taskTimeoutMs,
     maxTaskCostUsd: null,
-    sameMail: openMails(db).canonicalId,
+    grading: {
+      sameMail: openMails(db).canonicalId,
+      scorers: wanted.scorers ?? ALWAYS,
+      judge: wanted.judge ?? null,
+    },
     priceOf: (usage) => priceOf(model.id, usage),
   };
 }
@@ -141,6 +149,8 @@ export function settingsOf(db: Db, wanted: Wanted): RunSettings {
     taskTimeoutMs: wanted.taskTimeoutMs ?? 60_000,
     maxTaskCostUsd: null,
     price: null,
+    scorers: wanted.scorers ?? ALWAYS,
+    judge: wanted.judge?.settings ?? null,
     concurrency: wanted.concurrency ?? 4,
     epochs: wanted.epochs ?? 1,
     selection: {},

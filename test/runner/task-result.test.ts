@@ -12,6 +12,7 @@ const turn = (changes: Partial<Turn> = {}): Turn => ({
   usage: { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 },
   costUsd: 0.25,
   retries: [],
+  cached: false,
   ...changes,
 });
 
@@ -47,11 +48,14 @@ describe("a trace's line of the results file", () => {
       turns: 2,
       usage: { inputTokens: 200, outputTokens: 20, cachedInputTokens: 80 },
       costUsd: 0.5,
+      judgeCostUsd: 0,
       sources: ["<gold@x>"],
       sourcesCorrect: true,
       foundGold: false,
       readGold: null,
       retries: 0,
+      cachedReplies: 0,
+      spent: { usage: { inputTokens: 200, outputTokens: 20, cachedInputTokens: 80 }, costUsd: 0.5 },
       scores: { exactMatch: 1, semanticScore: 0.5, sourcesCorrect: 1, foundGold: 0, readGold: null },
     });
   });

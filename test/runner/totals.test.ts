@@ -22,11 +22,14 @@ const answered = (changes: Partial<TaskResult> = {}): TaskResult => ({
   turns: 3,
   usage,
   costUsd: 0.25,
+  judgeCostUsd: 0,
   sources: [],
   sourcesCorrect: true,
   foundGold: true,
   readGold: true,
   retries: 0,
+  cachedReplies: 0,
+  spent: { usage, costUsd: 0.25 },
   scores: {},
   ...changes,
 });
@@ -56,6 +59,8 @@ describe("totals", () => {
     const { overAllTasks, ...totals } = totalsOf();
     expect(totals).toEqual({
       ...run,
+      scores: {},
+      slices: { inbox: [], realism: [], sources: [], year: [] },
       totalTasks: 0,
       completedTasks: 0,
       failedTasks: 0,
@@ -70,6 +75,8 @@ describe("totals", () => {
       usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
       costUsd: 0,
       retries: 0,
+      cachedReplies: 0,
+      spent: { usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }, costUsd: 0 },
     });
     expect(overAllTasks.tasks).toBe(0);
     expect(overAllTasks.exactMatchAccuracy).toBeNull();
@@ -123,6 +130,17 @@ describe("totals", () => {
     const totals = totalsOf(answered(), without, without);
     expect(totals).toMatchObject({ sourcesCorrect: 1, foundGold: 1, readGold: 1 });
     expect(totals.exactMatchAccuracy).toBeCloseTo(1 / 3, 12);
+  });
+
+  test("count a failed question without gold mail in no gold score, and as wrong in the others", () => {
+    expect(totalsOf(answered(), failed({ goldSources: 0 }), failed()).overAllTasks).toEqual({
+      tasks: 3,
+      exactMatchAccuracy: 1 / 3,
+      avgSemanticScore: 1 / 3,
+      sourcesCorrect: 0.5,
+      foundGold: 0.5,
+      readGold: 0.5,
+    });
   });
 
   test("sum turns, tokens, money and retries over failures too", () => {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { scoreTrace } from "../../src/scoring/scorers.js";
+import { ALWAYS, SCORER_NAMES, SCORERS, scoreTrace } from "../../src/scoring/scorers.js";
 import { type Mails, openMails } from "../../src/store/mails.js";
 import { demoSet, openDemo, question, type TestDb } from "../runner/demo-setup.js";
 import { called, itself, trace } from "./trace.js";
 
-test("a trace gets every score by its name", () => {
+test("a trace gets every score that is asked for by its name", () => {
   const sources = ["<gold@x>"];
-  expect(scoreTrace(trace({ answer: "40 dollars", sources }), itself)).toEqual({
+  expect(scoreTrace(trace({ answer: "40 dollars", sources }), itself, ALWAYS)).toEqual({
     exactMatch: { value: 0 },
     semanticScore: { value: 0.5 },
     sourcesCorrect: { value: 1 },
@@ -21,9 +21,23 @@ test("scoring does not change the trace, and does the same again", () => {
     toolCalls: [called("email_get", { message_id: "<gold@x>", body: "" })],
   });
   const before = structuredClone(finished);
-  const scores = scoreTrace(finished, itself);
+  const scores = scoreTrace(finished, itself, SCORER_NAMES);
   expect(finished).toEqual(before);
-  expect(scoreTrace(finished, itself)).toEqual(scores);
+  expect(scoreTrace(finished, itself, SCORER_NAMES)).toEqual(scores);
+});
+
+test("every scorer tells what a reader must know of it, and gives a number or why there is none", () => {
+  const labels = SCORER_NAMES.map((name) => SCORERS[name].label);
+  expect(new Set(labels).size).toBe(SCORER_NAMES.length);
+  for (const answer of [null, "", "$40", "I don't know"]) {
+    for (const gold of ["", "$40 on May 5", "I don't know"]) {
+      const scores = scoreTrace(trace({ answer }, { answer: gold, message_ids: [] }), itself, SCORER_NAMES);
+      for (const [name, { value, explanation }] of Object.entries(scores)) {
+        if (value === null) expect(explanation, name).toMatch(/\w/);
+        else expect(Number.isFinite(value), name).toBe(true);
+      }
+    }
+  }
 });
 
 describe("over the demo mail", () => {
@@ -43,7 +57,7 @@ describe("over the demo mail", () => {
       "<24369830.1075840839691.JavaMail.demo@kestrel>",
     ];
     const cited = (source: string) =>
-      scoreTrace(trace({ sources: [source] }, task), mails.canonicalId).sourcesCorrect.value;
+      scoreTrace(trace({ sources: [source] }, task), mails.canonicalId, ALWAYS).sourcesCorrect?.value;
     for (const source of [...task.message_ids, ...copies]) expect(cited(source), source).toBe(1);
     expect(cited(copies[0]?.slice(1, -1) ?? "")).toBe(1);
     for (const source of ["<25340530.1075840737371.JavaMail.demo@kestrel>", "<1.1.JavaMail.nobody@kestrel>", ""]) {

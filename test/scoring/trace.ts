@@ -34,6 +34,7 @@ export function trace(changes: Partial<Unscored> = {}, task: Partial<Question> =
     maxTurns: 10,
     answer: "$40",
     sources: [],
+    judge: null,
     task: { ...QUESTION, ...task },
     ...changes,
   };

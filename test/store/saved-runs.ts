@@ -28,6 +28,8 @@ export const SETTINGS: RunSettings = {
   concurrency: 1,
   selection: { limit: 10 },
   epochs: 1,
+  scorers: ["exactMatch", "semanticScore", "sourcesCorrect", "foundGold", "readGold"],
+  judge: null,
 };
 
 export const QUESTIONS: QuestionSet = {
@@ -79,11 +81,14 @@ export function finished(runId: string, taskId: number, score: number | null, tr
     turns: 1,
     usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 },
     costUsd: null,
+    judgeCostUsd: 0,
     sources: [],
     sourcesCorrect: null,
     foundGold: null,
     readGold: null,
     retries: 0,
+    cachedReplies: 0,
+    spent: { usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 }, costUsd: null },
     scores: {},
   };
   return { trace, result, failed };

@@ -185,18 +185,6 @@ describe("as seeded,", () => {
     const own = ["http", "command", "mcp", "module"];
     expect(new Set([...rows.map(([, handler]) => handler), ...own])).toEqual(new Set(Object.keys(HANDLERS)));
   });
-
-  test.each([
-    ["execute_python", { code: "print(1)" }],
-    ["read_file", { path: "a" }],
-    ["write_file", { path: "a", content: "b" }],
-    ["list_files", {}],
-  ])("%s says that it is not there yet, and lets the model go on", async (id, args) => {
-    addAgent("mine");
-    attach("mine", id);
-    const result = await load("mine")[0]?.call(args, context);
-    expect(result).toEqual({ ok: false, kind: "failed", error: expect.stringContaining("Go on without it") });
-  });
 });
 
 describe("a tool's config is the agent's own:", () => {

@@ -1,0 +1,79 @@
+import type { Ending } from "../domain/ending.js";
+import type { Trace } from "../domain/trace.js";
+import { duration, usd } from "../reports/figures.js";
+import { printable } from "../reports/printable.js";
+import { toTaskResult } from "../runner/task-result.js";
+import { endOfDay } from "../store/period.js";
+import { type Mailbox, openReadable } from "../tools/mailbox.js";
+
+/** A mail that an answer names as its source; null where the mailbox has no such mail. */
+export interface CitedMail {
+  readonly messageId: string;
+  readonly mail: { readonly subject: string; readonly sender: string; readonly date: string | null } | null;
+}
+
+export function citedMails({ sources, task }: Trace, cutoff: "query_date" | "off", mailbox: Mailbox): CitedMail[] {
+  const context = {
+    inbox: task.inbox_address,
+    cutoff: cutoff === "off" ? null : endOfDay(task.query_date),
+    signal: new AbortController().signal,
+  };
+  return sources.map((messageId) => {
+    const found = openReadable(messageId, context, mailbox);
+    if (!found.ok) return { messageId, mail: null };
+    const { subject, sender, date } = found.mail;
+    return { messageId: found.mail.messageId, mail: { subject, sender, date } };
+  });
+}
+
+export function answerJson(trace: Trace, cited: readonly CitedMail[]) {
+  const { usage, costUsd } = toTaskResult(trace);
+  return {
+    answer: trace.answer,
+    ending: trace.ending,
+    error: trace.error,
+    sources: cited.map(({ messageId, mail }) => ({
+      messageId,
+      ...(mail ?? { subject: null, sender: null, date: null }),
+    })),
+    inbox: trace.task.inbox_address,
+    queryDate: trace.task.query_date,
+    agentId: trace.agentId,
+    model: trace.model,
+    turns: trace.turns.length,
+    usage,
+    costUsd,
+    durationMs: Math.round(trace.durationMs),
+    traceId: trace.traceId,
+    runId: trace.runId,
+  };
+}
+
+const WITHOUT: Readonly<Partial<Record<Ending, string>>> = {
+  out_of_turns: "its turns are used up",
+  out_of_budget: "it would cost more than --max-task-cost",
+  tool_protocol_error: "it could not make a usable tool call",
+  timeout: "its time is over",
+  model_error: "its model failed",
+};
+
+export function answerText(trace: Trace, cited: readonly CitedMail[]): string {
+  const { costUsd } = toTaskResult(trace);
+  const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
+  const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
+  const cost = costUsd === null ? "of unknown price" : usd(costUsd);
+  return printable(
+    [
+      trace.answer ?? without,
+      "",
+      ...cited.map(sourceLine),
+      ...(cited.length === 0 ? [] : [""]),
+      `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. All that was said and read: art-e show ${trace.traceId}`,
+    ].join("\n"),
+  );
+}
+
+function sourceLine({ messageId, mail }: CitedMail): string {
+  if (mail === null) return `Source: ${messageId} (there is no such mail in the mailbox)`;
+  return `Source: ${mail.subject || "(no subject)"}, ${mail.date?.slice(0, 10) ?? "no date"}, from ${mail.sender}\n        ${messageId}`;
+}

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../domain/errors.js";
+import { gateText } from "../reports/gate-text.js";
+import type { Command } from "./command.js";
+import { readFlags, text } from "./flags.js";
+import { GATE_FLAGS, gateShape } from "./gate-flags.js";
+import { Gating, refuseMissed } from "./gating.js";
+import { RunSources } from "./run-source.js";
+
+const schema = z.object({ name: text, ...gateShape });
+
+export const gateCommand: Command = {
+  positionals: { name: { type: "string", describe: "A run: its id, the beginning of it, latest, or a results file" } },
+  flags: GATE_FLAGS,
+  async run(argv, door) {
+    const flags = readFlags("gate", schema, argv);
+    const gating = new Gating(flags, door);
+    if (!gating.isAsked) {
+      throw new UserError(
+        "gate_missing",
+        "No gate is given.",
+        "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE.",
+      );
+    }
+    const sources = new RunSources(door.settings.db);
+    try {
+      const run = sources.open(flags.name);
+      if (run.missing > 0) {
+        throw new UserError(
+          "run_unfinished",
+          `Run ${run.head.runId} is not finished: ${run.missing} of its ${run.missing + run.head.totalTasks} tasks have no result.`,
+          `Finish it: art-e run --resume ${run.head.runId}`,
+        );
+      }
+      const gates = gating.check(run);
+      const { runId } = run.head;
+      door.out.result({ runId, gates, passed: gates.every(({ passed }) => passed), junit: flags.junit ?? null }, () =>
+        [...gates.map(gateText), ...(flags.junit === undefined ? [] : [`JUnit:  ${flags.junit}`])].join("\n"),
+      );
+      refuseMissed(runId, gates);
+      return EXIT.done;
+    } finally {
+      sources.close();
+    }
+  },
+};

@@ -1,0 +1,100 @@
+import { appendFileSync } from "node:fs";
+import type { ComparableRun, RunHead } from "../domain/comparison.js";
+import { EXIT, UserError } from "../domain/errors.js";
+import type { Gate } from "../domain/gate.js";
+import { scorerOf } from "../domain/metric-name.js";
+import { comparableRun } from "../evals/comparable-run.js";
+import { compareRuns, incomparable } from "../evals/compare-runs.js";
+import { failUnder, noWorseThan } from "../evals/gates.js";
+import { gateText } from "../reports/gate-text.js";
+import { junit } from "../reports/junit.js";
+import { stepSummary } from "../reports/step-summary.js";
+import type { Door } from "./command.js";
+import { checkGateFlags, type GateFlags } from "./gate-flags.js";
+import { type RunSource, RunSources } from "./run-source.js";
+import { checkWritable, writeWhole } from "./write-file.js";
+
+const DEFAULT_MARGIN = 0.02;
+
+/** The gates that a run is to pass. What they need is read when they are made: before anything is spent. */
+export class Gating {
+  private readonly baseline: ComparableRun | null;
+  private readonly metric: string;
+
+  constructor(
+    private readonly flags: GateFlags,
+    private readonly door: Door,
+  ) {
+    checkGateFlags(flags);
+    if (flags.junit !== undefined) checkWritable("--junit", flags.junit);
+    this.metric = flags.metric ?? "accuracy";
+    this.baseline = flags.baseline === undefined ? null : readBaseline(flags.baseline, door);
+  }
+
+  get isAsked(): boolean {
+    return this.baseline !== null || this.flags.failUnder !== undefined || this.flags.junit !== undefined;
+  }
+
+  /** Refuses a run that the baseline says nothing about. */
+  checkComparable(run: Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">): void {
+    const differ = this.baseline === null ? [] : incomparable(this.baseline.head, run);
+    if (differ.length === 0) return;
+    throw new UserError(
+      "runs_incomparable",
+      `--baseline ${this.flags.baseline} cannot be compared with this run. They differ in ${differ.join("; ")}.`,
+      "Make the baseline anew over the same questions and the same mail.",
+    );
+  }
+
+  /** Judges a finished run, and writes what CI reads about it. */
+  check({ head, results }: RunSource): Gate[] {
+    this.checkComparable(head);
+    const gates = (this.flags.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
+    if (this.baseline !== null) gates.push(this.againstBaseline(this.baseline, comparableRun(head, results())));
+    const scorer = scorerOf(this.metric, (name) => (head.scores[name]?.n ?? 0) > 0);
+    if (this.flags.junit !== undefined) writeWhole(this.flags.junit, junit(head, scorer, results));
+    const summary = this.door.settings.env.GITHUB_STEP_SUMMARY;
+    if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.door);
+    return gates;
+  }
+
+  private againstBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
+    const both = (name: string) => [baseline, run].every(({ head }) => (head.scores[name]?.n ?? 0) > 0);
+    const scorer = scorerOf(this.metric, both);
+    const [comparison] = compareRuns(baseline, run, [scorer], 0).metrics;
+    if (comparison === undefined) throw new Error("a comparison has the metric that was asked for");
+    const limit = this.flags.noWorseThan ?? DEFAULT_MARGIN;
+    return noWorseThan({ metric: this.metric, limit }, baseline.head.runId, comparison);
+  }
+}
+
+/** Ends with the gate's exit code where one was missed, and says which. */
+export function refuseMissed(runId: string, gates: readonly Gate[]): void {
+  const missed = gates.filter(({ passed }) => !passed);
+  if (missed.length === 0) return;
+  throw new UserError(
+    "gate_missed",
+    `Run ${runId} missed ${missed.length} of ${gates.length} gates: ${missed.map((gate) => gateText(gate).replace(/^missed {2}/, "")).join("; ")}.`,
+    `art-e stats --run ${runId} shows its scores, art-e compare shows which questions it lost.`,
+    EXIT.gate,
+  );
+}
+
+function readBaseline(name: string, { settings }: Door): ComparableRun {
+  const sources = new RunSources(settings.db);
+  try {
+    const { head, results } = sources.open(name);
+    return comparableRun(head, results());
+  } finally {
+    sources.close();
+  }
+}
+
+/** A runner's own file: that it cannot be written must not fail the run. */
+function appendSummary(path: string, markdown: string, { out }: Door): void {
+  try {
+    appendFileSync(path, markdown);
+  } catch (error) {
+    out.note(`art-e: the step summary could not be written: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../domain/errors.js";
+import { calibrationText } from "../reports/calibration-text.js";
+import { count } from "../reports/figures.js";
+import { calibrate } from "../runner/calibrate.js";
+import type { Command } from "./command.js";
+import { oneOf, readFlags, text } from "./flags.js";
+import { anyCheapModel, JUDGE_FLAGS, judgeSettings, judgeShape } from "./judge-flags.js";
+import { readLabels } from "./labels-file.js";
+import { openProgress } from "./progress.js";
+import { JUDGE_CONCURRENCY, readyJudge } from "./ready-judge.js";
+
+const JUDGE_TIMEOUT_MS = 180_000;
+
+const schema = z.object({ action: oneOf(["calibrate"]), labels: text, ...judgeShape });
+
+export const judgeCommand: Command = {
+  positionals: {
+    action: { type: "string", describe: "calibrate" },
+    labels: { type: "string", describe: "JSON lines with question, gold, answer and a person's label" },
+  },
+  flags: JUDGE_FLAGS,
+  async run(argv, { settings, out, signal }) {
+    const flags = readFlags("judge", schema, argv);
+    const items = readLabels(flags.labels);
+    const judge = judgeSettings(flags, null, anyCheapModel(settings.env), settings.env);
+    if (judge === null) {
+      throw new UserError(
+        "judge_missing",
+        "There is no judge to calibrate.",
+        "Name one: --judge provider/model, or set the key of a provider.",
+      );
+    }
+    const ready = await readyJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null });
+    const progress = openProgress(settings, "Judging", items.length);
+    const told = (judged: number) => progress.update(judged, `${count(judged)}/${count(items.length)}`);
+    const figures = await calibrate(items, ready.judge, JUDGE_CONCURRENCY, told, signal).finally(() => progress.stop());
+    out.result({ judge, ...figures }, () => calibrationText(judge, figures));
+    const shortfall = ready.shortfall();
+    if (shortfall !== null) out.note(`${shortfall}.`);
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,74 @@
+import { readFileSync, statSync } from "node:fs";
+import { type RunHead, runFileSchema, runHeadSchema } from "../domain/comparison.js";
+import { UserError } from "../domain/errors.js";
+import type { TaskResult } from "../domain/result.js";
+import { storedTotals } from "../runner/stored-totals.js";
+import { type Db, openStore } from "../store/open.js";
+import { getRun, iterateResults } from "../store/runs.js";
+
+/** A finished run, out of the database or out of a results file. */
+export interface RunSource {
+  readonly head: RunHead;
+  /** Tasks that have no result yet. */
+  readonly missing: number;
+  /** In the order of the task ids and their repeats; may be asked for again. */
+  results(): Iterable<TaskResult>;
+}
+
+/** Reads runs by name: the path of a results file, or a run of the database, which is opened when it is needed first. */
+export class RunSources {
+  private db: Db | null = null;
+
+  constructor(private readonly path: string) {}
+
+  open(name: string): RunSource {
+    if (statSync(name, { throwIfNoEntry: false })?.isFile()) return fromFile(name);
+    if (/[/\\]|\.json$/.test(name)) {
+      throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
+    }
+    this.db ??= openStore(this.path, { mustExist: true });
+    return fromDatabase(this.db, name);
+  }
+
+  close(): void {
+    this.db?.close();
+  }
+}
+
+/** @param name its id, the beginning of it, or latest */
+export function fromDatabase(db: Db, name: string): RunSource {
+  const run = getRun(db, name);
+  const { settings, dataset, corpusFingerprint, totalTasks } = run;
+  const head = runHeadSchema.parse({ ...storedTotals(db, run), settings, dataset, corpusFingerprint });
+  return {
+    head,
+    missing: totalTasks - head.totalTasks,
+    results: () => iterateResults(db, run.id),
+  };
+}
+
+function fromFile(path: string): RunSource {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw unusable(path, (cause as Error).message, cause);
+  }
+  const read = runFileSchema.safeParse(json);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
+  }
+  const { taskResults, ...head } = read.data;
+  return { head, missing: 0, results: () => taskResults };
+}
+
+function unusable(path: string, why: string, cause: unknown): UserError {
+  return new UserError(
+    "results_unusable",
+    `${path} is no results file of art-e: ${why}`,
+    "Give a file that art-e run --output wrote.",
+    2,
+    { cause },
+  );
+}

@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { EXIT } from "../domain/errors.js";
+import type { JudgeSettings } from "../domain/judgement.js";
+import { parseModelName } from "../models/model-name.js";
+import { count } from "../reports/figures.js";
+import { rescore } from "../runner/rescore.js";
+import { storedTotals } from "../runner/stored-totals.js";
+import { openStore } from "../store/open.js";
+import { getRun, type RunRow } from "../store/runs.js";
+import { openMailbox } from "../tools/mailbox.js";
+import type { Command, Door } from "./command.js";
+import { readFlags, text } from "./flags.js";
+import { Interrupted } from "./interrupt.js";
+import { asksJudge, cheapModel, hasKey, isJudgeOff, JUDGE_FLAGS, judgeSettings, judgeShape } from "./judge-flags.js";
+import { openProgress } from "./progress.js";
+import { JUDGE_CONCURRENCY, readyJudge } from "./ready-judge.js";
+import { printTotals, saveResults } from "./run-results.js";
+import { chosenScorers, SCORER_FLAGS, scorerShape, wantsJudge } from "./scorer-flags.js";
+import { thisWorker } from "./worker.js";
+import { checkWritable } from "./write-file.js";
+
+const JUDGE_TIMEOUT_MS = 180_000;
+
+const schema = z.object({ run: text.default("latest"), output: text.optional(), ...scorerShape, ...judgeShape });
+
+type ScoreFlags = z.output<typeof schema>;
+
+/** Grades the stored traces of a run again; its agent is asked nothing. */
+export const scoreCommand: Command = {
+  flags: {
+    run: { type: "string", requiresArg: true, describe: "Its id, the beginning of it, or latest [default: latest]" },
+    ...SCORER_FLAGS,
+    ...JUDGE_FLAGS,
+    output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
+  },
+  async run(argv, door) {
+    const flags = readFlags("score", schema, argv);
+    if (flags.output !== undefined) checkWritable("--output", flags.output);
+    const { settings, out, signal } = door;
+    const db = openStore(settings.db, { mustExist: true });
+    try {
+      const run = getRun(db, flags.run);
+      const asked = judgeOf(run, flags, door);
+      const scorers = chosenScorers(flags.scorers, asked !== null || run.settings.judge !== null);
+      const ready =
+        asked === null ? null : await readyJudge(asked, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null });
+      const { mails } = openMailbox(db);
+      const progress = openProgress(settings, "Grading", run.totalTasks);
+      const request = {
+        grading: { sameMail: mails.canonicalId, scorers, judge: ready?.judge ?? null },
+        concurrency: JUDGE_CONCURRENCY,
+        worker: thisWorker,
+        onProgress: (graded: number) => progress.update(graded, `${count(graded)} graded`),
+      };
+      const { graded, stopped } = await rescore(db, run, request, signal).finally(() => progress.stop());
+      if (stopped) {
+        throw new Interrupted(
+          `grading of ${run.id} stopped: ${count(graded)} tasks are saved. Go on with the same command.`,
+        );
+      }
+      const totals = storedTotals(db, getRun(db, run.id));
+      if (flags.output !== undefined) saveResults(db, flags.output, totals);
+      printTotals(totals, [], flags, door);
+      const shortfall = ready?.shortfall() ?? null;
+      if (shortfall !== null) out.note(`${shortfall}. Ask again with the same command.`);
+      return EXIT.done;
+    } finally {
+      db.close();
+    }
+  },
+};
+
+/** As the flags say; else the judge of the run, else the one a run would have by default, where there is a key for it. */
+function judgeOf(run: RunRow, flags: ScoreFlags, { settings: { env } }: Door): JudgeSettings | null {
+  if (isJudgeOff(flags) || (!asksJudge(flags) && !wantsJudge(flags.scorers)))
+    return judgeSettings(flags, null, null, env);
+  const { provider } = parseModelName(run.settings.model, null);
+  const judge = judgeSettings(flags, run.settings.judge, cheapModel(provider, run.settings.baseUrl, env), env);
+  if (judge === null || asksJudge(flags) || judge.baseUrl !== null) return judge;
+  return hasKey(parseModelName(judge.model, null).provider, env) ? judge : null;
+}

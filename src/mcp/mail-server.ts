@@ -1,0 +1,140 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  CompleteRequestSchema,
+  ErrorCode,
+  type Tool as ListedTool,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import { type JsonValue, jsonValueSchema } from "../domain/json.js";
+import type { Tool, ToolResult } from "../domain/tool.js";
+
+/** One mail in a list. */
+export interface ShelvedMail {
+  readonly messageId: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly date: string | null;
+  /** Where the list goes on after it. */
+  readonly cursor: number;
+}
+
+/** Port: the mails that may be read, as they may be. */
+export interface MailShelf {
+  /** Newest first, those after `cursor`. */
+  list(cursor: number | null, limit: number): readonly ShelvedMail[];
+  /** The mail as a text; null where there is none that may be read. */
+  read(messageId: string): string | null;
+  /** Message-IDs that begin so. */
+  complete(prefix: string, limit: number): { readonly ids: readonly string[]; readonly hasMore: boolean };
+}
+
+/** What a server offers: one mailbox, to read. */
+export interface MailOffer {
+  readonly version: string;
+  readonly instructions: string;
+  readonly tools: readonly Tool[];
+  call(name: string, args: JsonValue, signal: AbortSignal): Promise<ToolResult>;
+  /** Null: no resources. */
+  readonly shelf: MailShelf | null;
+}
+
+const PAGE = 50;
+/** The protocol's own bound. */
+const MAX_COMPLETIONS = 100;
+const SCHEME = "mail://";
+const RESOURCE_NOT_FOUND = -32002;
+
+/** A server for one client; tools and mails are read-only. */
+export function mailServer(offer: MailOffer): Server {
+  const { shelf, instructions } = offer;
+  const capabilities = { tools: {}, ...(shelf === null ? {} : { resources: {}, completions: {} }) };
+  const server = new Server({ name: "art-e", version: offer.version }, { capabilities, instructions });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: offer.tools.map(listed) }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const args = jsonValueSchema.safeParse(params.arguments ?? {});
+    return toCallResult(await offer.call(params.name, args.success ? args.data : {}, signal));
+  });
+  if (shelf !== null) offerMails(server, shelf);
+  return server;
+}
+
+function listed({ id, description, parameters }: Tool): ListedTool {
+  return {
+    name: id,
+    description,
+    inputSchema: parameters as unknown as ListedTool["inputSchema"],
+    annotations: { readOnlyHint: true, openWorldHint: false },
+  };
+}
+
+function toCallResult(result: ToolResult): CallToolResult {
+  if (!result.ok) return { content: [{ type: "text", text: result.error }], isError: true };
+  const { value } = result;
+  const content: CallToolResult["content"] = [{ type: "text", text: JSON.stringify(value) }];
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? { content, structuredContent: value as Record<string, unknown> } : { content };
+}
+
+function offerMails(server: Server, shelf: MailShelf): void {
+  server.setRequestHandler(ListResourcesRequestSchema, ({ params }) => {
+    const mails = shelf.list(readCursor(params?.cursor), PAGE);
+    const last = mails.length === PAGE ? mails.at(-1) : undefined;
+    return { resources: mails.map(toResource), ...(last === undefined ? {} : { nextCursor: String(last.cursor) }) };
+  });
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+    resourceTemplates: [
+      {
+        uriTemplate: `${SCHEME}{message_id}`,
+        name: "mail",
+        description: "One mail of the mailbox, by its Message-ID without the angle brackets",
+        mimeType: "text/plain",
+      },
+    ],
+  }));
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
+    const text = shelf.read(messageIdOf(uri));
+    if (text === null) throw new McpError(RESOURCE_NOT_FOUND, `There is no mail ${uri} in this mailbox.`, { uri });
+    return { contents: [{ uri, mimeType: "text/plain", text }] };
+  });
+  server.setRequestHandler(CompleteRequestSchema, ({ params: { ref, argument } }) => {
+    if (ref.type !== "ref/resource" || argument.name !== "message_id") return { completion: { values: [] } };
+    const { ids, hasMore } = shelf.complete(argument.value, MAX_COMPLETIONS);
+    return { completion: { values: ids.map(bare), hasMore } };
+  });
+}
+
+function toResource({ messageId, subject, sender, date }: ShelvedMail) {
+  return {
+    uri: `${SCHEME}${encodeURIComponent(bare(messageId))}`,
+    name: subject === "" ? "(no subject)" : subject,
+    description: `${date?.slice(0, 10) ?? "no date"}, from ${sender}`,
+    mimeType: "text/plain",
+  };
+}
+
+function bare(messageId: string): string {
+  return messageId.replace(/^<|>$/g, "");
+}
+
+function messageIdOf(uri: string): string {
+  try {
+    if (uri.startsWith(SCHEME)) return `<${bare(decodeURIComponent(uri.slice(SCHEME.length)))}>`;
+  } catch {
+    // A % that stands for nothing: no mail is called so.
+  }
+  throw new McpError(ErrorCode.InvalidParams, `A mail is read as ${SCHEME}MESSAGE-ID, not as ${uri}.`);
+}
+
+function readCursor(cursor: string | undefined): number | null {
+  if (cursor === undefined) return null;
+  const position = z.coerce.number().int().nonnegative().safeParse(cursor);
+  if (position.success) return position.data;
+  throw new McpError(ErrorCode.InvalidParams, "This cursor is none of a list given here.");
+}

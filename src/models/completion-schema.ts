@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { providerStateSchema, toolCallSchema } from "../domain/conversation.js";
+import { FINISH_REASONS, retrySchema, usageSchema } from "../domain/model.js";
+
+/** A reply as it is kept on disk. */
+export const completionSchema = z.object({
+  content: z.string(),
+  toolCalls: z.array(toolCallSchema),
+  finishReason: z.enum(FINISH_REASONS),
+  rawFinishReason: z.string(),
+  usage: usageSchema.nullable(),
+  providerState: providerStateSchema.optional(),
+  latencyMs: z.number().nonnegative(),
+  retries: z.array(retrySchema),
+  cached: z.boolean().optional(),
+  costUsd: z.number().nullable().optional(),
+});

@@ -1,0 +1,29 @@
+import type { AgentBackend, Transcript } from "../domain/rollout.js";
+import { DEFAULT_RETRY, type RetryPolicy, tryAgain } from "./retry.js";
+import type { Throttle } from "./throttle.js";
+
+/** An agent elsewhere whose failed attempts are made again, each from the beginning; a whole answer is one call of the throttle. */
+export function retriedAgent(
+  name: string,
+  backend: AgentBackend,
+  throttle: Throttle | null,
+  policy: RetryPolicy = DEFAULT_RETRY,
+): AgentBackend {
+  return {
+    async answer(task, transcript) {
+      const { signal } = task.context;
+      const attempt = () => {
+        for (const list of [transcript.messages, transcript.toolCalls, transcript.turns]) list.length = 0;
+        return backend.answer(task, transcript);
+      };
+      const once = throttle === null ? attempt : () => throttle.call(attempt, tokensOf, signal);
+      const { done, retries } = await tryAgain(name, once, signal, policy);
+      done.turns[0]?.retries.push(...retries);
+      return done;
+    },
+  };
+}
+
+function tokensOf({ turns }: Transcript): number {
+  return turns.reduce((sum, { usage }) => sum + (usage === null ? 0 : usage.inputTokens + usage.outputTokens), 0);
+}

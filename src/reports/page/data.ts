@@ -1,0 +1,186 @@
+/** What a report's page is given: the shapes of its data, as `src/reports` writes and this page reads them. */
+
+/** A score and what a reader must know of it. */
+export interface ScoreMeaning {
+  readonly name: string;
+  readonly label: string;
+  readonly kind: "rate" | "mean";
+  readonly better: "higher" | "lower";
+  readonly meaning: string;
+}
+
+/** A rate or mean over `n` tasks with its 95 % interval; nulls where there is nothing to take it over. */
+export interface Figure {
+  readonly value: number | null;
+  readonly n: number;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+export type Figures = Readonly<Record<string, Figure>>;
+
+export const SLICINGS = ["inbox", "realism", "sources", "year"] as const;
+
+export type Slicing = (typeof SLICINGS)[number];
+
+/** The tasks that have one thing in common, and their scores. */
+export interface Slice {
+  readonly label: string;
+  readonly tasks: number;
+  readonly scores: Figures;
+}
+
+/** How far an agent came on the way to the gold mail. */
+export const STAGES = ["read", "found", "missed", "none", "failed"] as const;
+
+export type Stage = (typeof STAGES)[number];
+
+/** What an answer is worth: a band of the report's leading score, or why there is none. */
+export const OUTCOMES = ["high", "medium", "low", "unscored", "failed"] as const;
+
+export type Outcome = (typeof OUTCOMES)[number];
+
+export interface ProfileCell {
+  readonly stage: Stage;
+  readonly outcome: Outcome;
+  readonly tasks: number;
+}
+
+export interface ToolUse {
+  readonly name: string;
+  readonly calls: number;
+  readonly errors: number;
+  /** Tasks that called it at least once. */
+  readonly tasks: number;
+  readonly meanMs: number;
+}
+
+export interface RunFigures {
+  readonly runId: string;
+  /** Short and its own among the runs of the report. */
+  readonly label: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly split: string;
+  readonly status: string;
+  readonly startedAt: string;
+  readonly dataset: string;
+  readonly corpusFingerprint: string;
+  readonly plannedTasks: number;
+  readonly tasks: number;
+  readonly completed: number;
+  readonly failed: number;
+  /** Over the completed tasks. */
+  readonly scores: Figures;
+  /** Null: the price of the model is not known. */
+  readonly costUsd: number | null;
+  /** Of the completed tasks, milliseconds. */
+  readonly latency: { readonly mean: number | null; readonly p50: number | null; readonly p95: number | null };
+  readonly tokens: { readonly input: number; readonly cached: number; readonly output: number };
+  readonly retries: number;
+  readonly endings: Readonly<Record<string, number>>;
+  readonly profile: readonly ProfileCell[];
+  /** Errors of failed tasks, most frequent first. */
+  readonly errors: readonly { readonly message: string; readonly tasks: number }[];
+  /** By score: tasks in each twentieth of 0 to 1. Scores beyond these bounds have none. */
+  readonly distribution: Readonly<Record<string, readonly number[]>>;
+  /** Index: turns; value: tasks that took as many. */
+  readonly turns: readonly number[];
+  readonly tools: readonly ToolUse[];
+  readonly slices: Readonly<Record<Slicing, readonly Slice[]>>;
+}
+
+export interface ReportHead {
+  readonly version: string;
+  readonly createdAt: string;
+  readonly scores: readonly ScoreMeaning[];
+  /** The name of the score that bands and outcomes go by. */
+  readonly leading: string;
+  readonly runs: readonly RunFigures[];
+  /** Where the conversations are; `folder` is relative to the page. */
+  readonly traces: { readonly kind: "embed" | "none" } | { readonly kind: "folder"; readonly folder: string };
+}
+
+/** taskId, question, gold answer, inbox, day, realism, number of gold mails. */
+export type QuestionRow = readonly [number, string, string, string, string, number, number];
+
+/** Index of the question, epoch, answer, ending, turns, ms, US dollars, stage, scores in the head's order, error. */
+export type TaskRow = readonly [
+  number,
+  number,
+  string,
+  string,
+  number,
+  number,
+  number | null,
+  Stage,
+  readonly (number | null)[],
+  string | null,
+];
+
+export interface ReportTasks {
+  readonly questions: readonly QuestionRow[];
+  /** By run, in the head's order. */
+  readonly rows: readonly (readonly TaskRow[])[];
+}
+
+export interface MailView {
+  readonly messageId: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly recipients: readonly string[];
+  readonly date: string | null;
+  readonly body: string;
+}
+
+/** A mail that holds the answer, and what the agent did with it or a copy of it. */
+export interface GoldMailView extends MailView {
+  readonly reached: "read" | "found" | "missed";
+  readonly cited: boolean;
+}
+
+/** A call as it was made; `arguments` is raw text where it could not be parsed. */
+export interface CallView {
+  readonly name: string;
+  readonly arguments: unknown;
+  readonly result: unknown;
+  readonly error: string | null;
+  readonly durationMs: number | null;
+}
+
+export interface TurnView {
+  readonly latencyMs: number;
+  readonly tokens: { readonly input: number; readonly output: number } | null;
+  readonly costUsd: number | null;
+  readonly finishReason: string;
+  readonly retries: number;
+}
+
+export interface StepView {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly text: string;
+  readonly calls: readonly CallView[];
+  readonly turn: TurnView | null;
+}
+
+/** One conversation, with what it is to be held against. */
+export interface TraceView {
+  readonly traceId: string;
+  readonly maxTurns: number;
+  readonly steps: readonly StepView[];
+  readonly sources: readonly string[];
+  readonly gold: readonly GoldMailView[];
+  /** Gold Message-IDs that are not in the database. */
+  readonly goldMissing: readonly string[];
+  /** Message-IDs of this conversation that are a gold mail or a copy of one. */
+  readonly goldIds: readonly string[];
+  readonly scores: Readonly<
+    Record<string, { readonly value: number | null; readonly explanation?: string | undefined }>
+  >;
+  readonly judge: { readonly verdict: string; readonly reason: string | null } | null;
+}
+
+/** Names a task's conversation in the page and in the folder beside it. */
+export function traceKey(run: number, taskId: number, epoch: number): string {
+  return `${run}-${taskId}-${epoch}`;
+}

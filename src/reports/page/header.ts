@@ -1,0 +1,78 @@
+import type { ReportHead, RunFigures } from "./data.js";
+import { type Child, foreignInline, h } from "./dom.js";
+import { costText, count, duration, scoreText } from "./figure-text.js";
+
+/** What was run, and when. */
+export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {
+  const [first] = runs;
+  const title: Child[] =
+    runs.length === 1 && first !== undefined
+      ? [foreignInline(first.agentId), h("span", { class: "with" }, " with "), foreignInline(first.model)]
+      : [`${runs.length} runs compared`];
+  return h(
+    "header",
+    { class: "top" },
+    h(
+      "div",
+      { class: "bar" },
+      h("p", { class: "eyebrow" }, "ART-E report"),
+      h("div", { class: "buttons", role: "group", "aria-label": "Page" }, ...buttons),
+    ),
+    h("h1", {}, ...title),
+    h("ul", { class: "runs" }, ...runs.map((run, i) => runLine(run, i, runs.length > 1))),
+    h("p", { class: "made" }, `Made by art-e ${version} on ${createdAt.slice(0, 16).replace("T", " ")} UTC`),
+  );
+}
+
+function runLine(run: RunFigures, index: number, several: boolean): HTMLElement {
+  const planned = run.plannedTasks === run.tasks ? "" : ` of ${count(run.plannedTasks)} planned`;
+  const facts = [
+    `${count(run.tasks)} tasks${planned} of the ${run.split} split`,
+    ...(run.status === "completed" ? [] : [run.status]),
+    run.startedAt.slice(0, 10),
+    run.dataset,
+    `mail ${run.corpusFingerprint.slice(0, 12)}`,
+  ];
+  return h(
+    "li",
+    {},
+    ...(several ? [runDot(index), h("b", {}, foreignInline(run.label)), " "] : []),
+    h("code", {}, run.runId),
+    ...facts.flatMap((fact) => [h("span", { class: "sep", "aria-hidden": "true" }, " · "), foreignInline(fact)]),
+  );
+}
+
+export function runDot(index: number): HTMLElement {
+  return h("span", { class: `dot run-${index % 8}`, "aria-hidden": "true" });
+}
+
+/** The few figures one looks for first, of one run. */
+export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null {
+  const [run] = runs;
+  if (run === undefined || runs.length > 1) return null;
+  const { latency, costUsd, tasks, failed } = run;
+  const perThousand = costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000;
+  const ms = (value: number | null) => (value === null ? "–" : duration(value));
+  const named = [leading, "sourcesCorrect"].flatMap((name) => scores.find((score) => score.name === name) ?? []);
+  return h(
+    "dl",
+    { class: "tiles" },
+    ...named.map(({ name, label }) => {
+      const figure = run.scores[name];
+      const { low = null, high = null, n = 0 } = figure ?? {};
+      const interval = low === null || high === null ? "" : `${scoreText(low)} to ${scoreText(high)}, `;
+      return tile(label, scoreText(figure?.value), `${interval}n ${count(n)}`);
+    }),
+    tile("Time per task", ms(latency.p50), `median; 95 % within ${ms(latency.p95)}`),
+    tile(
+      "Cost of 1,000 tasks",
+      costText(perThousand),
+      costUsd === null ? "price not known" : `${costText(costUsd)} in all`,
+    ),
+    tile("Failed", count(failed), failed === 0 ? `of ${count(tasks)} tasks` : `of ${count(tasks)} tasks, never graded`),
+  );
+}
+
+function tile(label: string, value: string, note: string): HTMLElement {
+  return h("div", {}, h("dt", {}, label), h("dd", { class: "value" }, value), h("dd", { class: "note" }, note));
+}

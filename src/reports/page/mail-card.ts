@@ -1,0 +1,39 @@
+import type { MailView } from "./data.js";
+import { type Child, foreign, foreignInline, h } from "./dom.js";
+import { count } from "./figure-text.js";
+
+/** Recipients told by name; a mail to five hundred has the others counted. */
+const RECIPIENTS = 6;
+
+/** A mail to be read: its head, and its text as it is. */
+export function mailCard(mail: MailView, badges: readonly string[], open: boolean): HTMLElement {
+  return h(
+    "details",
+    { class: "mail", open },
+    h(
+      "summary",
+      {},
+      h("span", { class: "subject" }, foreignInline(mail.subject === "" ? "(no subject)" : mail.subject)),
+      ...badges.map(badge),
+      h("span", { class: "from" }, foreignInline(mail.sender), ` · ${dayOf(mail.date)}`),
+    ),
+    h("p", { class: "to" }, "to ", ...recipients(mail.recipients)),
+    foreign(mail.body, "text mail-text"),
+    h("p", { class: "message-id" }, foreignInline(mail.messageId)),
+  );
+}
+
+export function badge(text: string): HTMLElement {
+  return h("span", { class: `badge badge-${text.replace(/\s.*/, "")}` }, text);
+}
+
+export function dayOf(date: string | null): string {
+  return date === null ? "no date" : date.slice(0, 16).replace("T", " ");
+}
+
+function recipients(addresses: readonly string[]): Child[] {
+  if (addresses.length === 0) return ["nobody named"];
+  const named = addresses.slice(0, RECIPIENTS).flatMap((address, i) => [i === 0 ? null : ", ", foreignInline(address)]);
+  const more = addresses.length - RECIPIENTS;
+  return more > 0 ? [...named, ` and ${count(more)} more`] : named;
+}

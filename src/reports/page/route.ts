@@ -1,0 +1,57 @@
+import type { ReportHead } from "./data.js";
+import type { Task } from "./tasks.js";
+
+/** What the tasks of the table can be chosen by; each is a word of the address. */
+export const FILTERS = ["run", "outcome", "stage", "ending", "inbox", "realism", "sources", "year"] as const;
+
+export type FilterName = (typeof FILTERS)[number];
+
+/** What the page shows, as its address says it, so that a link or the Back button leads there. */
+export interface Place {
+  readonly search: string;
+  readonly filters: Readonly<Partial<Record<FilterName, string>>>;
+  /** `RUN/TASK/EPOCH`; the run and the epoch may be left out. */
+  readonly task: string | null;
+}
+
+export const NOWHERE: Place = { search: "", filters: {}, task: null };
+
+export function readPlace(hash: string): Place {
+  const words = new URLSearchParams(hash.replace(/^#/, ""));
+  const filters = FILTERS.flatMap((name) => {
+    const value = words.get(name);
+    return value === null || value === "" ? [] : [[name, value] as const];
+  });
+  return { search: words.get("search") ?? "", filters: Object.fromEntries(filters), task: words.get("task") };
+}
+
+export function writePlace({ search, filters, task }: Place): string {
+  const words = new URLSearchParams();
+  if (search !== "") words.set("search", search);
+  for (const name of FILTERS) {
+    const value = filters[name];
+    if (value !== undefined) words.set(name, value);
+  }
+  if (task !== null) words.set("task", task);
+  return `#${words.toString().replaceAll("%2F", "/").replaceAll("%40", "@")}`;
+}
+
+/** A link to the tasks that have these things in common. */
+export function linkTo(filters: Place["filters"]): string {
+  return writePlace({ ...NOWHERE, filters });
+}
+
+export function nameOf(task: Task, { runs }: ReportHead): string {
+  return `${runs[task.run]?.runId ?? task.run}/${task.taskId}/${task.epoch}`;
+}
+
+/** The task of a name; of one that leaves out its run, the first run's. */
+export function findTask(name: string, tasks: readonly Task[], { runs }: ReportHead): Task | null {
+  const parts = name.split("/");
+  const hasRun = parts.length > 1 && !/^\d+$/.test(parts[0] ?? "");
+  const run = hasRun ? runs.findIndex(({ runId }) => runId === parts[0]) : 0;
+  const [taskId, epoch = "1"] = hasRun ? parts.slice(1) : parts;
+  return (
+    tasks.find((task) => task.run === run && String(task.taskId) === taskId && String(task.epoch) === epoch) ?? null
+  );
+}

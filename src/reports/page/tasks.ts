@@ -1,0 +1,64 @@
+import { bandOf, realismBand } from "../bands.js";
+import type { Outcome, QuestionRow, ReportHead, Stage, TaskRow } from "./data.js";
+
+/** A task as the table and the dialog know it. */
+export interface Task {
+  /** Index of its run in the report. */
+  readonly run: number;
+  readonly taskId: number;
+  readonly epoch: number;
+  readonly question: string;
+  readonly gold: string;
+  readonly answer: string;
+  readonly inbox: string;
+  readonly date: string;
+  readonly year: string;
+  readonly realism: string;
+  readonly sources: string;
+  readonly ending: string;
+  readonly turns: number;
+  readonly ms: number;
+  readonly costUsd: number | null;
+  readonly stage: Stage;
+  readonly outcome: Outcome;
+  readonly scores: readonly (number | null)[];
+  readonly error: string | null;
+  /** What a search looks through, in lower case. */
+  readonly words: string;
+}
+
+export interface Loaded {
+  readonly head: ReportHead;
+  readonly tasks: readonly Task[];
+}
+
+/** Reads what the page was given. */
+export function loadReport(): Loaded {
+  const head = read("head") as ReportHead;
+  const questions = read("questions") as QuestionRow[];
+  const leading = head.scores.findIndex(({ name }) => name === head.leading);
+  const tasks = head.runs.flatMap((_, run) =>
+    ((read(`rows-${run}`) as TaskRow[] | null) ?? []).flatMap((row) => toTask(run, row, questions[row[0]], leading)),
+  );
+  return { head, tasks };
+}
+
+function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, leading: number): Task[] {
+  if (question === undefined) return [];
+  const [taskId, text, gold, inbox, date, realism, sources] = question;
+  const [, epoch, answer, ending, turns, ms, costUsd, stage, scores, error] = row;
+  const outcome = stage === "failed" ? "failed" : bandOf(scores[leading] ?? null);
+  const words = `${taskId} ${text}\n${answer}\n${gold}\n${inbox}\n${error ?? ""}`.toLowerCase();
+  return [
+    {
+      ...{ run, taskId, epoch, question: text, gold, answer, inbox, date, words },
+      ...{ year: date.slice(0, 4), realism: realismBand(realism), sources: String(sources) },
+      ...{ ending, turns, ms, costUsd, stage, outcome, scores, error },
+    },
+  ];
+}
+
+function read(id: string): unknown {
+  const text = document.getElementById(id)?.textContent;
+  return text === undefined || text === null ? null : JSON.parse(text);
+}

@@ -1,0 +1,83 @@
+import { isFailure } from "../domain/ending.js";
+import type { RunTotals, ScoreFigures, TaskResult } from "../domain/result.js";
+import type { ScorerEntry } from "../domain/score.js";
+import { SCORERS } from "../scoring/scorers.js";
+import { ClusterSums } from "../statistics/cluster-sums.js";
+import { ScoreSums } from "./score-sums.js";
+import { SliceSums } from "./slice-sums.js";
+
+const ENTRIES: Readonly<Record<string, ScorerEntry>> = SCORERS;
+
+/**
+ * Every score of a run with its interval, and the same by slices. Repeats of a question depend on each other: they must be
+ * added one after the other, and count as one cluster. What is kept does not grow with the number of tasks.
+ */
+export class ScoreTally {
+  private question: TaskResult[] = [];
+  private asked = 0;
+  private readonly byScorer = new Map<string, ScoreSums>();
+  private readonly slices = new SliceSums();
+  /** Questions that only failed: wrong for every scorer that could have told, whether it has been seen yet or not. */
+  private readonly onlyFailed = { withGold: new ClusterSums(), withoutGold: new ClusterSums() };
+
+  add(result: TaskResult): void {
+    if (this.question[0]?.taskId !== result.taskId) this.endQuestion();
+    this.question.push(result);
+  }
+
+  figures(): Pick<RunTotals, "scores" | "slices"> {
+    this.endQuestion();
+    const { withGold, withoutGold } = this.onlyFailed;
+    const inOrder = [...new Set([...Object.keys(ENTRIES), ...this.byScorer.keys()])];
+    const scores: Record<string, ScoreFigures> = {};
+    for (const name of inOrder) {
+      const sums = this.byScorer.get(name);
+      if (sums === undefined) continue;
+      const entry = ENTRIES[name] ?? described(name, sums);
+      const failed = entry.needsGoldMail ? withGold : withGold.and(withoutGold);
+      scores[name] = sums.figures(entry, failed, this.asked > 1);
+    }
+    return { scores, slices: this.slices.figures(scores) };
+  }
+
+  private endQuestion(): void {
+    const [first] = this.question;
+    if (first === undefined) return;
+    const completed = this.question.filter(({ ending }) => !isFailure(ending));
+    const failed = this.question.length - completed.length;
+    this.asked = Math.max(this.asked, this.question.length);
+    if (completed.length === 0) {
+      this.onlyFailed[first.goldSources > 0 ? "withGold" : "withoutGold"].add(failed, 0, 0);
+    }
+    const scored = scoresOf(completed);
+    for (const [name, values] of scored) {
+      let sums = this.byScorer.get(name);
+      if (sums === undefined) {
+        sums = new ScoreSums();
+        this.byScorer.set(name, sums);
+      }
+      sums.add(values, failed, first.inbox);
+    }
+    this.slices.add(first, this.question.length, scored);
+    this.question = [];
+  }
+}
+
+/** By scorer, what could be told of a question's completed tasks. */
+function scoresOf(completed: readonly TaskResult[]): Map<string, number[]> {
+  const scored = new Map<string, number[]>();
+  for (const { scores } of completed) {
+    for (const [name, value] of Object.entries(scores)) {
+      const values = scored.get(name) ?? [];
+      if (value !== null) values.push(value);
+      scored.set(name, values);
+    }
+  }
+  return scored;
+}
+
+/** Of a scorer that this version does not know, as far as its values tell. */
+function described(name: string, sums: ScoreSums): ScorerEntry {
+  const kind = sums.isBinary ? "rate" : "mean";
+  return { score: () => ({ value: null }), label: name, kind, better: "higher", meaning: "" };
+}

@@ -1,0 +1,64 @@
+import type { Estimate } from "../domain/estimate.js";
+import type { RunTotals, ScoreFigures, Slice, TaskResult } from "../domain/result.js";
+import { SLICES, type SliceName } from "../domain/slice.js";
+import { realismBand } from "../reports/bands.js";
+import { ClusterSums } from "../statistics/cluster-sums.js";
+import { estimateOf } from "./score-sums.js";
+
+/** Which part of each slice a question belongs to. */
+const PART_OF: Readonly<Record<SliceName, (task: TaskResult) => string>> = {
+  inbox: ({ inbox }) => inbox,
+  realism: ({ howRealistic }) => realismBand(howRealistic),
+  sources: ({ goldSources }) => String(goldSources),
+  year: ({ queryDate }) => queryDate.slice(0, 4),
+};
+
+interface Part {
+  tasks: number;
+  readonly byScorer: Map<string, ClusterSums>;
+}
+
+/** The scores of a run by its slices, question by question. */
+export class SliceSums {
+  private readonly parts: Readonly<Record<SliceName, Map<string, Part>>> = {
+    inbox: new Map(),
+    realism: new Map(),
+    sources: new Map(),
+    year: new Map(),
+  };
+
+  /** A question's tasks: how many, and by scorer what could be told of the completed ones. */
+  add(question: TaskResult, tasks: number, scored: ReadonlyMap<string, readonly number[]>): void {
+    for (const slice of SLICES) {
+      const value = PART_OF[slice](question);
+      const part = this.parts[slice].get(value) ?? { tasks: 0, byScorer: new Map<string, ClusterSums>() };
+      this.parts[slice].set(value, part);
+      part.tasks += tasks;
+      for (const [name, values] of scored) {
+        const sums = part.byScorer.get(name) ?? new ClusterSums();
+        part.byScorer.set(name, sums);
+        const squares = values.reduce((sum, score) => sum + score * score, 0);
+        sums.add(
+          values.length,
+          values.reduce((sum, score) => sum + score, 0),
+          squares,
+        );
+      }
+    }
+  }
+
+  /** With each score's kind as the whole run has it. */
+  figures(scores: Readonly<Record<string, ScoreFigures>>): RunTotals["slices"] {
+    const of = (slice: SliceName): Slice[] =>
+      [...this.parts[slice]]
+        .toSorted(([a], [b]) => a.localeCompare(b, "en", { numeric: true }))
+        .map(([value, { tasks, byScorer }]) => {
+          const estimates: Record<string, Estimate> = {};
+          for (const [name, { kind }] of Object.entries(scores)) {
+            estimates[name] = estimateOf(kind, byScorer.get(name) ?? new ClusterSums());
+          }
+          return { value, tasks, scores: estimates };
+        });
+    return { inbox: of("inbox"), realism: of("realism"), sources: of("sources"), year: of("year") };
+  }
+}

@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { promisify } from "node:util";
+import type { WorkspaceFolders } from "../domain/workspace.js";
+import { PYTHON_LIMITS } from "./limits.js";
+import { INSIDE } from "./open-inside.js";
+import { PYTHON_FLAGS, pythonPreamble } from "./preamble.js";
+import type { SandboxChoice } from "./python-sandbox.js";
+
+/** Never pulled by this program: a benchmark run should not begin with a download nobody asked for. */
+export const DOCKER_IMAGE = "python:3.12-slim";
+
+/** A container is slower to start than a namespace. */
+const START_MS = 15_000;
+
+const docker = (args: readonly string[], timeout: number) => promisify(execFile)("docker", [...args], { timeout });
+
+/** Docker as this machine has it: its daemon answers and has the image. */
+export async function findDocker(): Promise<SandboxChoice> {
+  let version: string;
+  try {
+    version = (await docker(["version", "--format", "{{.Server.Version}}"], 10_000)).stdout.trim();
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    return {
+      ok: false,
+      why: missing ? "Docker is not installed" : "Docker's daemon does not answer",
+      hint: missing ? "Install Docker." : "Start Docker.",
+    };
+  }
+  try {
+    await docker(["image", "inspect", DOCKER_IMAGE], 10_000);
+  } catch {
+    return { ok: false, why: `Docker has no image ${DOCKER_IMAGE}`, hint: `Fetch it: docker pull ${DOCKER_IMAGE}.` };
+  }
+  return {
+    ok: true,
+    sandbox: {
+      kind: "docker",
+      about: `Docker ${version}, ${DOCKER_IMAGE}`,
+      launch(folders) {
+        const name = `art-e-${randomUUID()}`;
+        return {
+          program: "docker",
+          args: dockerArguments(name, folders, userOf(folders)),
+          env: null,
+          owner: null,
+          folder: "/",
+          filter: null,
+          startMs: START_MS,
+          // Killing the client leaves the container running.
+          stop: async () => {
+            await docker(["kill", name], 30_000).catch(() => undefined);
+          },
+        };
+      },
+    },
+  };
+}
+
+export function dockerArguments(name: string, folders: WorkspaceFolders, user: string): string[] {
+  const memory = String(PYTHON_LIMITS.memoryBytes);
+  return [
+    ["run", "--rm", "--interactive", "--pull", "never", "--name", name, "--network", "none", "--read-only"],
+    ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--user", user, "--ipc", "none", "--init"],
+    ["--memory", memory, "--memory-swap", memory, "--pids-limit", String(PYTHON_LIMITS.processes), "--cpus", "1"],
+    ["--hostname", "sandbox", "--log-driver", "none", "--workdir", INSIDE],
+    ["--env", `HOME=${INSIDE}`, "--env", "LANG=C.UTF-8", "--env", "TZ=UTC"],
+    ["--mount", `type=bind,source=${folders.files},target=${INSIDE}`],
+    ["--mount", `type=bind,source=${folders.temporary},target=/tmp`],
+    [DOCKER_IMAGE, "python3", ...PYTHON_FLAGS, "-c", pythonPreamble(true)],
+  ].flat();
+}
+
+/** The container writes as whoever owns the workspace, so that the files can be read and removed again. */
+function userOf({ owner }: WorkspaceFolders): string {
+  if (owner !== null) return `${owner.uid}:${owner.gid}`;
+  return `${process.getuid?.() ?? 65_534}:${process.getgid?.() ?? 65_534}`;
+}

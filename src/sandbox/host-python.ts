@@ -1,0 +1,29 @@
+import { findPython } from "./find-python.js";
+import { PYTHON_FLAGS, pythonPreamble } from "./preamble.js";
+import type { SandboxChoice } from "./python-sandbox.js";
+
+/**
+ * No sandbox at all: Python on this machine, with the rights and files of whoever runs this program, though without its
+ * environment. Only for those who ask for it by name.
+ */
+export async function findHostPython(): Promise<SandboxChoice> {
+  const python = await findPython();
+  if (python === null) return { ok: false, why: "there is no Python 3", hint: "Install Python 3." };
+  return {
+    ok: true,
+    sandbox: {
+      kind: "host",
+      about: `no sandbox, Python ${python.version}`,
+      launch: ({ files, temporary }) => ({
+        program: python.program,
+        // -S would keep out the host's packages, which are what one runs on the host for.
+        args: [...PYTHON_FLAGS.filter((flag) => flag !== "-S"), "-c", pythonPreamble(false)],
+        env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: files, TMPDIR: temporary, LANG: "C.UTF-8" },
+        owner: null,
+        folder: files,
+        filter: null,
+        startMs: 0,
+      }),
+    },
+  };
+}

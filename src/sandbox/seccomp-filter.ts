@@ -1,0 +1,178 @@
+/**
+ * System calls that Python does not need and that would widen what it can reach, by their numbers on x64 and arm64
+ * (Linux, arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h); null: not there.
+ */
+const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number | null]>> = {
+  // Other processes.
+  ptrace: [101, 117],
+  process_vm_readv: [310, 270],
+  process_vm_writev: [311, 271],
+  process_madvise: [440, 440],
+  pidfd_getfd: [438, 438],
+  kcmp: [312, 272],
+  // Namespaces and mounts.
+  unshare: [272, 97],
+  setns: [308, 268],
+  mount: [165, 40],
+  umount2: [166, 39],
+  pivot_root: [155, 41],
+  chroot: [161, 51],
+  open_tree: [428, 428],
+  move_mount: [429, 429],
+  fsopen: [430, 430],
+  fsconfig: [431, 431],
+  fsmount: [432, 432],
+  fspick: [433, 433],
+  mount_setattr: [442, 442],
+  name_to_handle_at: [303, 264],
+  open_by_handle_at: [304, 265],
+  mknod: [133, null],
+  mknodat: [259, 33],
+  // Memory that no limit of a process counts.
+  memfd_create: [319, 279],
+  memfd_secret: [447, 447],
+  shmget: [29, 194],
+  msgget: [68, 186],
+  semget: [64, 190],
+  mq_open: [240, 180],
+  // The kernel's keys, programs and queues.
+  add_key: [248, 217],
+  request_key: [249, 218],
+  keyctl: [250, 219],
+  bpf: [321, 280],
+  perf_event_open: [298, 241],
+  userfaultfd: [323, 282],
+  io_uring_setup: [425, 425],
+  io_uring_enter: [426, 426],
+  io_uring_register: [427, 427],
+  fanotify_init: [300, 262],
+  // The machine itself.
+  init_module: [175, 105],
+  finit_module: [313, 273],
+  delete_module: [176, 106],
+  kexec_load: [246, 104],
+  kexec_file_load: [320, 294],
+  reboot: [169, 142],
+  swapon: [167, 224],
+  swapoff: [168, 225],
+  acct: [163, 89],
+  syslog: [103, 116],
+  quotactl: [179, 60],
+  settimeofday: [164, 170],
+  clock_settime: [227, 112],
+  clock_adjtime: [305, 266],
+  adjtimex: [159, 171],
+  sethostname: [170, 161],
+  setdomainname: [171, 162],
+  iopl: [172, null],
+  ioperm: [173, null],
+  modify_ldt: [154, null],
+  uselib: [134, null],
+  personality: [135, 92],
+  vhangup: [153, 58],
+  move_pages: [279, 239],
+  migrate_pages: [256, 238],
+  mbind: [237, 235],
+  set_mempolicy: [238, 237],
+};
+
+const EPERM = 1;
+const ENOSYS = 38;
+const EAFNOSUPPORT = 97;
+/** AF_UNIX, AF_INET, AF_INET6: all of them end at the sandbox's own empty network. AF_VSOCK, for one, would not. */
+const FAMILIES = [1, 2, 10];
+/** Every CLONE_NEW* flag of clone. */
+const NEW_NAMESPACES = 0x7e020080;
+/** ioctls that type into a terminal: TIOCSTI, TIOCLINUX. */
+const TYPING = [0x5412, 0x541c];
+
+const LOAD = 0x20;
+const IF_EQUAL = 0x15;
+const IF_AT_LEAST = 0x35;
+const IF_ANY_BIT = 0x45;
+const RETURN = 0x06;
+const ALLOW = 0x7fff0000;
+const KILL = 0x80000000;
+const refuse = (errno: number) => 0x00050000 | errno;
+
+/** Offsets in struct seccomp_data; arguments are 64 bits, of which the kernel reads the low half of these. */
+const NUMBER = 0;
+const ARCHITECTURE = 4;
+const argument = (index: number) => 16 + 8 * index;
+
+type Instruction = readonly [code: number, value: number, ifTrue?: number, ifFalse?: number];
+
+const ARCHITECTURES: Readonly<
+  Record<string, { column: 0 | 1; audit: number; calls: Readonly<Record<Checked, number>> }>
+> = {
+  x64: { column: 0, audit: 0xc000003e, calls: { socket: 41, socketpair: 53, clone: 56, clone3: 435, ioctl: 16 } },
+  arm64: { column: 1, audit: 0xc00000b7, calls: { socket: 198, socketpair: 199, clone: 220, clone3: 435, ioctl: 29 } },
+};
+
+type Checked = "socket" | "socketpair" | "clone" | "clone3" | "ioctl";
+
+/**
+ * The filter as bwrap's `--seccomp` reads it: an array of struct sock_filter. Null for a processor whose system calls
+ * are not known here.
+ */
+export function seccompFilter(architecture: string): Buffer | null {
+  const known = ARCHITECTURES[architecture];
+  if (known === undefined) return null;
+  const { column, audit, calls } = known;
+  const numbers = Object.values(REFUSED).flatMap((row) => row[column] ?? []);
+  const program: Instruction[] = [
+    [LOAD, ARCHITECTURE],
+    [IF_EQUAL, audit, 1, 0],
+    [RETURN, KILL],
+    [LOAD, NUMBER],
+    // The x32 numbers of x64 would lead past every line below.
+    [IF_AT_LEAST, 0x40000000, 0, 1],
+    [RETURN, refuse(ENOSYS)],
+    ...numbers.flatMap((number): Instruction[] => [
+      [IF_EQUAL, number, 0, 1],
+      [RETURN, refuse(EPERM)],
+    ]),
+    // Its flags lie in memory, where a filter cannot look; the C library falls back to clone.
+    [IF_EQUAL, calls.clone3, 0, 1],
+    [RETURN, refuse(ENOSYS)],
+    ...[calls.socket, calls.socketpair].flatMap((number) => whenCalled(number, 0, allowOnly(FAMILIES, EAFNOSUPPORT))),
+    ...whenCalled(calls.ioctl, 1, [
+      ...TYPING.flatMap((request): Instruction[] => [
+        [IF_EQUAL, request, 0, 1],
+        [RETURN, refuse(EPERM)],
+      ]),
+      [RETURN, ALLOW],
+    ]),
+    ...whenCalled(calls.clone, 0, [
+      [IF_ANY_BIT, NEW_NAMESPACES, 0, 1],
+      [RETURN, refuse(EPERM)],
+      [RETURN, ALLOW],
+    ]),
+    [RETURN, ALLOW],
+  ];
+  return Buffer.concat(program.map(toBytes));
+}
+
+/** Every branch of `then` must end in a RETURN, since it has overwritten the call's number. */
+function whenCalled(number: number, index: number, then: readonly Instruction[]): Instruction[] {
+  return [[IF_EQUAL, number, 0, then.length + 1], [LOAD, argument(index)], ...then];
+}
+
+function allowOnly(values: readonly number[], errno: number): Instruction[] {
+  return [
+    ...values.flatMap((value): Instruction[] => [
+      [IF_EQUAL, value, 0, 1],
+      [RETURN, ALLOW],
+    ]),
+    [RETURN, refuse(errno)],
+  ];
+}
+
+function toBytes([code, value, ifTrue = 0, ifFalse = 0]: Instruction): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt16LE(code, 0);
+  bytes.writeUInt8(ifTrue, 2);
+  bytes.writeUInt8(ifFalse, 3);
+  bytes.writeUInt32LE(value >>> 0, 4);
+  return bytes;
+}

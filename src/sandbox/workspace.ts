@@ -1,0 +1,67 @@
+import { execFile } from "node:child_process";
+import { chmod, chown, mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import pLimit from "p-limit";
+import type { Workspace, WorkspaceFolders } from "../domain/workspace.js";
+import { sandboxUser } from "./sandbox-user.js";
+
+/** The workspace of one task, under the system's temporary folder. Nothing is made until it is used. */
+export function openWorkspace(): Workspace {
+  const oneAtATime = pLimit(1);
+  let root: string | null = null;
+  let folders: WorkspaceFolders | null = null;
+  let closed = false;
+  return {
+    async use(work) {
+      if (closed) throw new Error("the workspace is closed");
+      return oneAtATime(async () => {
+        root ??= await mkdtemp(join(await realpath(tmpdir()), "art-e-workspace-"));
+        folders ??= await makeFolders(root);
+        return work(folders);
+      });
+    },
+    async close() {
+      closed = true;
+      await oneAtATime(async () => {
+        // A folder that cannot be removed must not cost the task its answer.
+        if (root !== null) await remove(root).catch(() => undefined);
+        root = null;
+      });
+    },
+  };
+}
+
+/** Throws everything in it away, where it has grown beyond its limits. */
+export async function emptyWorkspace({ files, temporary, owner }: WorkspaceFolders): Promise<void> {
+  for (const folder of [files, temporary]) {
+    await remove(folder);
+    await makeFolder(folder, owner);
+  }
+}
+
+async function makeFolders(root: string): Promise<WorkspaceFolders> {
+  const owner = sandboxUser();
+  const folders = { files: join(root, "files"), temporary: join(root, "temporary"), owner };
+  // Whoever runs the sandbox must get through to the folders, and sees nothing else on the way.
+  await chmod(root, owner === null ? 0o700 : 0o711);
+  await makeFolder(folders.files, owner);
+  await makeFolder(folders.temporary, owner);
+  return folders;
+}
+
+async function makeFolder(folder: string, owner: WorkspaceFolders["owner"]): Promise<void> {
+  await mkdir(folder, { mode: 0o700 });
+  if (owner !== null) await chown(folder, owner.uid, owner.gid);
+}
+
+/** Code may have left folders without permissions, or nested too deep for any path: `rm` gets through those, Node's does not. */
+async function remove(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true });
+  } catch {
+    await promisify(execFile)("chmod", ["-R", "u+rwx", folder]).catch(() => undefined);
+    await promisify(execFile)("rm", ["-rf", "--", folder]);
+  }
+}

@@ -1,0 +1,27 @@
+import { isDontKnow } from "../domain/answer.js";
+import type { Question } from "../domain/question.js";
+import type { ScorerEntry } from "../domain/score.js";
+import type { Trace } from "../domain/trace.js";
+
+/** Whether the gold answer is that there is none. */
+export function isUnanswerable({ answer, message_ids }: Pick<Question, "answer" | "message_ids">): boolean {
+  return isDontKnow(answer) || (answer.trim() === "" && message_ids.length === 0);
+}
+
+/** What the agent did with the question: `nothing` where it gave no answer at all, not even that it does not know. */
+export function attemptOf({ ending, answer }: Pick<Trace, "ending" | "answer">): "answered" | "abstained" | "nothing" {
+  if (answer === null || answer.trim() === "") return "nothing";
+  return ending === "dont_know" || isDontKnow(answer) ? "abstained" : "answered";
+}
+
+export const abstention: ScorerEntry = {
+  score(trace) {
+    const attempt = attemptOf(trace);
+    if (attempt === "nothing") return { value: 0, explanation: "no answer was given" };
+    return { value: (attempt === "abstained") === isUnanswerable(trace.task) ? 1 : 0 };
+  },
+  label: "Abstention",
+  kind: "rate",
+  better: "higher",
+  meaning: 'The agent said "I don\'t know" where the question cannot be answered, and tried to answer where it can.',
+};

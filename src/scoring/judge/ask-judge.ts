@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { isDontKnow } from "../../domain/answer.js";
+import {
+  type Judge,
+  type JudgeCase,
+  type Judgement,
+  type JudgeSettings,
+  VERDICTS,
+  type Verdict,
+  type Vote,
+} from "../../domain/judgement.js";
+import { addUsage, type Model, NO_USAGE, type Usage } from "../../domain/model.js";
+import { isUnanswerable } from "../abstention.js";
+import { artProtocol } from "./art-protocol.js";
+import { majority } from "./majority.js";
+import type { JudgeProtocol } from "./protocol.js";
+import { verdictProtocol } from "./verdict-protocol.js";
+
+const PROTOCOLS: Readonly<Record<JudgeSettings["protocol"], JudgeProtocol>> = {
+  verdict: verdictProtocol,
+  art: artProtocol,
+};
+
+/** What a vote may be remembered by; it is handed everything that decides the vote. */
+export interface VoteMemory {
+  get(key: readonly (string | number | null)[]): unknown;
+  put(key: readonly (string | number | null)[], value: { readonly verdict: Verdict; readonly reason: string }): void;
+}
+
+export interface JudgeRequest {
+  readonly model: Model;
+  readonly settings: JudgeSettings;
+  readonly memory: VoteMemory;
+  /** US dollars; null where the price is not known. */
+  priceOf(usage: Usage): number | null;
+}
+
+interface Asked {
+  readonly vote: Vote;
+  /** Null: the server did not say, or failed before it could. */
+  readonly usage: Usage | null;
+}
+
+const rememberedSchema = z.object({ verdict: z.enum(VERDICTS), reason: z.string() });
+
+/** The version of a protocol that this program speaks. */
+export function protocolVersion(protocol: JudgeSettings["protocol"]): number {
+  return PROTOCOLS[protocol].version;
+}
+
+/**
+ * A judge that asks a model. Answers that say only "I don't know", and none at all, are judged without asking. A call that fails, and a reply that cannot be read, leave a
+ * vote without a verdict; neither is remembered.
+ */
+export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): Judge {
+  const protocol = PROTOCOLS[settings.protocol];
+  const current = { ...settings, version: protocol.version };
+
+  const ask = async (item: JudgeCase, number: number, signal: AbortSignal): Promise<Asked> => {
+    const { baseUrl } = settings;
+    const key = [model.id, baseUrl, protocol.name, protocol.version, item.question, item.gold, item.answer, number];
+    const remembered = rememberedSchema.safeParse(memory.get(key)).data;
+    if (remembered !== undefined) return { vote: { ...remembered, cached: true }, usage: NO_USAGE };
+    try {
+      const reply = await model.complete(protocol.request(item), signal);
+      const read = protocol.read(reply);
+      if (read === null) return { vote: unread("the judge's reply could not be read"), usage: reply.usage };
+      memory.put(key, read);
+      return { vote: { ...read, cached: false }, usage: reply.usage };
+    } catch (error) {
+      // It has cost nothing that anybody could tell.
+      const why = signal.aborted
+        ? "stopped before the judge had answered"
+        : `the judge failed: ${(error as Error).message}`;
+      return { vote: unread(why), usage: NO_USAGE };
+    }
+  };
+
+  return {
+    settings: current,
+    async judge({ question, gold, answer }, signal) {
+      const known = withoutAsking(gold, answer);
+      if (answer === null || known !== null) {
+        return { ...current, ...(known ?? NOTHING), agreement: null, cast: [], usage: NO_USAGE, costUsd: 0 };
+      }
+      const asked = await Promise.all(
+        Array.from({ length: settings.votes }, (_, i) => ask({ question, gold, answer }, i + 1, signal)),
+      );
+      const cast = asked.map(({ vote }) => vote);
+      const usage = asked.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE);
+      const paid = asked.filter(({ usage }) => usage !== NO_USAGE);
+      const costUsd = paid.length === 0 ? 0 : paid.some(({ usage }) => usage === null) ? null : priceOf(usage);
+      const judgement: Judgement = {
+        ...current,
+        ...majority(cast),
+        cast,
+        usage,
+        costUsd,
+      };
+      // Models are asked to say so themselves; one that calls it an abstention means the same.
+      const isRight = judgement.verdict === "abstained" && isUnanswerable({ answer: gold, message_ids: [] });
+      return isRight ? { ...judgement, verdict: "correct" } : judgement;
+    },
+  };
+}
+
+const NOTHING = { verdict: "abstained", reason: "no answer was given" } as const;
+
+function withoutAsking(gold: string, answer: string | null): { verdict: Verdict; reason: string } | null {
+  if (answer === null || answer.trim() === "") return NOTHING;
+  if (!isDontKnow(answer)) return null;
+  return isDontKnow(gold)
+    ? { verdict: "correct", reason: "the question cannot be answered, and the answer says so" }
+    : { verdict: "abstained", reason: "the answer says that it is not known" };
+}
+
+function unread(reason: string): Vote {
+  return { verdict: null, reason, cached: false };
+}

@@ -1,0 +1,28 @@
+import { createHash } from "node:crypto";
+
+/** Characters of one text that are shown to a judge. */
+const LONGEST = 20_000;
+
+/** Anything that looks like one of our marks, whatever stands round it. */
+const MARK = /<(?=\s*\/?\s*(question|correct_answer|given_answer|instructions?|system)\b)/gi;
+
+/**
+ * Puts texts that nobody vouches for between marks that they cannot hold: each mark bears a hash over all of them, and what looks like a mark within a
+ * text loses its angle bracket. Invisible characters that could hide words are dropped.
+ */
+export function quoter(texts: Readonly<Record<string, string>>) {
+  const boundary = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
+  return {
+    boundary,
+    quote(name: string, text: string): string {
+      return `<${name} id="${boundary}">\n${harmless(text)}\n</${name} id="${boundary}">`;
+    },
+  };
+}
+
+function harmless(text: string): string {
+  const shown =
+    text.length <= LONGEST ? text : `${text.slice(0, LONGEST)} [cut: ${text.length - LONGEST} characters more]`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return shown.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}]/gu, "").replace(MARK, "‹");
+}

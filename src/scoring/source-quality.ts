@@ -1,0 +1,40 @@
+import type { Scorer, ScorerEntry } from "../domain/score.js";
+
+/** Of the mails cited and the gold mails, each counted once however many copies of it are named. */
+function overSources(figure: (shared: number, cited: number, gold: number) => number | null): Scorer {
+  return ({ task, sources }, sameMail) => {
+    if (task.message_ids.length === 0) return { value: null, explanation: "the question has no gold mail" };
+    const gold = new Set(task.message_ids.map(sameMail));
+    const cited = new Set(sources.map(sameMail));
+    const shared = [...cited].filter((id) => gold.has(id)).length;
+    const value = figure(shared, cited.size, gold.size);
+    return value === null ? { value, explanation: "the answer names no source" } : { value };
+  };
+}
+
+export const sourcesPrecision: ScorerEntry = {
+  score: overSources((shared, cited) => (cited === 0 ? null : shared / cited)),
+  label: "Sources precision",
+  kind: "mean",
+  better: "higher",
+  meaning: "Share of the cited mails that are gold mails; over the answers that cite any.",
+  needsGoldMail: true,
+};
+
+export const sourcesRecall: ScorerEntry = {
+  score: overSources((shared, _, gold) => shared / gold),
+  label: "Sources recall",
+  kind: "mean",
+  better: "higher",
+  meaning: "Share of the gold mails that are cited.",
+  needsGoldMail: true,
+};
+
+export const sourcesF1: ScorerEntry = {
+  score: overSources((shared, cited, gold) => (2 * shared) / (cited + gold)),
+  label: "Sources F1",
+  kind: "mean",
+  better: "higher",
+  meaning: "F1 of the cited mails against the gold mails, 0 where none is cited.",
+  needsGoldMail: true,
+};

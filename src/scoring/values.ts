@@ -1,0 +1,72 @@
+import type { Scorer, ScorerEntry } from "../domain/score.js";
+import { type CalendarDay, momentsIn, saysDay, type TimeOfDay } from "./moments.js";
+import { type Quantity, quantitiesIn } from "./quantities.js";
+
+interface Values {
+  readonly days: readonly CalendarDay[];
+  readonly times: readonly TimeOfDay[];
+  readonly quantities: readonly Quantity[];
+}
+
+function valuesIn(text: string): Values {
+  const { days, times, rest } = momentsIn(text);
+  return { days, times, quantities: quantitiesIn(rest) };
+}
+
+/** 1 where the answer holds every value of the gold answer that `wanted` picks, however written; more of them in the answer do no harm. */
+function allSaid(wanted: (gold: Values, answer: Values) => readonly boolean[], what: string): Scorer {
+  return ({ answer, task }) => {
+    const said = wanted(valuesIn(task.answer), valuesIn(answer ?? ""));
+    if (said.length === 0) return { value: null, explanation: `the gold answer holds no ${what}` };
+    return { value: said.every(Boolean) ? 1 : 0 };
+  };
+}
+
+function saysQuantity({ values }: Quantity, answer: Values): boolean {
+  return (
+    answer.quantities.some((said) => [...values].some((value) => said.values.has(value))) ||
+    answer.times.some((time) => [...values].some((value) => time.has(asClock(value)))) ||
+    answer.days.some(({ year, day }) => (year !== null && values.has(year)) || (day !== null && values.has(day)))
+  );
+}
+
+function saysTime(time: TimeOfDay, answer: Values): boolean {
+  const same = (said: TimeOfDay) => [...said].some((minute) => time.has(minute));
+  return (
+    answer.times.some(same) ||
+    answer.quantities.some(({ values }) => [...values].some((value) => time.has(asClock(value))))
+  );
+}
+
+/** 1430 as minutes after midnight; -1, which no time has, where it is no time. */
+function asClock(value: number): number {
+  const [hour, minute] = [Math.floor(value / 100), value % 100];
+  return Number.isInteger(value) && value >= 100 && hour < 24 && minute < 60 ? hour * 60 + minute : -1;
+}
+
+export const numberMatch: ScorerEntry = {
+  score: allSaid(
+    (gold, answer) => gold.quantities.filter(({ weak }) => !weak).map((quantity) => saysQuantity(quantity, answer)),
+    "number",
+  ),
+  label: "Numbers",
+  kind: "rate",
+  better: "higher",
+  meaning:
+    "The answer holds every number of the gold answer, however written ($1.5 million, 1,500,000); over the questions whose gold answer holds one.",
+};
+
+export const dateMatch: ScorerEntry = {
+  score: allSaid(
+    (gold, answer) => [
+      ...gold.days.map((day) => answer.days.some((said) => saysDay(day, said))),
+      ...gold.times.map((time) => saysTime(time, answer)),
+    ],
+    "date or time",
+  ),
+  label: "Dates and times",
+  kind: "rate",
+  better: "higher",
+  meaning:
+    "The answer holds every date and time of day of the gold answer, however written (9:30 am, 0930; May 5, 2001, 5/5/01); over the questions whose gold answer holds one.",
+};

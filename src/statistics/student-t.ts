@@ -1,0 +1,49 @@
+import { bisect, gammaln } from "simple-statistics";
+import { Z_975 } from "./normal.js";
+
+const known = new Map<number, number>();
+
+/** The 97.5 % point of Student's t with `degrees` of freedom, from 1. */
+export function t975(degrees: number): number {
+  if (degrees > 1e7) return Z_975;
+  let point = known.get(degrees);
+  if (point === undefined) {
+    point = bisect((t) => belowT(t, degrees) - 0.975, 1.9, 13, 100, 1e-12);
+    known.set(degrees, point);
+  }
+  return point;
+}
+
+/** Share of Student's t distribution below t. */
+export function belowT(t: number, degrees: number): number {
+  const tail = incompleteBeta(degrees / (degrees + t * t), degrees / 2, 0.5) / 2;
+  return t > 0 ? 1 - tail : tail;
+}
+
+/** The regularized incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22, modified Lentz). */
+function incompleteBeta(x: number, a: number, b: number): number {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a);
+  const front = Math.exp(gammaln(a + b) - gammaln(a) - gammaln(b) + a * Math.log(x) + b * Math.log1p(-x)) / a;
+  let c = 1;
+  let d = 1 / nonZero(1 - ((a + b) * x) / (a + 1));
+  let fraction = d;
+  for (let m = 1; m <= 10_000; m++) {
+    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
+    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+    let change = 1;
+    for (const step of [even, odd]) {
+      d = 1 / nonZero(1 + step * d);
+      c = nonZero(1 + step / c);
+      change = c * d;
+      fraction *= change;
+    }
+    if (Math.abs(change - 1) < 1e-15) break;
+  }
+  return front * fraction;
+}
+
+function nonZero(value: number): number {
+  return Math.abs(value) < 1e-300 ? 1e-300 : value;
+}

@@ -1,0 +1,97 @@
+/** MCP servers made with the official SDK, on both transports; what they do wrong they are asked to do. */
+
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+
+const fileOf = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name)).href;
+
+/**
+ * A program that serves over stdio. Beside `behave` it has `pid`, `die`, `child` (starts a program that would outlive it
+ * and tells its pid), and with MALFORMED=1 a list with things that are no tools.
+ */
+export function stdioServerFile(folder: string): string {
+  const path = join(folder, "server.mjs");
+  writeFileSync(
+    path,
+    `
+import { spawn } from "node:child_process";
+import { Server } from "${fileOf("@modelcontextprotocol/sdk/server/index.js")}";
+import { StdioServerTransport } from "${fileOf("@modelcontextprotocol/sdk/server/stdio.js")}";
+import { CallToolRequestSchema, ListToolsRequestSchema } from "${fileOf("@modelcontextprotocol/sdk/types.js")}";
+const server = new Server({ name: "test server!", version: "1" }, { capabilities: { tools: {} } });
+const object = { type: "object", properties: {} };
+const good = ["behave", "pid", "die", "child", "a b/c"].map((name) => ({ name, description: "Does " + name, inputSchema: object }));
+const bad = [{ name: "no schema" }, 7, { inputSchema: object }, { name: "odd", inputSchema: { type: "object", if: {} } }];
+server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: process.env.MALFORMED ? [...good, ...bad] : good }));
+server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: { do: what, word } = {} } }) => {
+  const text = (value) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
+  if (name === "pid") return text({ pid: process.pid });
+  if (name === "die") process.exit(1);
+  if (name === "child") return text({ pid: spawn("sleep", ["1000"], { stdio: "ignore" }).pid });
+  if (what === "fail") return { isError: true, content: [{ type: "text", text: "it is broken" }] };
+  if (what === "hang") await new Promise(() => {});
+  return text({ echo: { word }, huge: { big: "x".repeat(300000) }, secret: { key: process.env.TOOL_KEY }, number: 5 }[what] ?? null);
+});
+console.log("a line that is no message");
+await server.connect(new StdioServerTransport());
+`,
+  );
+  return path;
+}
+
+/** A server over streamable HTTP. `sessions` counts how often it was connected to. */
+export async function startHttpServer() {
+  const sessions = new Map<string, StreamableHTTPServerTransport>();
+  let begun = 0;
+  const http = createServer(async (request, response) => {
+    const known = sessions.get(String(request.headers["mcp-session-id"]));
+    if (known !== undefined) return known.handleRequest(request, response);
+    if (request.headers["mcp-session-id"] !== undefined) return void response.writeHead(404).end();
+    const id = `session-${++begun}`;
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessioninitialized: () => void sessions.set(id, transport),
+    });
+    await behaving().connect(transport as Parameters<Server["connect"]>[0]);
+    await transport.handleRequest(request, response);
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const { port } = http.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    sessions: () => begun,
+    /** Forgets every session, as a server does that was started anew. */
+    restart: () => sessions.clear(),
+    async close() {
+      http.closeAllConnections();
+      await new Promise((resolve) => http.close(resolve));
+    },
+  };
+}
+
+function behaving(): Server {
+  const server = new Server({ name: "http", version: "1" }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [{ name: "behave", description: "Behaves", inputSchema: { type: "object" as const } }],
+  }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
+    const { do: what = "", word } = (params.arguments ?? {}) as { do?: string; word?: string };
+    if (what === "fail") return { isError: true, content: [{ type: "text", text: "it is broken" }] };
+    if (what === "hang") await new Promise(() => undefined);
+    const values: Record<string, unknown> = {
+      echo: { word },
+      huge: { big: "x".repeat(300_000) },
+      secret: { key: extra.requestInfo?.headers.authorization },
+      number: 5,
+    };
+    return { content: [{ type: "text", text: JSON.stringify(values[what] ?? null) }] };
+  });
+  return server;
+}

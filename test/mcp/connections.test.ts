@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { McpConnections } from "../../src/mcp/connections.js";
+import { callServerTool, listServerTools } from "../../src/mcp/server-tools.js";
+import { startKept } from "../../src/programs/keep.js";
+import { gone, isThere } from "../programs/processes.js";
+import { openEmpty, type TestDb } from "../runner/demo-setup.js";
+import { startHttpServer, stdioServerFile } from "./behaving-server.js";
+
+let db: TestDb;
+let mcp: McpConnections;
+const env = { PATH: process.env.PATH ?? "" };
+const server = (more: Record<string, string> = {}) => ({
+  command: [process.execPath, stdioServerFile(db.folder)],
+  env: { ...env, ...more },
+});
+/** Every call has a signal of its own, as in a run. */
+const fresh = () => new AbortController().signal;
+const patient = () => ({ signal: fresh(), timeout: 60_000 });
+
+beforeEach(() => {
+  db = openEmpty();
+  mcp = new McpConnections((argv, environment) => startKept({ argv, env: environment }));
+});
+afterEach(async () => {
+  await mcp.close();
+  db.close();
+});
+
+const pidOf = async (tool = "pid", more = {}) => {
+  const answer = await callServerTool(await mcp.to(server(more), fresh()), tool, {}, patient());
+  return (answer as unknown as { value: { pid: number } }).value.pid;
+};
+
+it("shares one connection among all calls, also those made at once", async () => {
+  const pids = await Promise.all(Array.from({ length: 8 }, () => pidOf()));
+  expect(new Set(pids).size).toBe(1);
+  expect(await pidOf("pid", { OTHER: "1" })).not.toBe(pids[0]);
+});
+
+it("starts a server anew that has died", async () => {
+  const before = await pidOf();
+  const client = await mcp.to(server(), fresh());
+  await expect(callServerTool(client, "die", {}, patient())).rejects.toThrow("Connection closed");
+  const after = await pidOf();
+  expect(after).not.toBe(before);
+});
+
+it("leaves no process behind, nor what a server has started", async () => {
+  const pids = [await pidOf(), await pidOf("child")];
+  expect(pids.map(isThere)).toEqual([true, true]);
+  await mcp.close();
+  for (const pid of pids) await gone(pid);
+  await expect(mcp.to(server(), fresh())).rejects.toThrow("closed");
+});
+
+it("is reached again over HTTP when the server has forgotten the session", async () => {
+  const http = await startHttpServer();
+  const at = { url: http.url, headers: {} };
+  const call = async () => callServerTool(await mcp.to(at, fresh()), "behave", { do: "echo", word: "a" }, patient());
+  expect(await call()).toEqual({ ok: true, value: { word: "a" } });
+  http.restart();
+  await expect(call()).rejects.toThrow();
+  expect(await call()).toEqual({ ok: true, value: { word: "a" } });
+  expect(http.sessions()).toBe(2);
+  await mcp.close();
+  await http.close();
+});
+
+it.each([
+  ["a program that is not there", ["no-such-program"]],
+  ["a program that ends at once", [process.execPath, "-e", "console.error('bad option'); process.exit(1)"]],
+])("says so of %s", async (_, command) => {
+  await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("The MCP server cannot be reached");
+});
+
+it("gives the last words of a server that ends at once", async () => {
+  const command = [process.execPath, "-e", "console.error('the option is bad'); process.exit(1)"];
+  await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("(the option is bad)");
+});
+
+it("waits no longer for a server that does not answer than it is told to", async () => {
+  const controller = new AbortController();
+  const reason = new Error("enough");
+  const connecting = mcp.to(
+    { command: [process.execPath, "-e", "setInterval(() => {}, 1000)"], env },
+    controller.signal,
+  );
+  controller.abort(reason);
+  await expect(connecting).rejects.toBe(reason);
+});
+
+it("lists what is a tool of a list that holds other things too", async () => {
+  const { tools, malformed } = await listServerTools(
+    await mcp.to(server({ MALFORMED: "1" }), fresh()),
+    fresh(),
+    60_000,
+  );
+  expect(tools.map(({ name }) => name)).toEqual(["behave", "pid", "die", "child", "a b/c", "odd"]);
+  expect(malformed).toBe(3);
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import type { TaskResult } from "../../src/domain/result.js";
+import { ScoreTally } from "../../src/runner/score-tally.js";
+import { wilson } from "../../src/statistics/wilson.js";
+import { finished } from "../store/saved-runs.js";
+
+const task = (taskId: number, scores: TaskResult["scores"], changes: Partial<TaskResult> = {}): TaskResult => ({
+  ...finished("run_1", taskId, 1).result,
+  scores,
+  ...changes,
+});
+const failed = (taskId: number, changes: Partial<TaskResult> = {}) =>
+  task(taskId, {}, { ending: "model_error", ...changes });
+
+const figuresOf = (results: readonly TaskResult[]) => {
+  const tally = new ScoreTally();
+  for (const result of results) tally.add(result);
+  return tally.figures();
+};
+
+describe("a score over a run", () => {
+  it("of a rate has Wilson's interval, the scorer's own words, and its denominator", () => {
+    const results = Array.from({ length: 40 }, (_, i) => task(i, { exactMatch: i < 10 ? 1 : 0, sourcesCorrect: null }));
+    const { exactMatch, sourcesCorrect } = figuresOf(results).scores;
+    expect(exactMatch).toMatchObject({ label: "Exact match", kind: "rate", better: "higher", value: 0.25, n: 40 });
+    expect(exactMatch).toMatchObject({ ...wilson(10, 40), method: "wilson" });
+    expect(exactMatch?.repeats).toBeUndefined();
+    expect(sourcesCorrect).toMatchObject({ value: null, n: 0, low: null, high: null, overAll: { value: null, n: 0 } });
+  });
+
+  it("counts failed tasks as wrong over all: those that came first, and those of a question that was also answered", () => {
+    const { scores } = figuresOf([
+      failed(1),
+      task(2, { exactMatch: 1, semanticScore: 0.5 }),
+      failed(2, { epoch: 2 }),
+      task(3, { exactMatch: 0, semanticScore: 0.25 }),
+      failed(4),
+    ]);
+    expect(scores.exactMatch).toMatchObject({ value: 0.5, n: 2, overAll: { value: 0.2, n: 5 } });
+    expect(scores.semanticScore).toMatchObject({ value: 0.375, n: 2, overAll: { value: 0.15, n: 5 } });
+  });
+
+  it("counts a failed question without gold mail for no score that is about gold mail", () => {
+    const { scores } = figuresOf([
+      failed(1, { goldSources: 0 }),
+      task(2, { exactMatch: 1, foundGold: 1 }),
+      task(3, { exactMatch: 1, foundGold: null }, { goldSources: 0 }),
+      failed(3, { goldSources: 0, epoch: 2 }),
+    ]);
+    expect(scores.foundGold?.overAll).toMatchObject({ value: 1, n: 1 });
+    expect(scores.exactMatch?.overAll).toMatchObject({ value: 0.5, n: 4 });
+  });
+
+  it("has no value for failures where 0 is not what wrong is", () => {
+    const { reward } = figuresOf([task(1, { reward: 1.5 }), task(2, { reward: -0.5 }), failed(3)]).scores;
+    expect(reward).toMatchObject({ label: "reward", kind: "mean", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
+  });
+
+  it("of repeats takes the question as one cluster, and tells pass@k and pass^k over questions", () => {
+    const right = [2, 0, 1, 2];
+    const results = right.flatMap((times, i) =>
+      [1, 2].map((epoch) => task(i, { exactMatch: epoch <= times ? 1 : 0 }, { epoch })),
+    );
+    const { exactMatch } = figuresOf(results).scores;
+    expect(exactMatch).toMatchObject({ value: 5 / 8, n: 8, method: "clustered_wilson" });
+    expect(exactMatch?.low).toBeLessThan(wilson(5, 8).low ?? 0);
+    const [one, two, ...more] = exactMatch?.repeats ?? [];
+    expect(more).toEqual([]);
+    expect(one).toMatchObject({ k: 1, passAtK: { value: 5 / 8, n: 4 }, passHatK: { value: 5 / 8, n: 4 } });
+    expect(two).toMatchObject({ k: 2, passAtK: { value: 3 / 4, n: 4 }, passHatK: { value: 2 / 4, n: 4 } });
+  });
+
+  it("has a wider interval for other inboxes, where inboxes differ", () => {
+    const results = Array.from({ length: 80 }, (_, i) =>
+      task(i, { exactMatch: i % 8 < 4 ? 1 : 0 }, { inbox: `${i % 8}@x.example` }),
+    );
+    const { exactMatch } = figuresOf(results).scores;
+    expect(exactMatch?.byInbox.inboxes).toBe(8);
+    expect(exactMatch?.byInbox.low).toBeLessThan(exactMatch?.low ?? 0);
+    expect(exactMatch?.byInbox.high).toBeGreaterThan(exactMatch?.high ?? 1);
+  });
+});
+
+describe("slices", () => {
+  const results = [
+    task(
+      1,
+      { exactMatch: 1 },
+      { inbox: "b@x", howRealistic: 0.699999988079071, goldSources: 10, queryDate: "2001-05-05" },
+    ),
+    task(2, { exactMatch: 0 }, { inbox: "a@x", howRealistic: 1, goldSources: 2, queryDate: "2000-01-01" }),
+    failed(3, { inbox: "a@x", howRealistic: 0.95, goldSources: 2, queryDate: "2001-12-31" }),
+  ];
+
+  it("divide the tasks, with n and interval of each part, in the order of their values", () => {
+    const { slices } = figuresOf(results);
+    const parts = (slice: keyof typeof slices) => slices[slice].map(({ value, tasks }) => [value, tasks]);
+    expect(parts("inbox")).toEqual([
+      ["a@x", 2],
+      ["b@x", 1],
+    ]);
+    expect(parts("realism")).toEqual([
+      ["0.7-0.8", 1],
+      ["0.9-1", 2],
+    ]);
+    expect(parts("sources")).toEqual([
+      ["2", 2],
+      ["10", 1],
+    ]);
+    expect(parts("year")).toEqual([
+      ["2000", 1],
+      ["2001", 2],
+    ]);
+    expect(slices.inbox[0]?.scores.exactMatch).toEqual({ value: 0, n: 1, ...wilson(0, 1), method: "wilson" });
+  });
+
+  it("are those of the whole run: their denominators add up", () => {
+    const many = Array.from({ length: 200 }, (_, i) =>
+      task(i, { exactMatch: i % 3 === 0 ? 1 : 0 }, { inbox: `${i % 7}@x`, queryDate: `${1999 + (i % 4)}-01-01` }),
+    );
+    const { scores, slices } = figuresOf(many);
+    for (const slice of [slices.inbox, slices.year]) {
+      const estimates = slice.map((part) => part.scores.exactMatch ?? { n: 0, value: 0 });
+      expect(estimates.reduce((sum, { n }) => sum + n, 0)).toBe(scores.exactMatch?.n);
+      const right = estimates.reduce((sum, { n, value }) => sum + n * (value ?? 0), 0);
+      expect(right / 200).toBeCloseTo(scores.exactMatch?.value ?? 0, 12);
+    }
+  });
+});

@@ -1,0 +1,62 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
+import { ROOT } from "../commands/art-e.js";
+
+const NOBODY = { uid: 65_534, gid: 65_534 };
+const DIST = join(ROOT, "dist/sandbox");
+
+/** A module as nobody would run it: no home folder, no rights, no environment. */
+function asNobody(source: string) {
+  const options = { cwd: "/", env: {}, encoding: "utf8", timeout: 60_000, ...NOBODY } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", source], options);
+  return { status, stdout, stderr };
+}
+
+const isRoot = process.getuid?.() === 0;
+const canRead = isRoot && asNobody(`await import("${DIST}/limits.js")`).status === 0;
+const works = canRead && (await chooseSandbox()).ok;
+if (!works)
+  console.warn("The sandbox is not tried as nobody: that needs root, a sandbox, and a folder nobody may read.");
+
+const PROGRAMS = {
+  ordinary: "open('a', 'w').write('x')\nprint(6 * 7, open('a').read())",
+  file: "print(open('/etc/passwd').read())",
+  network: "import socket\nsocket.create_connection(('127.0.0.1', 1), 1)",
+  forks: "import os\nwhile True: os.fork()",
+  endless: "while True: pass",
+  daemon: "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\nprint('left')",
+  closed: "import os\nos.makedirs('a/b')\nos.chmod('a', 0)",
+};
+
+describe.skipIf(!works)("as nobody", () => {
+  test("the same sandbox works, and holds", () => {
+    const { stdout, stderr } = asNobody(`
+      import { existsSync } from "node:fs";
+      import { chooseSandbox } from "${DIST}/choose-sandbox.js";
+      import { runPython } from "${DIST}/run-python.js";
+      import { openWorkspace } from "${DIST}/workspace.js";
+      const { sandbox } = await chooseSandbox();
+      const results = {};
+      for (const [name, code] of Object.entries(${JSON.stringify(PROGRAMS)})) {
+        const workspace = openWorkspace();
+        const files = await workspace.use(async (folders) => folders.files);
+        results[name] = await runPython(sandbox, code, workspace, new AbortController().signal);
+        await workspace.close();
+        if (existsSync(files)) results[name].left = files;
+      }
+      console.log(JSON.stringify(results));`);
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toEqual({
+      ordinary: { stdout: "42 x\n", stderr: "", exitCode: 0, stopped: null, truncated: false },
+      file: expect.objectContaining({ stderr: expect.stringContaining("FileNotFoundError"), exitCode: 1 }),
+      network: expect.objectContaining({ stderr: expect.stringContaining("ConnectionRefusedError"), exitCode: 1 }),
+      forks: expect.objectContaining({ stderr: expect.stringContaining("BlockingIOError") }),
+      endless: expect.objectContaining({ stopped: "time", exitCode: null }),
+      daemon: { stdout: "left\n", stderr: "", exitCode: 0, stopped: null, truncated: false },
+      closed: expect.objectContaining({ stopped: "workspace" }),
+    });
+    for (const result of Object.values(JSON.parse(stdout))) expect(result).not.toHaveProperty("left");
+  }, 90_000);
+});

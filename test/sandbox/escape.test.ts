@@ -1,0 +1,272 @@
+import { existsSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Workspace } from "../../src/domain/workspace.js";
+import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
+import { readText } from "../../src/sandbox/files.js";
+import { PYTHON_LIMITS } from "../../src/sandbox/limits.js";
+import { type PythonRun, runPython } from "../../src/sandbox/run-python.js";
+import { openWorkspace } from "../../src/sandbox/workspace.js";
+import { ATTEMPTS, program } from "./attempts.js";
+import { openWitness, processesOf, SECRET, type Witness } from "./host-witness.js";
+
+const KEY = "sk-ant-only-for-the-host";
+const choice = await chooseSandbox();
+if (!choice.ok) console.warn(`The escape suite is skipped: ${choice.why}.`);
+
+describe.skipIf(!choice.ok)("from the sandbox there is no way out:", () => {
+  let witness: Witness;
+  let workspace: Workspace;
+  let files = "";
+  const keyBefore = process.env.ANTHROPIC_API_KEY;
+
+  beforeAll(async () => {
+    process.env.ANTHROPIC_API_KEY = KEY;
+    witness = await openWitness();
+  });
+  afterAll(async () => {
+    if (keyBefore === undefined) delete process.env.ANTHROPIC_API_KEY;
+    else process.env.ANTHROPIC_API_KEY = keyBefore;
+    await witness.close();
+  });
+  beforeEach(async () => {
+    workspace = openWorkspace();
+    files = await workspace.use(async (folders) => folders.files);
+  });
+  afterEach(async () => {
+    expect(processesOf(files)).toEqual([]);
+    expect(witness.victimLives()).toBe(true);
+    expect(witness.contacts()).toBe(0);
+    await workspace.close();
+    expect(existsSync(files)).toBe(false);
+  });
+
+  const run = (code: string, signal = new AbortController().signal): Promise<PythonRun> => {
+    if (!choice.ok) throw new Error(choice.why);
+    return runPython(choice.sandbox, code, workspace, signal);
+  };
+
+  test("ordinary programs run, so that what fails below fails for a reason", async () => {
+    const code = `
+import decimal, json, os, re, sqlite3, subprocess, sys, zoneinfo
+open("a.txt", "w").write("kept")
+print(json.dumps({"sum": sum(range(10)), "files": os.listdir("."), "zone": str(zoneinfo.ZoneInfo("America/Chicago"))}))
+print(subprocess.run([sys.executable, "-c", "print(6 * 7)"], capture_output=True, text=True).stdout.strip())
+print(sqlite3.connect(":memory:").execute("select 1").fetchone())`;
+    expect(await run(code)).toEqual({
+      stdout: '{"sum": 45, "files": ["a.txt"], "zone": "America/Chicago"}\n42\n(1,)\n',
+      stderr: "",
+      exitCode: 0,
+      stopped: null,
+      truncated: false,
+    });
+    expect(await workspace.use((folders) => readText(folders, "a.txt"))).toBe("kept");
+  });
+
+  test.each(ATTEMPTS)("$name", async (attempt) => {
+    const { stdout, stderr, stopped } = await run(program(attempt, witness.targets));
+    expect({ stderr, stopped }).toEqual({ stderr: "", stopped: null });
+    expect(stdout).toMatch(/^refused: \S+ .*\n$/);
+    expect(stdout).toMatch(attempt.refused);
+    expect(stdout).not.toContain(SECRET);
+  });
+
+  test("its environment holds nothing of the host's, no key and no zone", async () => {
+    const { stdout } = await run("import os, time\nprint(sorted(os.environ), time.tzname)\nprint(dict(os.environ))");
+    expect(stdout).toContain("['HOME', 'LANG', 'LD_LIBRARY_PATH', 'PATH', 'PWD', 'TMPDIR', 'TZ'] ('UTC', 'UTC')");
+    expect(stdout).not.toContain(KEY);
+  });
+
+  test("all that it can see is its own", async () => {
+    const { stdout } = await run("import os\nprint(sorted(os.listdir('/')), sorted(os.listdir('/dev')), os.getuid())");
+    expect(stdout).toMatch(/^\[('lib', ('lib64', )?)?'tmp', 'usr', 'workspace'\]|'dev'/);
+    expect(stdout).toContain("['null', 'urandom', 'zero'] 65534");
+    const { stdout: host } = await run("import socket\nprint(socket.gethostname())");
+    expect(host).toBe("sandbox\n");
+  });
+
+  test("UDP to the host's loopback reaches nobody", async () => {
+    const { stdout } = await run(
+      `import socket\nprint(socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", ${witness.targets.udpPort})))`,
+    );
+    expect(stdout).toBe("1\n");
+  });
+
+  test("an endless loop", async () => {
+    expect(await run("while True: pass")).toMatchObject({ stopped: "time", exitCode: null });
+  });
+
+  test("an endless loop that ignores every signal it can", async () => {
+    const { stdout, stopped } = await run(`
+import signal
+for number in range(1, 65):
+    try: signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+print("ignoring")
+while True: pass`);
+    expect({ stdout, stopped }).toEqual({ stdout: "ignoring\n", stopped: "time" });
+  });
+
+  test("a fork bomb", async () => {
+    const { stopped } = await run(`
+import os
+while True:
+    try: os.fork()
+    except OSError: pass`);
+    expect(stopped).toBe("time");
+  });
+
+  test("no more processes than allowed, however they are made", async () => {
+    const { stdout } = await run(`
+import os, time
+made = 0
+try:
+    while made < 1000:
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+        made += 1
+except BlockingIOError: pass
+print(made)
+os._exit(0)`);
+    expect(Number(stdout)).toBeGreaterThan(4);
+    expect(Number(stdout)).toBeLessThan(PYTHON_LIMITS.processes);
+  });
+
+  test("threads without end", async () => {
+    const { stdout } = await run(`
+import os, threading, time
+made = 0
+try:
+    while made < 1000:
+        threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+        made += 1
+except RuntimeError: pass
+print(made, flush=True)
+os._exit(0)`);
+    expect(Number(stdout)).toBeLessThan(PYTHON_LIMITS.processes);
+  });
+
+  test("a memory bomb", async () => {
+    expect(await run("x = []\nwhile True: x.append(bytearray(10 ** 7))")).toMatchObject({
+      stderr: expect.stringContaining("MemoryError"),
+      exitCode: 1,
+    });
+  });
+
+  test("a memory bomb in many processes", async () => {
+    const { stopped } = await run(`
+import os, time
+for _ in range(5):
+    if os.fork() == 0: break
+x = bytearray(120 * 2 ** 20)
+for i in range(0, len(x), 4096): x[i] = 1
+time.sleep(30)`);
+    expect(stopped).toBe("memory");
+  });
+
+  test("an output bomb", async () => {
+    const { stopped, stdout, truncated } = await run("while True: print('x' * 1000)");
+    expect({ stopped, truncated, length: stdout.length }).toEqual({
+      stopped: "output",
+      truncated: true,
+      length: PYTHON_LIMITS.outputBytes,
+    });
+  });
+
+  test("one file without end", async () => {
+    const { stdout } = await run(`
+try:
+    with open("big", "wb") as file:
+        while True: file.write(b"x" * 2 ** 20)
+except OSError as error: print(error.errno)`);
+    expect(stdout).toBe("27\n");
+  });
+
+  test("filling the disk with large files", async () => {
+    const code = `
+for i in range(10_000):
+    with open(f"big{i}", "wb") as file: file.write(b"x" * 2 ** 20)`;
+    expect((await run(code)).stopped).toBe("workspace");
+    expect((await run("import os; print(os.listdir('.'))")).stdout).toBe("[]\n");
+  });
+
+  test("filling the disk with files that have no name", async () => {
+    const { stopped } = await run(`
+import os
+while True:
+    with open("big", "wb") as file:
+        os.unlink("big")
+        for _ in range(15): file.write(b"x" * 2 ** 20)`);
+    expect(["disk", "time"]).toContain(stopped);
+  });
+
+  test("a file with a hole larger than any file", async () => {
+    const { stdout } = await run(`
+file = open("hole", "w")
+try: file.truncate(2 ** 40)
+except OSError as error: print(error.errno)`);
+    expect(stdout).toBe("27\n");
+  });
+
+  test.each(["/workspace", "/tmp"])("files without number in %s", async (folder) => {
+    expect((await run(`for i in range(10 ** 7): open(f"${folder}/{i}", "w").close()`)).stopped).toBe("workspace");
+  });
+
+  test("folders within folders without end, closed to everybody", async () => {
+    const { stopped } = await run(`
+import os
+for i in range(3000):
+    os.mkdir("d" * 20)
+    os.chdir("d" * 20)
+os.chmod(".", 0)`);
+    expect(stopped).toBe("workspace");
+  });
+
+  test("a daemon that forked twice and left its session", async () => {
+    const { stdout, exitCode } = await run(`
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for descriptor in range(3): os.close(descriptor)
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+print("left")`);
+    expect({ stdout, exitCode }).toEqual({ stdout: "left\n", exitCode: 0 });
+  });
+
+  test("a child that holds the output open", async () => {
+    const { stdout, stopped } = await run(`
+import os, time
+if os.fork() == 0: time.sleep(600)
+print("gone")`);
+    expect({ stdout, stopped }).toEqual({ stdout: "gone\n", stopped: null });
+  });
+
+  test("killing everything it can, and then its sandbox's first process", async () => {
+    const { stdout, exitCode } = await run(`
+import os, signal
+for pid in [-1, 1, os.getppid()]:
+    try: os.kill(pid, signal.SIGKILL)
+    except OSError: pass
+print("still here", flush=True)
+os.kill(0, signal.SIGKILL)`);
+    expect({ stdout, exitCode }).toEqual({ stdout: "still here\n", exitCode: 137 });
+  });
+
+  test("a crash leaves no core", async () => {
+    const { exitCode } = await run("import ctypes\nctypes.string_at(0)");
+    expect(exitCode).toBe(139);
+    expect((await run("import os; print(os.listdir('.'), os.listdir('/tmp'))")).stdout).toBe("[] []\n");
+  });
+
+  test("what a stopped task leaves", async () => {
+    const stop = new AbortController();
+    const running = run("import time\nopen('begun', 'w').close()\ntime.sleep(600)", stop.signal);
+    // Also shows that the look for processes left behind does see them.
+    await expect.poll(() => processesOf(files).length, { timeout: 20_000 }).toBeGreaterThan(2);
+    stop.abort(new Error("the task was stopped"));
+    await expect(running).rejects.toThrow("the task was stopped");
+  });
+});

@@ -1,0 +1,118 @@
+/** What on the host must not notice anything: servers, files, a process, another task; and what is left of a sandbox. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import type { Workspace } from "../../src/domain/workspace.js";
+import { writeText } from "../../src/sandbox/files.js";
+import { sandboxUser } from "../../src/sandbox/sandbox-user.js";
+import { openWorkspace } from "../../src/sandbox/workspace.js";
+import type { Targets } from "./attempts.js";
+
+export const SECRET = "only the host may read this";
+
+export interface Witness {
+  readonly targets: Targets;
+  /** Connections and datagrams that came in. */
+  contacts(): number;
+  /** True as long as the victim lives. */
+  victimLives(): boolean;
+  close(): Promise<void>;
+}
+
+export async function openWitness(): Promise<Witness> {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-witness-"));
+  // Readable for everybody: permissions alone must not be what keeps it from being read.
+  chmodSync(folder, 0o755);
+  const secretFile = join(folder, "secret.txt");
+  const database = join(folder, "art-e.db");
+  for (const file of [secretFile, database]) writeFileSync(file, SECRET, { mode: 0o644 });
+  let contacts = 0;
+  const count = () => {
+    contacts++;
+  };
+  const tcp = await listening(count, { port: 0, host: "127.0.0.1" });
+  const socketPath = join(folder, "socket");
+  const unix = await listening(count, { path: socketPath });
+  chmodSync(socketPath, 0o777);
+  const abstractName = `art-e-${process.pid}`;
+  const abstract = await listening(count, { path: `\0${abstractName}` });
+  const udp = createSocket("udp4").on("message", count);
+  udp.bind(0, "127.0.0.1");
+  await once(udp, "listening");
+  const victim = spawn("sleep", ["600"], { stdio: "ignore", ...(sandboxUser() ?? {}) });
+  const other = openWorkspace();
+  const targets: Targets = {
+    secretFile,
+    database,
+    otherWorkspace: await fill(other),
+    home: homedir(),
+    port: (tcp.address() as AddressInfo).port,
+    udpPort: udp.address().port,
+    socketPath,
+    abstractName,
+    pid: process.pid,
+    victim: victim.pid ?? 0,
+  };
+  return {
+    targets,
+    contacts: () => contacts,
+    victimLives: () => victim.exitCode === null && victim.signalCode === null,
+    async close() {
+      for (const server of [tcp, unix, abstract]) server.close();
+      udp.close();
+      await ended(victim);
+      await other.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function listening(
+  onConnection: () => void,
+  where: { port?: number; host?: string; path?: string },
+): Promise<Server> {
+  const server = createServer((socket) => {
+    onConnection();
+    socket.destroy();
+  });
+  server.listen(where);
+  await once(server, "listening");
+  return server;
+}
+
+async function fill(workspace: Workspace): Promise<string> {
+  return workspace.use(async (folders) => {
+    await writeText(folders, "secret.txt", SECRET);
+    return folders.files;
+  });
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
+
+/**
+ * Processes of a workspace's sandbox: those in a mount namespace where its folder is mounted, and those that name it on
+ * their command line. Nothing that runs in the sandbox can hide from the first.
+ */
+export function processesOf(workspaceFiles: string): number[] {
+  const name = basename(dirname(workspaceFiles));
+  return readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((pid) => [`/proc/${pid}/mountinfo`, `/proc/${pid}/cmdline`].some((file) => contentOf(file).includes(name)))
+    .map(Number);
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}

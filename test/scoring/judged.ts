@@ -1,0 +1,19 @@
+import type { Judgement, Verdict } from "../../src/domain/judgement.js";
+
+/** What a judge said of an answer. */
+export function judged(verdict: Verdict | null, changes: Partial<Judgement> = {}): Judgement {
+  return {
+    model: "acme/judge",
+    baseUrl: null,
+    protocol: "verdict",
+    version: 1,
+    votes: 1,
+    verdict,
+    reason: verdict === null ? "the judge failed" : "so it is",
+    agreement: verdict === null ? null : 1,
+    cast: [],
+    usage: { inputTokens: 10, outputTokens: 2, cachedInputTokens: 0 },
+    costUsd: 0.25,
+    ...changes,
+  };
+}

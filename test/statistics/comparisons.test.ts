@@ -1,0 +1,98 @@
+/** Expected values are of SciPy 1.17.1 unless a source is named; the calls stand beside them. */
+import { describe, expect, it } from "vitest";
+import { mcnemar } from "../../src/statistics/mcnemar.js";
+import { pairedDifference, signFlipTest } from "../../src/statistics/paired-difference.js";
+import { passAtK, passHatK } from "../../src/statistics/pass-at-k.js";
+import { powerOf } from "../../src/statistics/power.js";
+
+// Hollander and Wolfe 1973, p. 29: a depression scale of nine patients before and after; R's example of a paired test.
+const BEFORE = [1.83, 0.5, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.3];
+const AFTER = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
+const DIFFERENCES = BEFORE.map((value, i) => value - (AFTER[i] ?? 0));
+
+describe("McNemar's test", () => {
+  it.each([
+    [1, 9, 0.021484375],
+    [10, 22, 0.050102459732443094],
+    [0, 6, 0.03125],
+    [5, 5, 1],
+    [121, 59, 4.4344492637551645e-6],
+    [400, 300, 0.0001784763144856244],
+    [0, 0, 1],
+  ])("of %d against %d is binomtest(b, b + c).pvalue", (first, second, p) => {
+    expect(mcnemar(first, second) / p).toBeCloseTo(1, 9);
+    expect(mcnemar(second, first)).toBe(mcnemar(first, second));
+  });
+
+  it("takes very many pairs", () => expect(mcnemar(20_000, 19_900)).toBeCloseTo(0.62, 2));
+});
+
+describe("the mean of paired differences", () => {
+  // stats.bootstrap((d,), np.mean, method='percentile', n_resamples=200000), at the level that 1 - 2 * norm.cdf(-sqrt(9/8) * t.ppf(.975, 8)) is.
+  it("has the widened percentiles of the bootstrap", () => {
+    const { value, n, low, high, method } = pairedDifference(DIFFERENCES);
+    expect({ n, method }).toEqual({ n: 9, method: "paired_bootstrap" });
+    expect(value).toBeCloseTo(0.43188888888888893, 12);
+    expect(low).toBeCloseTo(0.106, 1);
+    expect(high).toBeCloseTo(0.751, 1);
+  });
+
+  it("has the t interval where pairs are many, which is what the bootstrap gives there", () => {
+    const spread = (n: number) => Array.from({ length: n }, (_, i) => (i % 10 === 0 ? 1 : i % 15 === 1 ? -1 : 0));
+    const few = pairedDifference(spread(4_980));
+    const many = pairedDifference(spread(5_010));
+    expect([few.method, many.method]).toEqual(["paired_bootstrap", "paired_t"]);
+    expect(few.low).toBeCloseTo(many.low ?? 0, 2);
+    expect(few.high).toBeCloseTo(many.high ?? 0, 2);
+  });
+
+  it("is the same each time it is taken", () => {
+    expect(pairedDifference(DIFFERENCES)).toEqual(pairedDifference(DIFFERENCES));
+    expect(signFlipTest(DIFFERENCES)).toBe(signFlipTest(DIFFERENCES));
+  });
+
+  it("is 0 to 0 where no pair differs, has no bounds with one pair, and is nothing without any", () => {
+    expect(pairedDifference([0, 0, 0])).toMatchObject({ value: 0, n: 3, low: 0, high: 0 });
+    expect(pairedDifference([0.5])).toEqual({ value: 0.5, n: 1, low: null, high: null });
+    expect(pairedDifference([])).toEqual({ value: null, n: 0, low: null, high: null });
+  });
+
+  // All 512 signs by itertools.product: 14 lie as far out.
+  it("is tested by drawing its signs", () => {
+    expect(signFlipTest(DIFFERENCES)).toBeCloseTo(0.02734375, 2);
+    expect(signFlipTest([0, 0])).toBe(1);
+    expect(signFlipTest([0, 0, 1, 1, 1, 1, 1, 1])).toBeCloseTo(0.03125, 2);
+    const many = Array.from({ length: 6_000 }, (_, i) => (i < 3_080 ? 1 : -1));
+    // 2 * norm.sf(160 / sqrt(6000))
+    expect(signFlipTest(many)).toBeCloseTo(0.03887, 4);
+  });
+
+  // (norm.ppf(.975) + norm.ppf(.8)) * std(d, ddof=1) / 3 is 0.39862, over the observed difference and squared 7.667.
+  it("needs so many pairs to be found", () => {
+    const { moreNeeded, detectable } = powerOf(DIFFERENCES);
+    expect(moreNeeded).toBe(0);
+    expect(detectable).toBeCloseTo(0.3986240122854132, 8);
+    expect(powerOf([0.1, -0.1, 0.1, 0.1])).toEqual({ moreNeeded: 28, detectable: expect.closeTo(0.14008, 4) });
+    expect(powerOf([1, -1])).toEqual({ moreNeeded: null, detectable: expect.any(Number) });
+    expect(powerOf([1])).toEqual({ moreNeeded: null, detectable: null });
+  });
+});
+
+describe("k tries", () => {
+  // By math.comb: 1 - comb(7,5)/comb(10,5), 1 - comb(187,100)/comb(200,100).
+  it("at least one right", () => {
+    expect(passAtK(10, 3, 5)).toBeCloseTo(0.9166666666666666, 12);
+    expect(passAtK(200, 13, 100)).toBeCloseTo(0.9999194971988055, 12);
+    expect(passAtK(4, 1, 1)).toBe(0.25);
+    expect(passAtK(4, 0, 4)).toBe(0);
+    expect(passAtK(4, 2, 3)).toBe(1);
+  });
+
+  // comb(3,2)/comb(10,2), comb(190,10)/comb(200,10).
+  it("all right", () => {
+    expect(passHatK(10, 3, 2)).toBeCloseTo(0.06666666666666667, 12);
+    expect(passHatK(200, 190, 10)).toBeCloseTo(0.5914521339185829, 12);
+    expect(passHatK(4, 4, 4)).toBe(1);
+    expect(passHatK(4, 3, 4)).toBe(0);
+  });
+});

@@ -1,0 +1,120 @@
+/** Expected values are of SciPy 1.17.1 unless a source is named; the calls stand beside them. */
+import { describe, expect, it } from "vitest";
+import { ClusterSums } from "../../src/statistics/cluster-sums.js";
+import { belowNormal } from "../../src/statistics/normal.js";
+import { belowT, t975 } from "../../src/statistics/student-t.js";
+import { wilson } from "../../src/statistics/wilson.js";
+
+const sumsOf = (clusters: readonly (readonly number[])[]) => {
+  const sums = new ClusterSums();
+  for (const values of clusters) {
+    const total = (power: number) => values.reduce((sum, value) => sum + value ** power, 0);
+    sums.add(values.length, total(1), total(2));
+  }
+  return sums;
+};
+
+describe("wilson", () => {
+  // Newcombe 1998, table I: 81/263 is 0.2553 to 0.3662, 15/148 is 0.0624 to 0.1605, 0/20 is 0 to 0.1611, 1/29 is 0.0061 to 0.1718.
+  it.each([
+    [81, 263, 0.2552885198782742, 0.36620957698280004],
+    [15, 148, 0.06238639953073629, 0.16048724172330803],
+    [0, 20, 0, 0.16112515805281935],
+    [1, 29, 0.006113214292762667, 0.17175521879320282],
+    [1733, 1733, 0.9977882501588243, 1],
+  ])("of %d out of %d is binomtest(...).proportion_ci(method='wilson')", (successes, n, low, high) => {
+    const interval = wilson(successes, n);
+    expect(interval.low).toBeCloseTo(low, 12);
+    expect(interval.high).toBeCloseTo(high, 12);
+  });
+
+  it("of nothing has no bounds", () => expect(wilson(0, 0)).toEqual({ low: null, high: null }));
+});
+
+describe("Student's t", () => {
+  it.each([
+    [1, 12.706204736174694],
+    [2, 4.302652729749462],
+    [3, 3.1824463052837078],
+    [7, 2.364624251592784],
+    [30, 2.0422724563012378],
+    [1732, 1.961334597531245],
+  ])("at 97.5 %% with %d degrees of freedom is stats.t.ppf(.975, df)", (degrees, point) => {
+    expect(t975(degrees)).toBeCloseTo(point, 8);
+  });
+
+  it("below a point is stats.t.cdf", () => {
+    expect(belowT(1.5, 7)).toBeCloseTo(0.911350756505015, 10);
+    expect(belowT(-2.2, 3)).toBeCloseTo(0.05758597598823534, 10);
+    expect(belowT(0.3, 55243)).toBeCloseTo(0.6179108578029071, 8);
+  });
+
+  it("with very many degrees of freedom is the normal distribution", () => {
+    expect(t975(1e9)).toBeCloseTo(1.959963984540054, 12);
+    expect(belowNormal(1.959963984540054)).toBeCloseTo(0.975, 6);
+  });
+});
+
+describe("a mean", () => {
+  it("of six values has stats.t.interval(.95, 5, loc=mean, scale=sem)", () => {
+    const { value, n, low, high, method } = sumsOf([[1], [0], [1], [1], [0.5], [0.25]]).mean();
+    expect({ value, n, method }).toEqual({ value: 0.625, n: 6, method: "t" });
+    expect(low).toBeCloseTo(0.1630694720063367, 8);
+    expect(high).toBeCloseTo(1.0869305279936632, 8);
+  });
+
+  it("has no bounds where there is one value, or where all are equal", () => {
+    expect(sumsOf([[0.4]]).mean()).toEqual({ value: 0.4, n: 1, low: null, high: null });
+    expect(sumsOf([[0.1], [0.1], [0.1]]).mean()).toEqual({ value: expect.closeTo(0.1), n: 3, low: null, high: null });
+  });
+
+  it("of nothing is nothing", () => {
+    expect(sumsOf([]).mean()).toEqual({ value: null, n: 0, low: null, high: null });
+    expect(sumsOf([[]]).rate()).toEqual({ value: null, n: 0, low: null, high: null });
+  });
+});
+
+describe("clusters", () => {
+  const clusters = [
+    [1, 1, 0],
+    [1, 1, 1],
+    [0, 0, 1],
+    [0, 1, 1, 1],
+    [0, 0],
+  ];
+
+  // NumPy: var = G/(G-1) * sum((sum(c) - r*len(c))**2) / n**2, the CR1 sandwich of a regression on a constant.
+  it("make the mean's interval the cluster-robust one with t of G - 1", () => {
+    const { value, n, low, high, method } = sumsOf(clusters).mean();
+    expect({ value, n, method }).toEqual({ value: 0.6, n: 15, method: "clustered_t" });
+    expect(low).toBeCloseTo(0.1902717845602947, 8);
+    expect(high).toBeCloseTo(1.0097282154397051, 8);
+  });
+
+  // NumPy, from the same variance: n_eff = n / deff * (z/t)**2 = 5.4918, and Wilson's formula over it.
+  it("make a rate's interval Wilson's over the effective number of tasks, within 0 and 1", () => {
+    const { value, low, high, method } = sumsOf(clusters).rate();
+    expect({ value, method }).toEqual({ value: 0.6, method: "clustered_wilson" });
+    expect(low).toBeCloseTo(0.24186320620956273, 8);
+    expect(high).toBeCloseTo(0.8758192696952167, 8);
+  });
+
+  it("of one value each are no clusters: Wilson's interval as it is", () => {
+    const singles = [1, 0, 1, 1].map((value) => [value]);
+    expect(sumsOf(singles).rate()).toEqual({ value: 0.75, n: 4, ...wilson(3, 4), method: "wilson" });
+  });
+
+  it("that agree in everything count once each", () => {
+    const same = sumsOf(Array.from({ length: 30 }, (_, i) => (i < 10 ? [1, 1, 1, 1] : [0, 0, 0, 0]))).rate();
+    const once = wilson(10, 30);
+    expect(same.low).toBeLessThan(once.low ?? 0);
+    expect(same.low).toBeGreaterThan((once.low ?? 0) - 0.02);
+    const right = sumsOf(Array.from({ length: 30 }, () => [1, 1, 1, 1])).rate();
+    expect(right).toMatchObject({ value: 1, n: 120, high: 1 });
+    expect(right.low).toBeLessThan(wilson(30, 30).low ?? 0);
+  });
+
+  it("are too few to tell where there is one", () => {
+    expect(sumsOf([[1, 0, 1]]).rate()).toEqual({ value: 2 / 3, n: 3, low: null, high: null });
+  });
+});
