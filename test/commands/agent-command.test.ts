@@ -83,7 +83,7 @@ it("a program that hangs is ended at the task's time, with all that it has start
     "--concurrency",
     "2",
     "--task-timeout",
-    "8",
+    "15",
     "-o",
     path("c.json"),
   );
