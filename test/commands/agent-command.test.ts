@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { jsonLines, MAIL, QUESTIONS, workFolder } from "./art-e.js";
+import { resultsSchema } from "./results-schema.js";
 
 const { artE, path, readJson, start } = workFolder({ mail: MAIL });
 
@@ -36,7 +37,7 @@ it("a program answers with our tools, is used again, and everything it called is
     "1,2",
   );
   expect([code, stderr]).toEqual([0, ""]);
-  const results = readJson("a.json");
+  const results = resultsSchema.parse(readJson("a.json"));
   expect(results).toMatchObject({ agentId: "mine", model: expect.stringMatching(/^command\/node/), completedTasks: 6 });
   expect(results.settings).toMatchObject({
     agentVersion: 0,

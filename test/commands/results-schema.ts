@@ -47,7 +47,19 @@ const taskResult = z.strictObject({
 
 const settings = z.strictObject({
   agentId: z.string(),
-  agentVersion: z.number().int().positive(),
+  agentVersion: z.number().int().nonnegative(),
+  elsewhere: z
+    .discriminatedUnion("kind", [
+      z.strictObject({
+        kind: z.literal("api"),
+        url: z.url(),
+        workspace: z.string().nullable(),
+        tellTask: z.boolean(),
+      }),
+      z.strictObject({ kind: z.literal("command"), argv: z.array(z.string()).min(1) }),
+      z.strictObject({ kind: z.literal("endpoint"), url: z.url() }),
+    ])
+    .optional(),
   repeats: z.string().optional(),
   model: z.string(),
   baseUrl: z.string().nullable(),
@@ -108,7 +120,8 @@ export const resultsSchema = totalsSchema.extend({
     revision: z.string().nullable(),
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
   }),
-  corpusFingerprint: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Empty: no mail here, the agent has its own. */
+  corpusFingerprint: z.string().regex(/^([0-9a-f]{64})?$/),
   taskResults: z.array(taskResult),
 });
 
