@@ -88,7 +88,14 @@ function named(db: Db, name: string): Shown {
 
 /** The agent's version with what the run's own flags said over it, and its tools whole. */
 function ofRun(db: Db, name: string): Shown {
-  const { settings } = getRun(db, name);
+  const { id, settings } = getRun(db, name);
+  if (settings.elsewhere !== undefined) {
+    throw new UserError(
+      "agent_elsewhere",
+      `The agent of run ${id} does not live here: ${JSON.stringify(settings.elsewhere)}.`,
+      "The run's settings say where it was reached; what it is made of is known there.",
+    );
+  }
   const { agentId, agentVersion, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;
   const { agent, tools } = getVersion(db, agentId, agentVersion);
   const own = { maxTurns, maxTokens, toolCalls, toolChoice, ...(temperature === null ? {} : { temperature }) };

@@ -27,7 +27,8 @@ export const demoCommand: Command = {
   async run(argv, door) {
     const { output } = readFlags("demo", schema, argv);
     const files = layOut(output);
-    const settings = { ...door.settings, db: files.db };
+    // Offline and here, whatever server the environment names for other runs.
+    const settings = { ...door.settings, db: files.db, env: { ...door.settings.env, API_URL: undefined } };
     const { out } = door;
     // With `--json` one document stands on stdout: what the commands tell is gathered in it.
     const told: unknown[] = [];

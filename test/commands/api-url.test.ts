@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from "vitest";
+import { traceSchema } from "../../src/domain/trace.js";
 import {
   answerFrames,
   DONE,
@@ -9,6 +10,7 @@ import {
   startPlayground,
 } from "../providers/fake-playground.js";
 import { demoQuestions, jsonLines, QUESTIONS, workFolder } from "./art-e.js";
+import { resultsSchema } from "./results-schema.js";
 
 // No mail here: the server has it.
 const { artE, start, readJson, path } = workFolder();
@@ -38,7 +40,7 @@ it("runs an agent of a server: the same results, scores and traces as of one tha
   const { code, stderr } = await artE([...RUN, "-l", "12", "--api-url", `${url}/`, "-w", "ws_1", "-o", path("a.json")]);
   expect([code, stderr]).toEqual([0, ""]);
   expect(seen.every(({ headers }) => headers["x-workspace-id"] === "ws_1")).toBe(true);
-  const results = readJson("a.json");
+  const results = resultsSchema.parse(readJson("a.json"));
   expect(results).toMatchObject({
     agentId: "agent_1",
     model: "playground/agent_1",
@@ -53,7 +55,7 @@ it("runs an agent of a server: the same results, scores and traces as of one tha
   expect(results.settings.elsewhere).toEqual({ kind: "api", url, workspace: "ws_1", tellTask: false });
   const [trace] = jsonLines((await artE("export-traces")).stdout);
   expect(trace).toMatchObject({ model: "playground/agent_1", remote: { sessionId: "session_1", traceId: "trace_1" } });
-  expect(trace.toolCalls).toHaveLength(3);
+  expect(traceSchema.strict().parse(trace).toolCalls).toHaveLength(3);
 });
 
 it("takes the server and the workspace from the environment, and says so", async () => {
@@ -145,7 +147,7 @@ it("asks an OpenAI-compatible endpoint, whose tokens it counts", async () => {
   expect([code, stderr]).toEqual([0, ""]);
   expect(seen[0]?.body.model).toBe("agent_1");
   expect(seen[0]?.headers.authorization).toBe("Bearer key-of-the-endpoint");
-  const results = readJson("d.json");
+  const results = resultsSchema.parse(readJson("d.json"));
   expect(results).toMatchObject({
     model: "endpoint/agent_1",
     completedTasks: 5,

@@ -69,6 +69,7 @@ it("run without flags is what --help says it is", () => {
     shuffle: false,
     limit: 10,
     stats: false,
+    tellTask: false,
     concurrency: "auto",
     epochs: 1,
     retryFailed: false,
