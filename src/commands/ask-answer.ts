@@ -1,8 +1,8 @@
+import type { ChatTrace } from "../domain/chat.js";
 import type { Ending } from "../domain/ending.js";
-import type { Trace } from "../domain/trace.js";
+import { addUsage, NO_USAGE } from "../domain/model.js";
 import { duration, usd } from "../reports/figures.js";
 import { printable } from "../reports/printable.js";
-import { toTaskResult } from "../runner/task-result.js";
 import { endOfDay } from "../store/period.js";
 import { type Mailbox, openReadable } from "../tools/mailbox.js";
 
@@ -12,10 +12,10 @@ export interface CitedMail {
   readonly mail: { readonly subject: string; readonly sender: string; readonly date: string | null } | null;
 }
 
-export function citedMails({ sources, task }: Trace, cutoff: "query_date" | "off", mailbox: Mailbox): CitedMail[] {
+export function citedMails({ sources, inbox, queryDate }: ChatTrace, mailbox: Mailbox): CitedMail[] {
   const context = {
-    inbox: task.inbox_address,
-    cutoff: cutoff === "off" ? null : endOfDay(task.query_date),
+    inbox,
+    cutoff: queryDate === null ? null : endOfDay(queryDate),
     signal: new AbortController().signal,
   };
   return sources.map((messageId) => {
@@ -26,8 +26,7 @@ export function citedMails({ sources, task }: Trace, cutoff: "query_date" | "off
   });
 }
 
-export function answerJson(trace: Trace, cited: readonly CitedMail[]) {
-  const { usage, costUsd } = toTaskResult(trace);
+export function answerJson(trace: ChatTrace, cited: readonly CitedMail[]) {
   return {
     answer: trace.answer,
     ending: trace.ending,
@@ -36,29 +35,35 @@ export function answerJson(trace: Trace, cited: readonly CitedMail[]) {
       messageId,
       ...(mail ?? { subject: null, sender: null, date: null }),
     })),
-    inbox: trace.task.inbox_address,
-    queryDate: trace.task.query_date,
+    inbox: trace.inbox,
+    queryDate: trace.queryDate,
     agentId: trace.agentId,
     model: trace.model,
     turns: trace.turns.length,
-    usage,
-    costUsd,
+    usage: trace.turns.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE),
+    costUsd: costOf(trace),
     durationMs: Math.round(trace.durationMs),
     traceId: trace.traceId,
-    runId: trace.runId,
   };
+}
+
+/** Unknown as soon as one turn's is. */
+function costOf({ turns }: ChatTrace): number | null {
+  return turns.reduce<number | null>(
+    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
+    0,
+  );
 }
 
 const WITHOUT: Readonly<Partial<Record<Ending, string>>> = {
   out_of_turns: "its turns are used up",
-  out_of_budget: "it would cost more than --max-task-cost",
   tool_protocol_error: "it could not make a usable tool call",
   timeout: "its time is over",
   model_error: "its model failed",
 };
 
-export function answerText(trace: Trace, cited: readonly CitedMail[]): string {
-  const { costUsd } = toTaskResult(trace);
+export function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
+  const costUsd = costOf(trace);
   const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "of unknown price" : usd(costUsd);

@@ -14,7 +14,6 @@ const AS_IN_RUN = [
   "max-turns",
   "max-tokens",
   "temperature",
-  "max-task-cost",
   "price",
   "task-timeout",
   "request-timeout",

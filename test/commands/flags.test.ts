@@ -75,7 +75,6 @@ it("run without flags is what --help says it is", () => {
     retryFailed: false,
     force: false,
     cache: false,
-    tellTask: false,
     dryRun: false,
     unsafeHostPython: false,
     taskTimeout: 600,
