@@ -8,6 +8,8 @@ import type { Ending } from "../domain/ending.js";
 import { type Model, ModelError, type Usage } from "../domain/model.js";
 import { renderPrompt } from "../domain/prompt.js";
 import type { Tool } from "../domain/tool.js";
+import type { Workspace } from "../domain/workspace.js";
+import { openWorkspace } from "../sandbox/workspace.js";
 import { endOfDay } from "../store/period.js";
 
 /** One message to an agent, with all that holds while it is answered. */
@@ -46,7 +48,8 @@ export async function answerChat(
   const started = performance.now();
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), chat.timeoutMs);
-  const run = agentRun(chat, onStep, AbortSignal.any([signal, timeout.signal]));
+  const workspace = openWorkspace();
+  const run = agentRun(chat, onStep, AbortSignal.any([signal, timeout.signal]), workspace);
   const transcript = newTranscript(run);
   transcript.messages.splice(1, 0, ...chat.history);
   const traceOf = (end: Pick<ChatTrace, "ending" | "error" | "answer" | "sources">): ChatTrace => ({
@@ -77,10 +80,11 @@ export async function answerChat(
     return { trace, failure: ending === "model_error" && thrown instanceof ModelError ? thrown : null };
   } finally {
     clearTimeout(timer);
+    await workspace.close();
   }
 }
 
-function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal): AgentRun {
+function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal, workspace: Workspace): AgentRun {
   const { agent, tools, binding, instructions } = chat;
   const prompt = renderPrompt(agent.prompt, {
     inbox_address: binding.inbox ?? "(not named: take its address from the question)",
@@ -98,6 +102,7 @@ function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal): 
       inbox: binding.inbox,
       cutoff: binding.queryDate === null ? null : endOfDay(binding.queryDate),
       signal,
+      workspace,
     },
     maxCostUsd: null,
     priceOf: (usage) => chat.priceOf(usage),
