@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import { demoQuestions, MAIL, QUESTIONS, workFolder } from "./art-e.js";
+import { boxLines, demoQuestions, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
 
 const { artE, path, readJson, start } = workFolder({ mail: MAIL });
@@ -47,7 +47,7 @@ it("Ctrl-C twice stops a run at once with exit code 130, keeps what was finished
   const { taskResults, ...totals } = resultsSchema.parse(readJson("partial.json"));
   expect(taskResults.map((task) => task.taskId)).toEqual(ANSWERED.map((question) => question.id));
   expect(totals).toMatchObject({ totalTasks: 2, completedTasks: 2, failedTasks: 0, exactMatchAccuracy: 1 });
-  expect(stdout).toContain(`Run:             ${totals.runId}\n`);
+  expect(boxLines(stdout).Run).toBe(totals.runId);
   expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
     "Stopping: 1 task under way will be finished; once more to stop now.",
     `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Go on with: art-e run --resume ${totals.runId}`,
