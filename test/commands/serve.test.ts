@@ -3,11 +3,21 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { eventsOf, openChat, says } from "../servers/demo-server.js";
-import { jsonLines, MAIL, MARCUS, type Started, workFolder } from "./art-e.js";
+import { jsonLines, MAIL, MARCUS, QUESTIONS, type Started, workFolder } from "./art-e.js";
 
 const TOKEN = "a-token-for-this-test";
 
-const { artE, start, write } = workFolder({ mail: MAIL });
+const { artE, readJson, start, write } = workFolder({ mail: MAIL });
+
+/** What must not depend on where the agent lives. */
+const comparable = ({ taskId, agentAnswer, sources, ending, turns, scores }: Record<string, unknown>) => ({
+  taskId,
+  agentAnswer,
+  sources,
+  ending,
+  turns,
+  scores,
+});
 
 let running: Started | null = null;
 afterEach(async () => {
@@ -49,6 +59,19 @@ describe("art-e serve", () => {
     // What was said over HTTP is there for the other commands too.
     expect((await artE(["show", traceId])).stdout).toContain("Question: How much are the club dues?");
   });
+
+  it("gives a run with --api-url the answers, scores, endings and turns of a run in the process itself", async () => {
+    const { url } = await serve("");
+    const run = `run --dataset ${QUESTIONS} -l 20 --no-progress --quiet`;
+    for (const agent of ["baseline", "art-e"]) {
+      const asked = `${run} -a ${agent} --model-id offline/baseline`;
+      expect((await artE(`${asked} -o here.json`)).code).toBe(0);
+      expect((await artE(`${asked} -o there.json --api-url ${url} -w ws_1`)).code).toBe(0);
+      const [here, there] = ["here.json", "there.json"].map((name) => readJson(name).taskResults.map(comparable));
+      expect(here).toHaveLength(20);
+      expect(there).toEqual(here);
+    }
+  }, 120_000);
 
   it("takes its token from the environment or a file, and shows it nowhere", async () => {
     for (const [line, variables] of [
