@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { jsonLines, MAIL, QUESTIONS, workFolder } from "./art-e.js";
+import { interruptTwice, jsonLines, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
 
 const { artE, path, readJson, start } = workFolder({ mail: MAIL });
@@ -107,14 +107,7 @@ it("Ctrl-C ends the programs too, and the run can go on", async () => {
     "--quiet",
   ]);
   await expect.poll(() => existsSync(path("g.log")) && logLines("g.log").length, { timeout: 60_000 }).toBe(4);
-  // The first lets the tasks under way be finished, which these never are.
-  let said = "";
-  child.stderr?.on("data", (text: string) => {
-    said += text;
-  });
-  child.kill("SIGINT");
-  await expect.poll(() => said, { timeout: 20_000 }).toContain("Stopping: 2 tasks");
-  child.kill("SIGINT");
+  await interruptTwice(child);
   expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining("0 of 2 tasks are saved") });
   const pids = new Set(logLines("g.log").map((line) => Number(line.split(" ")[0])));
   for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);

@@ -9,7 +9,7 @@ import {
   type SeenChat,
   startPlayground,
 } from "../providers/fake-playground.js";
-import { demoQuestions, jsonLines, QUESTIONS, workFolder } from "./art-e.js";
+import { demoQuestions, interruptTwice, jsonLines, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
 
 // No mail here: the server has it.
@@ -112,7 +112,7 @@ it("Ctrl-C ends the streams and keeps what is finished", async () => {
   );
   const { child, ended } = start([...RUN, "-l", "6", "--concurrency", "2", "--api-url", url]);
   await expect.poll(() => seen.length, { timeout: 60_000 }).toBe(4);
-  child.kill("SIGINT");
+  await interruptTwice(child);
   const { code, stderr } = await ended;
   expect([code, stderr]).toEqual([130, expect.stringContaining("2 of 6 tasks are saved")]);
   await expect.poll(open, { timeout: 20_000 }).toBe(0);

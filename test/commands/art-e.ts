@@ -47,6 +47,18 @@ export function startProgram(folder: string, program: string, args: readonly str
   return { child, ended };
 }
 
+/** Ctrl-C twice: the first lets the tasks under way be finished, and is answered; the second stops them. */
+export async function interruptTwice(child: ChildProcess): Promise<void> {
+  const answered = new Promise<void>((resolve) => {
+    child.stderr?.on("data", (text: string) => {
+      if (text.includes("Stopping")) resolve();
+    });
+  });
+  child.kill("SIGINT");
+  await answered;
+  child.kill("SIGINT");
+}
+
 export interface WorkFolder {
   path(name: string): string;
   artE(line: Line, variables?: Variables): Promise<Ended>;
