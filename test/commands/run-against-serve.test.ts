@@ -6,8 +6,8 @@ import { MAIL, QUESTIONS, type Started, workFolder } from "./art-e.js";
 const ENRON = process.env.ART_E_ENRON ?? "";
 const skipped = ENRON === "" ? " (skipped: ART_E_ENRON names no folder)" : "";
 
-/** What an answer is worth: all of a result but what another run, another clock and another count of turns would change. */
-function worth({ executionTimeMs: _, traceId: __, turns: ___, costUsd: ____, ...result }: TaskResult) {
+/** What an answer is worth: all of a result but what another run and another clock change, and its cost, which a server does not tell. */
+function worth({ executionTimeMs: _, traceId: __, costUsd: ___, spent: ____, ...result }: TaskResult) {
   return result;
 }
 
