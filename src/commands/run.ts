@@ -12,7 +12,7 @@ import { openOutside } from "../tools/outside.js";
 import { toTool } from "../tools/registry.js";
 import type { Command, Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
-import { type OpenBackend, openBackend } from "./elsewhere-backend.js";
+import type { OpenBackend } from "./elsewhere-backend.js";
 import { readFlags } from "./flags.js";
 import { Gating, refuseMissed } from "./gating.js";
 import { Interrupted } from "./interrupt.js";
@@ -133,7 +133,10 @@ async function answerAll(
   const resources = { mailbox, mailThreads, outside, ...python };
   let elsewhere: OpenBackend | null = null;
   try {
-    elsewhere = await openBackend(db, plan.settings, { model: plan.model, flags, settings, resources });
+    if (plan.settings.elsewhere !== undefined) {
+      const { openBackend } = await import("./elsewhere-backend.js");
+      elsewhere = await openBackend(db, plan.settings, { model: plan.model, flags, settings, resources });
+    }
     const tools = plan.tools.map((tool) => toTool(tool, resources));
     return await runTasks(
       db,
@@ -151,7 +154,7 @@ async function answerAll(
             scorers: plan.settings.scorers.filter(isScorerName),
             judge: judge?.judge ?? null,
           },
-          backend: elsewhere.backend,
+          backend: elsewhere?.backend,
           priceOf: (usage) => plan.model.priceOf(usage),
         },
         session,

@@ -53,7 +53,7 @@ export async function importServerTools(
 
 async function askServer(server: KeptServer, outside: Outside, signal: AbortSignal) {
   try {
-    const client = await outside.mcp.to(reachable(server, outside), signal);
+    const client = await (await outside.mcp()).to(reachable(server, outside), signal);
     const listed = await listServerTools(client, signal, TIMEOUT_MS);
     return { ...listed, serverName: client.getServerVersion()?.name ?? "mcp" };
   } catch (error) {

@@ -27,10 +27,11 @@ export function migrate(db: Database.Database, path: string): void {
       "Update art-e, or name another file with --db.",
     );
   }
+  // First: what comes next was written for tables of this history, and would fail on others in its own words.
+  if (current > 0) checkHistory(db, path, known.slice(0, current));
   for (const migration of known) {
     if (migration.number > current) apply(db, migration);
   }
-  if (current > 0) checkHistory(db, path, known.slice(0, current));
 }
 
 function readMigrations(): Migration[] {

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { McpServer } from "../mcp/connections.js";
-import { callServerTool } from "../mcp/server-tools.js";
 import { argvSchema } from "./command-tool.js";
 import type { Outside } from "./outside.js";
 import { defineOutsideTool, limitsShape, ToolFailed } from "./outside-tool.js";
@@ -33,7 +32,9 @@ export const mcpTool = defineOutsideTool({
   config,
   secrets: ({ server }, outside) => secretsOf(server, outside),
   async call({ args, outside, signal }, { server, tool, timeoutMs }) {
-    const client = await outside.mcp.to(reachable(server, outside), signal);
+    const { callServerTool } = await import("../mcp/server-tools.js");
+    const connections = await outside.mcp();
+    const client = await connections.to(reachable(server, outside), signal);
     const answer = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });
     if (!answer.ok) throw new ToolFailed(answer.error);
     return answer.value;

@@ -1,12 +1,13 @@
 import type { LookupFunction } from "node:net";
-import { McpConnections } from "../mcp/connections.js";
+import type { McpConnections } from "../mcp/connections.js";
 import { startKept } from "../programs/keep.js";
 import { LoadedModules } from "../programs/loaded-modules.js";
 
 /** What tools of one's own reach out with: one a run, shared by its tasks, closed at its end. */
 export interface Outside {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly mcp: McpConnections;
+  /** Loaded when it is first asked for: MCP's library takes longer to load than all the rest of a run. */
+  readonly mcp: () => Promise<McpConnections>;
   readonly modules: LoadedModules;
   /** How names become addresses; the system's own where undefined. */
   readonly lookup?: LookupFunction | undefined;
@@ -15,15 +16,22 @@ export interface Outside {
 }
 
 export function openOutside(env: Outside["env"], lookup?: LookupFunction): Outside {
-  const mcp = new McpConnections((argv, server) => startKept({ argv, env: server }));
+  let mcp: Promise<McpConnections> | null = null;
+  const connect = async () => {
+    const { McpConnections } = await import("../mcp/connections.js");
+    return new McpConnections((argv, server) => startKept({ argv, env: server }));
+  };
   const modules = new LoadedModules();
   return {
     env,
-    mcp,
+    mcp() {
+      mcp ??= connect();
+      return mcp;
+    },
     modules,
     lookup,
     async close() {
-      await Promise.all([mcp.close(), modules.close()]);
+      await Promise.all([mcp?.then((connections) => connections.close()), modules.close()]);
     },
   };
 }
