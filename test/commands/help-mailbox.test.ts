@@ -29,7 +29,6 @@ it("--help of ask names every flag with what it means and what holds without it"
           --max-turns        Model calls a task [default: the agent's, 10]                                          [number]
           --max-tokens       Tokens of one reply [default: the agent's, 2048]                                       [number]
           --temperature      0-2 [default: the agent's, else the provider's]                                        [number]
-          --max-task-cost    End a task at so many US dollars                                                       [number]
           --price            IN,OUT[,CACHED]: US dollars for a million tokens                                       [string]
           --task-timeout     Seconds a task may take [default: 600]                                                 [number]
           --request-timeout  Seconds a model call may take before it is tried again [default: 180]                  [number]
