@@ -27,6 +27,9 @@ const EXAMPLES: Readonly<Partial<Record<Provider, string>>> = {
   offline: "offline/baseline",
 };
 
+/** Chats are limited themselves; a call that hangs must not make those of other people wait behind it. */
+const MOST_CALLS = 1_000;
+
 /** The models that chats may be held with: those whose provider can be reached, and the offline baseline. */
 export class ServedModels {
   private readonly open = new Map<string, Promise<ServedModel>>();
@@ -82,7 +85,7 @@ export class ServedModels {
 
   private throttle(provider: Provider): Throttle | null {
     if (!isRemote(provider)) return null;
-    const throttle = this.throttles.get(provider) ?? new Throttle({ concurrency: "auto", rpm: null, tpm: null });
+    const throttle = this.throttles.get(provider) ?? new Throttle({ concurrency: MOST_CALLS, rpm: null, tpm: null });
     this.throttles.set(provider, throttle);
     return throttle;
   }
