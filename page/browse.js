@@ -1,4 +1,4 @@
-import { ask } from "./api.js";
+import { ask, post } from "./api.js";
 import { duration, el, outside, share, table, when } from "./dom.js";
 
 const link = (section, id) => el("a", { href: `#${section}/${encodeURIComponent(id)}` }, id);
@@ -120,6 +120,7 @@ export async function runView(page, id) {
     ["Gold mail found", share(run.foundGold)],
     ["Cost", run.costUsd === null ? "price not known" : `$${run.costUsd.toFixed(2)}`],
   ];
+  const open = el("button", { type: "button", onclick: () => openReport(path) }, "Open the report");
   const rows = [];
   const body = el("div");
   const more = el("button", { type: "button", onclick: () => load() }, "Show more");
@@ -153,8 +154,21 @@ export async function runView(page, id) {
       { class: "facts" },
       facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
     ),
+    open,
     el("h3", {}, "Results"),
     body,
     more,
   );
+}
+
+/** The window is opened at the click, or the browser would take it for one that nobody asked for. */
+async function openReport(path) {
+  const report = window.open("", "_blank");
+  try {
+    const { url } = await post(`${path}/report`, {});
+    report.location.href = url;
+  } catch (error) {
+    report.close();
+    throw error;
+  }
 }

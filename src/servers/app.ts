@@ -11,6 +11,7 @@ import { openaiRoutes } from "./openai-routes.js";
 import { openapiDocument } from "./openapi.js";
 import { addPage, isPage } from "./page.js";
 import { placeRoutes } from "./place-routes.js";
+import { isReport, ReportLinks } from "./report-links.js";
 import { addRoute, type Env, type Route } from "./route.js";
 import { runRoutes } from "./run-routes.js";
 import type { Services } from "./services.js";
@@ -20,7 +21,7 @@ import { traceRoutes } from "./trace-routes.js";
 
 const MAX_BODY_BYTES = 4_000_000;
 
-export function allRoutes(services: Services): Route[] {
+export function allRoutes(services: Services, reports = new ReportLinks(services)): Route[] {
   return [
     ...agentRoutes(services),
     ...chatRoutes(services),
@@ -28,6 +29,7 @@ export function allRoutes(services: Services): Route[] {
     ...sessionRoutes(services),
     ...traceRoutes(services),
     ...runRoutes(services),
+    ...reports.routes(),
     ...placeRoutes(services),
     ...openaiRoutes(services),
   ];
@@ -59,7 +61,7 @@ export function createApp(services: Services, access: Access, write: WriteLog): 
   }
   app.use(checkOrigin(access));
   const token = checkToken(access);
-  app.use((c, next) => (isPage(c.req.path) ? next() : token(c, next)));
+  app.use((c, next) => (isPage(c.req.path) || isReport(c.req.path) ? next() : token(c, next)));
   app.use(checkContentType());
   app.use(
     bodyLimit({
@@ -70,11 +72,13 @@ export function createApp(services: Services, access: Access, write: WriteLog): 
     }),
   );
 
-  const routes = allRoutes(services);
+  const reports = new ReportLinks(services);
+  const routes = allRoutes(services, reports);
   for (const route of routes) addRoute(app, route);
   const document = openapiDocument(routes, services.version);
   app.get("/openapi.json", (c) => c.json(document));
   addPage(app);
+  reports.addPage(app);
 
   app.notFound((c) => {
     throw new ApiError("NOT_FOUND", `There is no ${c.req.method} ${c.req.path.slice(0, 200)}. See /openapi.json.`);
