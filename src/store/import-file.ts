@@ -146,7 +146,8 @@ function removeLeftOver(partial: string, path: string): void {
   const db = new Database(partial, { timeout: 0 });
   try {
     lock(db, partial, path);
-    rmSync(partial, { force: true });
+    // SQLite leaves its own files lying where the database has gone from under it.
+    for (const name of [partial, `${partial}-wal`, `${partial}-shm`]) rmSync(name, { force: true });
   } finally {
     db.close();
   }

@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../src/domain/errors.js";
 import { type ImportFile, openForImport } from "../../src/store/import-file.js";
@@ -77,6 +78,21 @@ describe("a new file", () => {
     "takes the place of what a killed import left (%j)",
     async (left) => {
       writeFileSync(`${path}.partial`, left);
+      (await importOne()).finish();
+      expect(readdirSync(folder)).toEqual([basename(path)]);
+      expect(mailsAt()).toBe(1);
+    },
+  );
+
+  it.each([false, true])(
+    "takes the place of one that was killed when it was whole (its log still there: %s)",
+    async (log) => {
+      (await importOne()).finish();
+      const left = new Database(path);
+      if (log) left.exec("CREATE TABLE more (x)");
+      for (const end of log ? ["", "-wal"] : [""]) copyFileSync(`${path}${end}`, `${path}.partial${end}`);
+      left.close();
+      rmSync(path);
       (await importOne()).finish();
       expect(readdirSync(folder)).toEqual([basename(path)]);
       expect(mailsAt()).toBe(1);
