@@ -1,7 +1,6 @@
 import { type Ending, isFailure } from "../domain/ending.js";
 import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
 import type { Averages, RunTotals, Spent, TaskResult } from "../domain/result.js";
-import { ScoreTally } from "./score-tally.js";
 
 type Metric = Exclude<keyof Averages, "tasks">;
 
@@ -16,12 +15,11 @@ const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number 
 /** What says nothing of a question without gold mail. */
 const NEED_GOLD_MAIL: ReadonlySet<Metric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
 
-/** Sums of a run, task by task: nothing but figures is kept. For intervals, the repeats of a question must come together. */
+/** Sums of a run, task by task and in any order: nothing but figures is kept. */
 export class Tally {
   private completed = 0;
   private failed = 0;
   private failedWithGold = 0;
-  private readonly scores = new ScoreTally();
   private executionMs = 0;
   private usage: Usage = NO_USAGE;
   private costUsd: number | null = 0;
@@ -46,7 +44,6 @@ export class Tally {
   add(result: TaskResult): void {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.charge(result);
-    this.scores.add(result);
     if (isFailure(result.ending)) {
       this.failed++;
       if (result.goldSources > 0) this.failedWithGold++;
@@ -92,7 +89,6 @@ export class Tally {
       retries: this.retries,
       cachedReplies: this.cachedReplies,
       spent: this.spent,
-      ...this.scores.figures(),
     };
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TaskResult } from "../../src/domain/result.js";
+import { ScoreTally } from "../../src/runner/score-tally.js";
 import { Tally } from "../../src/runner/totals.js";
 
 const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 };
@@ -50,8 +51,12 @@ const run = {
 
 function totalsOf(...results: TaskResult[]) {
   const tally = new Tally();
-  for (const result of results) tally.add(result);
-  return tally.totals(run);
+  const scores = new ScoreTally();
+  for (const result of results) {
+    tally.add(result);
+    scores.add(result);
+  }
+  return tally.totals({ ...run, ...scores.figures() });
 }
 
 describe("totals", () => {
