@@ -1,9 +1,43 @@
 import { ModelError } from "../domain/model.js";
 
+/** A signal that aborts with an outer one or when its time is over, whichever comes first. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** Whether it was the time. */
+  readonly hasPassed: boolean;
+  /** Takes it off the outer signal, which lives longer, and ends its timer. */
+  close(): void;
+}
+
 /**
- * Runs `work` with a signal that aborts with `signal` or after `timeoutMs`, whichever comes first, and rejects at
- * once when it does: with the outer signal's reason, or with a `timeout` ModelError. Nothing stays behind on the
- * outer signal, which lives as long as the run, and no timer outlives the call.
+ * Made by hand and closed, where AbortSignal.any and AbortSignal.timeout would do: a run of thousands of tasks would gather what they leave behind on
+ * the run's signal, and a timer for every task that is long over.
+ */
+export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () => unknown): Deadline {
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(outer.reason);
+  let hasPassed = false;
+  const timer = setTimeout(() => {
+    hasPassed = !controller.signal.aborted;
+    controller.abort(reason());
+  }, timeoutMs);
+  if (outer.aborted) onAbort();
+  else outer.addEventListener("abort", onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    get hasPassed() {
+      return hasPassed;
+    },
+    close() {
+      clearTimeout(timer);
+      outer.removeEventListener("abort", onAbort);
+    },
+  };
+}
+
+/**
+ * Runs `work` with a deadline, and rejects at once when that is over: with the outer signal's reason, or with a `timeout`
+ * ModelError.
  */
 export async function withDeadline<T>(
   signal: AbortSignal,
@@ -11,25 +45,24 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const controller = new AbortController();
+  const message = `no complete reply within ${timeoutMs / 1000} s`;
+  const deadline = openDeadline(signal, timeoutMs, () => new ModelError("timeout", message, { retryable: true }));
   const stopped = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
+    deadline.signal.addEventListener("abort", () => reject(deadline.signal.reason), { once: true });
   });
   stopped.catch(() => undefined);
-  const onAbort = () => controller.abort(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  const timer = setTimeout(() => {
-    const message = `no complete reply within ${timeoutMs / 1000} s`;
-    controller.abort(new ModelError("timeout", message, { retryable: true }));
-  }, timeoutMs);
   try {
-    return await Promise.race([work(controller.signal), stopped]);
+    return await Promise.race([work(deadline.signal), stopped]);
   } catch (error) {
     // An SDK reports an abort in its own words, and may win the race with them.
-    if (controller.signal.aborted) throw controller.signal.reason;
+    if (deadline.signal.aborted) throw deadline.signal.reason;
     throw error;
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
+    deadline.close();
   }
+}
+
+/** Why a task's own deadline aborts: in the platform's word for it. */
+export function outOfTime(): DOMException {
+  return new DOMException("The operation was aborted due to timeout", "TimeoutError");
 }

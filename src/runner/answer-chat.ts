@@ -9,6 +9,7 @@ import { type Model, ModelError, type Usage } from "../domain/model.js";
 import { renderPrompt } from "../domain/prompt.js";
 import type { Tool } from "../domain/tool.js";
 import type { Workspace } from "../domain/workspace.js";
+import { openDeadline, outOfTime } from "../models/deadline.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import { endOfDay } from "../store/period.js";
 
@@ -46,10 +47,9 @@ export async function answerChat(
 ): Promise<AnsweredChat> {
   const startedAt = new Date();
   const started = performance.now();
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), chat.timeoutMs);
+  const deadline = openDeadline(signal, chat.timeoutMs, outOfTime);
   const workspace = openWorkspace();
-  const run = agentRun(chat, onStep, AbortSignal.any([signal, timeout.signal]), workspace);
+  const run = agentRun(chat, onStep, deadline.signal, workspace);
   const transcript = newTranscript(run);
   transcript.messages.splice(1, 0, ...chat.history);
   const traceOf = (end: Pick<ChatTrace, "ending" | "error" | "answer" | "sources">): ChatTrace => ({
@@ -73,13 +73,13 @@ export async function answerChat(
     const { ending, answer, sources } = await runAgent(run, transcript);
     return { trace: traceOf({ ending, answer, sources: [...sources], error: null }), failure: null };
   } catch (thrown) {
-    const ending = endingOf(thrown, signal, timeout.signal);
+    const ending = endingOf(thrown, signal, deadline.hasPassed);
     if (ending === null) throw thrown;
     const error = ending === "timeout" ? `No answer within ${chat.timeoutMs / 1000} s.` : (thrown as Error).message;
     const trace = traceOf({ ending, answer: null, sources: [], error });
     return { trace, failure: ending === "model_error" && thrown instanceof ModelError ? thrown : null };
   } finally {
-    clearTimeout(timer);
+    deadline.close();
     await workspace.close();
   }
 }
@@ -111,8 +111,8 @@ function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal, w
 }
 
 /** Null: a fault of this program. */
-function endingOf(thrown: unknown, interrupted: AbortSignal, timeout: AbortSignal): Ending | null {
+function endingOf(thrown: unknown, interrupted: AbortSignal, isLate: boolean): Ending | null {
   if (interrupted.aborted) return "interrupted";
-  if (timeout.aborted) return "timeout";
+  if (isLate) return "timeout";
   return thrown instanceof ModelError ? "model_error" : null;
 }

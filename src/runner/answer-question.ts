@@ -10,6 +10,7 @@ import type { AgentBackend, AgentTask, Rollout, Transcript } from "../domain/rol
 import type { Tool } from "../domain/tool.js";
 import type { Trace } from "../domain/trace.js";
 import type { Workspace } from "../domain/workspace.js";
+import { openDeadline, outOfTime } from "../models/deadline.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import { endOfDay } from "../store/period.js";
 import { type Grading, gradeTrace } from "./grade-trace.js";
@@ -41,22 +42,23 @@ export async function answerQuestion(
 ): Promise<Trace> {
   const startedAt = new Date();
   const started = performance.now();
-  const timeout = AbortSignal.timeout(shared.taskTimeoutMs);
+  const deadline = openDeadline(signal, shared.taskTimeoutMs, outOfTime);
   const workspace = openWorkspace();
   const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   let rollout: Rollout;
   let error: string | null = null;
   try {
-    const task = agentTask(shared, { question, epoch }, AbortSignal.any([signal, timeout]), workspace);
+    const task = agentTask(shared, { question, epoch }, deadline.signal, workspace);
     rollout = await (shared.backend ?? inProcess(shared)).answer(task, transcript);
   } catch (thrown) {
-    const ending = endingOf(thrown, signal, timeout);
+    const ending = endingOf(thrown, signal, deadline.hasPassed);
     if (ending === null) throw thrown;
     if (isHopeless(thrown)) giveUp((thrown as Error).message);
     error = ending === "timeout" ? `No answer within ${shared.taskTimeoutMs / 1000} s.` : (thrown as Error).message;
     chargeFailedRetries(transcript, thrown);
     rollout = { ...transcript, ending, answer: null, sources: [] };
   } finally {
+    deadline.close();
     await workspace.close();
   }
   const trace: Trace = {
@@ -136,10 +138,10 @@ function isHopeless(thrown: unknown): boolean {
 }
 
 /** Null: a fault of this program, which nobody should mistake for one of the model's. */
-function endingOf(thrown: unknown, interrupted: AbortSignal, timeout: AbortSignal): Ending | null {
+function endingOf(thrown: unknown, interrupted: AbortSignal, isLate: boolean): Ending | null {
   if (interrupted.aborted) return "interrupted";
   // A replay throws the time-out it has recorded.
-  if (timeout.aborted || (thrown instanceof DOMException && thrown.name === "TimeoutError")) return "timeout";
+  if (isLate || (thrown instanceof DOMException && thrown.name === "TimeoutError")) return "timeout";
   // Nothing is wrong with the task: it is left for when the key or the model's name has been put right.
   if (isHopeless(thrown)) return "interrupted";
   return thrown instanceof ModelError ? "model_error" : null;
