@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { Worker } from "../runner/begin.js";
+import type { Worker } from "../runner/worker.js";
 
 /** This process, as a run's file names it. Of processes on other machines nobody here can say that they are gone. */
 export const thisWorker: Worker = {

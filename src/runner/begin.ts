@@ -1,19 +1,11 @@
-import { UserError } from "../domain/errors.js";
 import type { PlannedTask, QuestionSet } from "../domain/question.js";
 import type { RunSettings, TaskResult } from "../domain/result.js";
 import { readFingerprint } from "../store/corpus-stats.js";
 import type { Db } from "../store/open.js";
 import { saveQuestions } from "../store/questions.js";
 import { remainingTasks, saveRunTasks } from "../store/run-tasks.js";
-import { claimRun, iterateResults, type RunRow, reopenRun, startRun } from "../store/runs.js";
-
-/** Who works on a run, so that no two do. */
-export interface Worker {
-  /** `host:pid`. */
-  readonly name: string;
-  /** Whether another worker has ended without letting go: it was killed. */
-  isGone(name: string): boolean;
-}
+import { iterateResults, type RunRow, reopenRun, startRun } from "../store/runs.js";
+import { takeRun, type Worker } from "./worker.js";
 
 /** What a session of a run has to do, and what earlier ones have done. */
 export interface Session {
@@ -52,7 +44,7 @@ export function beginRun(db: Db, { runId, set, tasks, settings, worker }: NewRun
       startedAt: new Date().toISOString(),
     });
     saveRunTasks(db, runId, tasks);
-    claimRun(db, runId, worker.name, worker.isGone);
+    takeRun(db, runId, worker);
   });
   // It reads before it writes: begun as a reader it would be refused, not kept waiting, where another run is writing.
   lay.immediate();
@@ -65,15 +57,7 @@ export function resumeRun(
   run: RunRow,
   { settings, retryFailed, worker }: { settings: RunSettings; retryFailed: boolean; worker: Worker },
 ): Session {
-  const holder = claimRun(db, run.id, worker.name, worker.isGone);
-  if (holder !== null) {
-    throw new UserError(
-      "run_busy",
-      `Run ${run.id} is being worked on by ${holder}.`,
-      "Wait until that process has ended, or stop it.",
-      1,
-    );
-  }
+  takeRun(db, run.id, worker);
   reopenRun(db, run.id, settings);
   const tasks = remainingTasks(db, run.id, retryFailed);
   const again = new Set(tasks.map(({ question, epoch }) => `${question.id}/${epoch}`));

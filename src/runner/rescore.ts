@@ -1,12 +1,11 @@
 import pLimit from "p-limit";
-import { UserError } from "../domain/errors.js";
 import type { JudgeSettings } from "../domain/judgement.js";
 import type { Db } from "../store/open.js";
 import { openGradeWriter, type Place, releaseRun, saveGrading, tracesAfter } from "../store/regrade.js";
-import { claimRun, type RunRow } from "../store/runs.js";
-import type { Worker } from "./begin.js";
+import type { RunRow } from "../store/runs.js";
 import { type Grading, gradeTrace } from "./grade-trace.js";
 import { toTaskResult } from "./task-result.js";
+import { takeRun, type Worker } from "./worker.js";
 
 /** Traces graded between two writes: as many are graded again, and none is lost, where it is killed in between. */
 const BATCH = 50;
@@ -32,15 +31,7 @@ export interface RescoreRequest {
  */
 export async function rescore(db: Db, run: RunRow, request: RescoreRequest, signal: AbortSignal): Promise<Rescored> {
   const { worker, grading } = request;
-  const holder = claimRun(db, run.id, worker.name, worker.isGone);
-  if (holder !== null) {
-    throw new UserError(
-      "run_busy",
-      `Run ${run.id} is being worked on by ${holder}.`,
-      "Wait until that process has ended, or stop it.",
-      1,
-    );
-  }
+  takeRun(db, run.id, worker);
   try {
     const rescored = await gradeAll(db, run.id, request, signal);
     // Stopped half-way it has been graded by two measures; what is recorded is the one that was to hold.

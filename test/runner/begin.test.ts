@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Completion, type Model, ModelError } from "../../src/domain/model.js";
 import type { QuestionSet } from "../../src/domain/question.js";
-import { beginRun, resumeRun, type Worker } from "../../src/runner/begin.js";
+import { beginRun, resumeRun } from "../../src/runner/begin.js";
+import type { Worker } from "../../src/runner/worker.js";
 import { getRun, iterateSuperseded } from "../../src/store/runs.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";

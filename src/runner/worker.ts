@@ -1,0 +1,23 @@
+import { UserError } from "../domain/errors.js";
+import type { Db } from "../store/open.js";
+import { claimRun } from "../store/runs.js";
+
+/** Who works on a run, so that no two do. */
+export interface Worker {
+  /** `host:pid`. */
+  readonly name: string;
+  /** Whether another worker has ended without letting go: it was killed. */
+  isGone(name: string): boolean;
+}
+
+/** Makes `worker` the one who works on a run, or refuses because another one does. */
+export function takeRun(db: Db, runId: string, worker: Worker): void {
+  const holder = claimRun(db, runId, worker.name, worker.isGone);
+  if (holder === null) return;
+  throw new UserError(
+    "run_busy",
+    `Run ${runId} is being worked on by ${holder}.`,
+    "Wait until that process has ended, or stop it.",
+    1,
+  );
+}
