@@ -15,13 +15,14 @@ import type { Environment, Settings } from "./settings.js";
 import { programVersion } from "./version.js";
 
 export interface OpenBackend {
-  readonly backend: AgentBackend | undefined;
+  readonly backend: AgentBackend;
   close(): Promise<void>;
 }
 
-/** Reaches the agent of a run; `backend` undefined: it lives in this program. */
+/** Reaches the agent of a run that lives elsewhere. */
 export async function openBackend(
   db: Db,
+  where: Elsewhere,
   run: RunSettings,
   {
     model,
@@ -30,8 +31,6 @@ export async function openBackend(
     resources,
   }: { model: ReadyModel; flags: RunFlags; settings: Settings; resources: ToolResources },
 ): Promise<OpenBackend> {
-  const where = run.elsewhere;
-  if (where === undefined) return { backend: undefined, close: async () => {} };
   if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
   const once =
     where.kind === "api" ? overApi(where, run, flags, settings.env) : overEndpoint(where, run, model, settings.env);

@@ -133,9 +133,10 @@ async function answerAll(
   const resources = { mailbox, mailThreads, outside, ...python };
   let elsewhere: OpenBackend | null = null;
   try {
-    if (plan.settings.elsewhere !== undefined) {
+    const where = plan.settings.elsewhere;
+    if (where !== undefined) {
       const { openBackend } = await import("./elsewhere-backend.js");
-      elsewhere = await openBackend(db, plan.settings, { model: plan.model, flags, settings, resources });
+      elsewhere = await openBackend(db, where, plan.settings, { model: plan.model, flags, settings, resources });
     }
     const tools = plan.tools.map((tool) => toTool(tool, resources));
     return await runTasks(
