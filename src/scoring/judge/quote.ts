@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { JudgeCase } from "../../domain/judgement.js";
 
 /** Characters of one text that are shown to a judge. */
 const LONGEST = 20_000;
@@ -7,17 +8,22 @@ const LONGEST = 20_000;
 const MARK = /<(?=\s*\/?\s*(question|correct_answer|given_answer|instructions?|system)\b)/gi;
 
 /**
- * Puts texts that nobody vouches for between marks that they cannot hold: each mark bears a hash over all of them, and what looks like a mark within a
- * text loses its angle bracket. Invisible characters that could hide words are dropped.
+ * What a judge is shown: the texts, which nobody vouches for, between marks that they cannot hold, and then what it is `asked`. Each mark bears a hash
+ * over all of them, and what looks like a mark within a text loses its angle bracket. Invisible characters that could hide words are dropped.
  */
-export function quoter(texts: Readonly<Record<string, string>>) {
-  const boundary = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
-  return {
-    boundary,
-    quote(name: string, text: string): string {
-      return `<${name} id="${boundary}">\n${harmless(text)}\n</${name} id="${boundary}">`;
-    },
-  };
+export function shownToJudge(item: JudgeCase, asked: string): string {
+  const boundary = createHash("sha256")
+    .update(JSON.stringify({ ...item }))
+    .digest("hex")
+    .slice(0, 16);
+  const quote = (name: string, text: string) =>
+    `<${name} id="${boundary}">\n${harmless(text)}\n</${name} id="${boundary}">`;
+  return [
+    quote("question", item.question),
+    quote("correct_answer", item.gold),
+    quote("given_answer", item.answer),
+    `End of the data marked ${boundary}. ${asked}`,
+  ].join("\n\n");
 }
 
 function harmless(text: string): string {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { VERDICTS } from "../../domain/judgement.js";
 import type { Completion } from "../../domain/model.js";
 import { JUDGE_MAX_TOKENS, type JudgeProtocol } from "./protocol.js";
-import { quoter } from "./quote.js";
+import { shownToJudge } from "./quote.js";
 
 const TOOL = "record_verdict";
 
@@ -23,13 +23,10 @@ export const verdictProtocol: JudgeProtocol = {
   name: "verdict",
   version: 1,
   request(item) {
-    const { boundary, quote } = quoter({ ...item });
-    const content = [
-      quote("question", item.question),
-      quote("correct_answer", item.gold),
-      quote("given_answer", item.answer),
-      `End of the data marked ${boundary}. Compare the given answer with the correct answer and call ${TOOL} once: first the reason, in one sentence, then the verdict.`,
-    ].join("\n\n");
+    const content = shownToJudge(
+      item,
+      `Compare the given answer with the correct answer and call ${TOOL} once: first the reason, in one sentence, then the verdict.`,
+    );
     return {
       system: SYSTEM,
       messages: [{ role: "user", content }],
