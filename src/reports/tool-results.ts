@@ -1,7 +1,9 @@
+import type { MailView } from "./page/data.js";
+
 /** What a tool gave back, as a reader would name it; whatever the tool is called, as scoring reads it. */
 export type ToolResultView =
   | { readonly kind: "hits"; readonly hits: readonly Hit[]; readonly total: number | null }
-  | { readonly kind: "mail"; readonly mail: ReadMail }
+  | { readonly kind: "mail"; readonly mail: MailView }
   | { readonly kind: "other"; readonly value: unknown };
 
 /** A mail in a list of search results. */
@@ -11,15 +13,6 @@ export interface Hit {
   readonly sender: string | null;
   readonly date: string | null;
   readonly snippet: string;
-}
-
-export interface ReadMail {
-  readonly messageId: string;
-  readonly subject: string;
-  readonly sender: string;
-  readonly recipients: readonly string[];
-  readonly date: string | null;
-  readonly body: string;
 }
 
 export function readToolResult(value: unknown): ToolResultView {
