@@ -22,12 +22,16 @@ export function occurrenceFinder(terms: readonly string[]): (text: string) => Oc
   if (terms.length === 0) return () => [];
   const stems = new Map(terms.map((term, i) => [stemmer(term), i]));
   const prefixes = [...stems.keys()].map(prefixOf).sort((a, b) => b.length - a.length);
-  const pattern = new RegExp(`(?<![a-z0-9\\u0080-\\uffff])(?:${prefixes.join("|")})[a-z0-9\\u0080-\\uffff]*`, "gi");
+  // To the end of the word, so that what begins inside one is passed over whole. To look back in the pattern is slower.
+  const pattern = new RegExp(`(?:${prefixes.join("|")})[a-z0-9\\u0080-\\uffff]*`, "gi");
   // A word is stemmed once, however often it stands in however many texts.
   const known = new Map<string, number | undefined>();
   return (text) => {
     const found: Occurrence[] = [];
-    for (const { 0: word, index } of text.matchAll(pattern)) {
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+      const { 0: word, index } = match;
+      if (isInWord(text, index - 1)) continue;
       let term = known.get(word);
       if (term === undefined && !known.has(word)) {
         term = stems.get(stemmer(word.toLowerCase()));
@@ -37,6 +41,11 @@ export function occurrenceFinder(terms: readonly string[]): (text: string) => Oc
     }
     return found;
   };
+}
+
+function isInWord(text: string, index: number): boolean {
+  const code = index < 0 ? 0 : text.charCodeAt(index);
+  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code >= 0x80;
 }
 
 /** What every word with this stem begins with, as a pattern: stems end in `e`, `i`, `y` or `bl` (possibility) where the words need not. */

@@ -1,9 +1,10 @@
 import type { Occurrence } from "./occurrences.js";
 
-/** A mail as far as ranking reads it. */
+/** A mail as far as ranking reads it: the beginning of its body, and where the terms stand in it. */
 export interface RankedText {
-  readonly subject: string;
   readonly body: string;
+  readonly inSubject: readonly Occurrence[];
+  readonly inBody: readonly Occurrence[];
 }
 
 /** What is known of a query's terms in the mail that was searched; one entry a term. */
@@ -36,9 +37,6 @@ const QUOTED_HINTS = ["---", ">", "rom: ", "ROM: ", "rote:", "ROTE:"];
 /** Characters of a body of ordinary length. Fixed, so that the mail of others has no say in an order. */
 const ORDINARY_LENGTH = 800;
 
-/** Bodies are read this far: what a mail is about stands at its beginning, quoted mail behind it. */
-const REACH = 8_000;
-
 /** Inverse document frequency as BM25 has it, never negative. */
 export function idf({ mails, holding }: TermStatistics, term: number): number {
   const n = Math.min(holding[term] ?? 0, mails);
@@ -46,17 +44,11 @@ export function idf({ mails, holding }: TermStatistics, term: number): number {
 }
 
 /** BM25 over subject and body as one weighted field (BM25F). */
-export function scoreMail(
-  mail: RankedText,
-  find: (text: string) => readonly Occurrence[],
-  weights: readonly number[],
-): number {
-  const body = mail.body.slice(0, REACH);
-  const words = find(body);
-  const quoted = words.length > 0 && QUOTED_HINTS.some((hint) => body.includes(hint)) ? body.search(QUOTED) : -1;
+export function scoreMail({ body, inSubject, inBody }: RankedText, weights: readonly number[]): number {
+  const quoted = inBody.length > 0 && QUOTED_HINTS.some((hint) => body.includes(hint)) ? body.search(QUOTED) : -1;
   const frequency = new Float64Array(weights.length);
-  for (const { term } of find(mail.subject)) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
-  for (const { term, start } of words) {
+  for (const { term } of inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
+  for (const { term, start } of inBody) {
     frequency[term] = (frequency[term] ?? 0) + (quoted !== -1 && start > quoted ? QUOTED_WEIGHT : 1);
   }
   const length = 1 - B + (B * body.length) / ORDINARY_LENGTH;

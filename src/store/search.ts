@@ -1,6 +1,6 @@
 import { type MailFilter, openCandidates } from "./candidates.js";
 import { allWordsExpression, contentTokens, termExpression, tokenize } from "./match.js";
-import { distinctTerms, occurrenceFinder } from "./occurrences.js";
+import { distinctTerms, type Occurrence, occurrenceFinder } from "./occurrences.js";
 import type { Db } from "./open.js";
 import { openPeriods, type Period, type Positions } from "./period.js";
 import { idf, MAX_PER_WEIGHT, scoreMail } from "./rank.js";
@@ -52,36 +52,58 @@ const COMMON = 1_000;
 /** Best matches are chosen from so many mails, or as many as are wanted: those whose words weigh most. */
 const BEST_MATCH_RANKED = 30;
 
+/** Bodies are ranked by their beginning: what a mail is about stands there, quoted mail behind it. */
+const RANKED_REACH = 8_000;
+
+/** Of a mail that is listed the body is searched this far for the words; beyond it the mail's beginning is shown. */
+const SHOWN_REACH = 60_000;
+
 interface Row {
-  mailId: number;
-  messageId: string;
-  subject: string;
-  sender: string;
-  date: string | null;
-  body: string;
+  readonly mailId: number;
+  readonly subject: string;
+  readonly sender: string;
+  readonly date: string | null;
+  readonly body: string;
 }
 
+/** A mail that was read for its score. What was found in it is kept for the snippet. */
+interface Scored {
+  readonly position: number;
+  readonly score: number;
+  readonly row: Row;
+  readonly inBody: readonly Occurrence[];
+}
+
+type Find = (text: string) => Occurrence[];
+
 export const SEARCH_SQL = {
-  read: `SELECT m.id AS mailId, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
-                m.subject, m.sender, m.date, m.body
+  read: `SELECT m.id AS mailId, m.subject, m.sender, m.date, m.body
          FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?`,
-  readText: "SELECT m.subject, m.body FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?",
+  messageId: "SELECT min(message_id) FROM messages WHERE mail_id = ?",
 } as const;
 
 export function openMailSearch(db: Db): MailSearch {
   const periods = openPeriods(db);
   const candidates = openCandidates(db);
   const read = db.prepare(SEARCH_SQL.read);
-  const readText = db.prepare(SEARCH_SQL.readText);
+  const messageId = db.prepare(SEARCH_SQL.messageId).pluck();
   const filterOf = ({ inboxId, fromIds, toIds, period }: MailQuery): MailFilter => ({
     inboxId,
     fromIds,
     toIds,
     range: periods.positions(period),
   });
-  const hitAt = (position: number, find: ReturnType<typeof occurrenceFinder>, match: MailHit["match"]): MailHit => {
-    const { body, ...mail } = read.get(position) as Row;
-    return { ...mail, snippet: snippet(body, find), match };
+  const readAt = (position: number) => read.get(position) as Row;
+  const toHit = (row: Row, inBody: readonly Occurrence[], match: MailHit["match"]): MailHit => {
+    const { mailId, subject, sender, date, body } = row;
+    const id = messageId.get(mailId) as string;
+    return { mailId, messageId: id, subject, sender, date, snippet: snippet(body, inBody), match };
+  };
+  const scorer = (find: Find, weights: readonly number[]) => (position: number) => {
+    const row = readAt(position);
+    const body = row.body.slice(0, RANKED_REACH);
+    const inBody = find(body);
+    return { position, row, inBody, score: scoreMail({ body, inBody, inSubject: find(row.subject) }, weights) };
   };
 
   return {
@@ -89,7 +111,10 @@ export function openMailSearch(db: Db): MailSearch {
       const words = allWordsExpression(query.words);
       if (words === null) return [];
       const find = occurrenceFinder(distinctTerms(tokenize(query.words)));
-      return candidates.newest(words, filterOf(query), query.limit).map((at) => hitAt(at, find, "all_words"));
+      return candidates.newest(words, filterOf(query), query.limit).map((position) => {
+        const row = readAt(position);
+        return toHit(row, find(row.body.slice(0, SHOWN_REACH)), "all_words");
+      });
     },
 
     bestFirst(query) {
@@ -104,8 +129,7 @@ export function openMailSearch(db: Db): MailSearch {
       const range = spanOfAll(lists, filter.range);
       const matching = candidates.newest(words, { ...filter, range }, COUNTED);
       const all = matching.slice(0, ALL_WORDS_RANKED);
-      const scoreAt = (position: number) =>
-        scoreMail(readText.get(position) as { subject: string; body: string }, find, weights);
+      const scoreAt = scorer(find, weights);
       const whole = weights.reduce((sum, weight) => sum + weight, 0);
       const first = best(
         all.map((position) => ({ position, weight: whole })),
@@ -115,10 +139,13 @@ export function openMailSearch(db: Db): MailSearch {
       const have = new Set(all);
       const others = all.length < limit ? nominate(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
       const rest = best(others, limit - first.length, scoreAt);
-      const hits = [
-        ...first.map((position) => hitAt(position, find, "all_words")),
-        ...rest.map((position) => hitAt(position, find, "best_match")),
-      ];
+      const listed = (match: MailHit["match"]) => (one: Scored) =>
+        toHit(
+          one.row,
+          one.row.body.length > RANKED_REACH ? find(one.row.body.slice(0, SHOWN_REACH)) : one.inBody,
+          match,
+        );
+      const hits = [...first.map(listed("all_words")), ...rest.map(listed("best_match"))];
       return { hits, total: Math.max(matching.length, hits.length) };
     },
   };
@@ -154,19 +181,19 @@ interface Nominee {
  * The `wanted` best of the nominees, heaviest first, by their scores; the later of two that score the same. Mails that cannot be
  * among them any more are not read.
  */
-function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: number) => number): number[] {
-  const found: { position: number; score: number }[] = [];
+function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
+  const found: Scored[] = [];
   for (const { position, weight } of nominees) {
     const worst = found.length < wanted ? undefined : found.at(-1);
     if (worst !== undefined && weight * MAX_PER_WEIGHT < worst.score) break;
-    const one = { position, score: scoreAt(position) };
+    const one = scoreAt(position);
     const at = found.findIndex(
       (other) => other.score < one.score || (other.score === one.score && other.position < position),
     );
     found.splice(at === -1 ? found.length : at, 0, one);
     if (found.length > wanted) found.pop();
   }
-  return found.map(({ position }) => position);
+  return found;
 }
 
 /** The mails whose terms weigh most, at least `wanted` where there are as many. */
@@ -182,8 +209,16 @@ function nominate(lists: readonly (readonly number[])[], weights: readonly numbe
     if (!isRare(list) && enough) return;
     for (const position of list) sums.set(position, (sums.get(position) ?? 0) + weight);
   });
-  return [...sums]
+  const ranked = Math.max(BEST_MATCH_RANKED, wanted);
+  // Only what weighs as much as the last that is wanted needs an order.
+  const all = [...sums];
+  const least =
+    Float64Array.from(all, ([, weight]) => weight)
+      .sort()
+      .at(-ranked) ?? 0;
+  return all
+    .filter(([, weight]) => weight >= least)
     .sort(([a, x], [b, y]) => y - x || b - a)
-    .slice(0, Math.max(BEST_MATCH_RANKED, wanted))
+    .slice(0, ranked)
     .map(([position, weight]) => ({ position, weight: weight + unlisted }));
 }

@@ -2,19 +2,15 @@ import type { Occurrence } from "./occurrences.js";
 
 const WIDTH = 240;
 
-/** Bodies are searched this far for the words; beyond it the mail's beginning is shown. */
-const REACH = 60_000;
-
 /** What cutting inside a surrogate pair leaves at the ends of a text. */
 const HALF_PAIRS = /^[\udc00-\udfff]|[\ud800-\udbff]$/g;
 
 /**
- * The stretch of `body` (about 240 characters, white space collapsed) that holds the most different
- * terms that `find` finds; the beginning where none occurs. Made here for the few winners only: FTS5's own
- * snippet() costs more than the search.
+ * The stretch of `body` (about 240 characters, white space collapsed) that holds the most different terms; the
+ * beginning where none occurs. Made here for the few winners only: FTS5's own snippet() costs more than the search.
  */
-export function snippet(body: string, find: (text: string) => readonly Occurrence[]): string {
-  const window = bestWindow(find(body.slice(0, REACH)));
+export function snippet(body: string, words: readonly Occurrence[]): string {
+  const window = bestWindow(words);
   return window === null
     ? cut(body, 0)
     : cut(body, Math.max(0, window.start - Math.max(20, (WIDTH - window.length) / 2)));

@@ -11,7 +11,7 @@ const LONGEST = 244;
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 const finder = (words: string) => occurrenceFinder(distinctTerms(tokenize(words)));
-const shown = (body: string, words: string) => snippet(body, finder(words));
+const shown = (body: string, words: string) => snippet(body, finder(words)(body));
 
 const filler = (length: number) => "lorem ipsum ".repeat(length / 12 + 1).slice(0, length);
 
@@ -52,10 +52,21 @@ describe("a snippet", () => {
     expect(shown(`${filler(400)} the pricing of it ${filler(400)}`, "prices")).toContain("pricing");
   });
 
-  test("shows a word at the far end of what is read, and the beginning where it stands behind it", () => {
-    expect(shown(`${filler(59_900)} zebra ${filler(1_000)}`, "zebra")).toContain("zebra");
-    expect(shown(`${filler(60_100)} zebra ${filler(1_000)}`, "zebra")).toMatch(/^lorem ipsum/);
-  });
+  test.each(["bestFirst", "newestFirst"] as const)(
+    "shows a word at the far end of what is read, and the beginning where it stands behind it (%s)",
+    (order) => {
+      const at = (length: number) => {
+        const search = openMailSearch(openCorpus([mail("1", { body: `${filler(length)} zebra ${filler(1_000)}` })]));
+        const [hit] =
+          order === "bestFirst" ? search.bestFirst(query("zebra")).hits : search.newestFirst(query("zebra"));
+        return hit?.snippet;
+      };
+      expect(at(100)).toContain("zebra");
+      expect(at(7_990)).toContain("zebra");
+      expect(at(59_900)).toContain("zebra");
+      expect(at(60_100)).toMatch(/^lorem ipsum/);
+    },
+  );
 
   test.each([
     ["a word longer than a snippet", `${filler(300)} ${"x".repeat(3_000)} gas`, "x".repeat(3_000), "xxxxxxxx"],
@@ -85,7 +96,7 @@ describe("a snippet", () => {
     fc.assert(
       fc.property(body, words, (text, asked) => {
         const find = finder(asked);
-        const result = snippet(text, find);
+        const result = snippet(text, find(text));
         expect(result.length).toBeLessThanOrEqual(LONGEST);
         expect(result).not.toMatch(LONE);
         expect(result).not.toMatch(/[\n\t]| {2}/);
