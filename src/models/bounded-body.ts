@@ -10,7 +10,7 @@ export function boundedBody(response: Response): Response {
   const count = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       bytes += chunk.byteLength;
-      refuseTooLarge(bytes);
+      if (bytes > MAX_BYTES) throw tooLarge();
       controller.enqueue(chunk);
     },
   });
@@ -19,8 +19,6 @@ export function boundedBody(response: Response): Response {
 }
 
 /** Not tried again: it would be paid for again, and most likely be as large. */
-export function refuseTooLarge(bytes: number): void {
-  if (bytes <= MAX_BYTES) return;
-  const message = `the reply is larger than ${MAX_BYTES / 1024 / 1024} MB`;
-  throw new ModelError("protocol", message, { retryable: false });
+export function tooLarge(): ModelError {
+  return new ModelError("protocol", `the reply is larger than ${MAX_BYTES / 1024 / 1024} MB`, { retryable: false });
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Message, ToolMessage } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
 import type { FinishReason, Model, ModelRequest, Usage } from "../domain/model.js";
-import { refuseTooLarge } from "./bounded-body.js";
+import { MAX_BYTES, tooLarge } from "./bounded-body.js";
 import { callOnce, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
@@ -35,7 +35,7 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
       const send = async (within: AbortSignal) => {
         const { response } = await model.generateContent(body, { signal: within });
         // The SDK has read it whole by now: it takes no fetch but the global one.
-        refuseTooLarge(JSON.stringify(response).length);
+        if (JSON.stringify(response).length > MAX_BYTES) throw tooLarge();
         return response;
       };
       return callOnce(endpoint, signal, send, (reply) => fromBody(reply, request.messages));
