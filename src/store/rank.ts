@@ -31,8 +31,14 @@ const QUOTED_WEIGHT = 0.5;
 /** Where quoted mail begins: a rule, a `>`, a header in the body, or a line that ends in "wrote:". */
 const QUOTED = /-{3,}\s*(?:original message|forwarded by)|^>|^\s*from: |\bwrote:\s*$/im;
 
-/** No text without one of these has a match: looking for them is ten times as fast as the expression. */
-const QUOTED_HINTS = ["---", ">", "rom: ", "ROM: ", "rote:", "ROTE:"];
+/** No text has a match without a rule, a `>` or one of these: to look for them is ten times as fast as the expression. */
+const QUOTED_WORDS = ["rom: ", "ROM: ", "rote:", "ROTE:"];
+
+function mayQuote(body: string): boolean {
+  // A letter stands everywhere, a colon does not: most texts are done with when it is looked for.
+  const hasWord = () => body.includes(":") && QUOTED_WORDS.some((word) => body.includes(word));
+  return body.includes("---") || body.includes(">") || hasWord();
+}
 
 /** Characters of a body of ordinary length. Fixed, so that the mail of others has no say in an order. */
 const ORDINARY_LENGTH = 800;
@@ -45,7 +51,7 @@ export function idf({ mails, holding }: TermStatistics, term: number): number {
 
 /** BM25 over subject and body as one weighted field (BM25F). */
 export function scoreMail({ body, inSubject, inBody }: RankedText, weights: readonly number[]): number {
-  const quoted = inBody.length > 0 && QUOTED_HINTS.some((hint) => body.includes(hint)) ? body.search(QUOTED) : -1;
+  const quoted = inBody.length > 0 && mayQuote(body) ? body.search(QUOTED) : -1;
   const frequency = new Float64Array(weights.length);
   for (const { term } of inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
   for (const { term, start } of inBody) {

@@ -165,10 +165,21 @@ function isRare(list: readonly number[]): boolean {
 function spanOfAll(lists: readonly (readonly number[])[], range: Positions): Positions {
   const [rarest, ...others] = lists.filter(isRare).sort((a, b) => a.length - b.length);
   if (rarest === undefined) return range;
-  const sets = others.map((list) => new Set(list));
-  const shared = rarest.filter((position) => sets.every((set) => set.has(position)));
+  const shared = rarest.filter((position) => others.every((list) => holds(list, position)));
   // Newest first, so the first is the last in the order of dates.
   return { first: shared.at(-1) ?? 1, last: shared[0] ?? 0 };
+}
+
+/** Whether a list of positions, newest first, has this one. */
+function holds(list: readonly number[], position: number): boolean {
+  let from = 0;
+  let to = list.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((list[middle] as number) > position) from = middle + 1;
+    else to = middle;
+  }
+  return list[from] === position;
 }
 
 /** A mail that may be among the best, with the weight of the terms it holds: no score is above `MAX_PER_WEIGHT` times that. */
@@ -199,7 +210,8 @@ function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: 
 /** The mails whose terms weigh most, at least `wanted` where there are as many. */
 function nominate(lists: readonly (readonly number[])[], weights: readonly number[], wanted: number): Nominee[] {
   // Where the rare words name too few to fill the list, the common ones name candidates too.
-  const enough = new Set(lists.filter(isRare).flat()).size >= wanted;
+  const rare = lists.filter(isRare);
+  const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
   const sums = new Map<number, number>();
   // A common term may be held by mails that its list, cut off, does not name.
   let unlisted = 0;

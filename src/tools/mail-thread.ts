@@ -1,5 +1,4 @@
 /** A thread that reads the mail file for agents: calls of the mail handlers come in, their results go out. */
-import { setImmediate } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import type { ToolResult } from "../domain/tool.js";
 import { openReadOnly } from "../store/open.js";
@@ -8,16 +7,21 @@ import { MAIL_HANDLERS } from "./mail-handlers.js";
 import type { MailCall } from "./mail-threads.js";
 import { openMailbox } from "./mailbox.js";
 
-const mailbox = openMailbox(openReadOnly((workerData as { path: string }).path));
+const db = openReadOnly((workerData as { path: string }).path);
+const mailbox = openMailbox(db);
 
 /** No call here can be stopped halfway: each is a few milliseconds of SQLite. */
 const { signal } = new AbortController();
 
-async function answer({ handlerKey, args, context, config }: MailCall): Promise<ToolResult> {
+/**
+ * In one read transaction: a call sees one state of the file, and of its forty statements only the first has to ask for
+ * SQLite's locks and look whether another thread has changed a page.
+ */
+const answer = db.transaction(({ handlerKey, args, context, config }: MailCall) => {
   const handler = MAIL_HANDLERS[handlerKey];
   if (handler === undefined) throw new Error(`${handlerKey} is no handler of mail`);
-  return handler.call(args, { ...context, signal }, { mailbox }, config);
-}
+  return handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
+});
 
 const reads: ThreadCall<MailCall>[] = [];
 const searches: ThreadCall<MailCall>[] = [];
@@ -32,19 +36,18 @@ function next(): ThreadCall<MailCall> | undefined {
 
 let isWorking = false;
 
-/** Call after call; what has come in meanwhile is taken up before the next. */
-async function work(): Promise<void> {
-  isWorking = true;
-  for (let one = next(); one !== undefined; one = next()) {
-    parentPort?.postMessage(await outcome(one));
-    await setImmediate();
-  }
-  isWorking = false;
+/** One call; what has come in meanwhile is taken up before the next. */
+function work(): void {
+  const one = next();
+  isWorking = one !== undefined;
+  if (one === undefined) return;
+  parentPort?.postMessage(outcome(one));
+  setImmediate(work);
 }
 
-async function outcome({ id, call }: ThreadCall<MailCall>): Promise<ThreadAnswer<ToolResult>> {
+function outcome({ id, call }: ThreadCall<MailCall>): ThreadAnswer<ToolResult> {
   try {
-    return { id, answer: await answer(call) };
+    return { id, answer: answer(call) };
   } catch (error) {
     return { id, error: { message: (error as Error).stack ?? (error as Error).message } };
   }
@@ -52,5 +55,5 @@ async function outcome({ id, call }: ThreadCall<MailCall>): Promise<ThreadAnswer
 
 parentPort?.on("message", (one: ThreadCall<MailCall>) => {
   (one.call.handlerKey === "email_get" ? reads : searches).push(one);
-  if (!isWorking) void work();
+  if (!isWorking) work();
 });
