@@ -1,44 +1,37 @@
-/** A thread that saves finished tasks: all that have come in while it was busy in one transaction. */
+/** A thread that saves finished tasks, as many as come together in one transaction. */
 import { parentPort, workerData } from "node:worker_threads";
 import { keepSmall, openStore } from "./open.js";
+import type { SaveOutcome } from "./result-writer.js";
 import { openRowWriter, type ResultRow } from "./runs.js";
 import type { ThreadAnswer, ThreadCall } from "./thread-calls.js";
 
 const db = openStore((workerData as { path: string }).path, { mustExist: true });
 keepSmall(db);
 const write = openRowWriter(db);
-const writeAll = db.transaction((calls: readonly ThreadCall<ResultRow>[]) => {
-  for (const { call } of calls) write(call);
+const writeAll = db.transaction((rows: readonly ResultRow[]) => {
+  for (const row of rows) write(row);
 });
 
-let calls: ThreadCall<ResultRow>[] = [];
-
-function save(): void {
-  const batch = calls;
-  calls = [];
+function save(rows: readonly ResultRow[]): SaveOutcome[] {
   try {
-    writeAll.immediate(batch);
-    for (const { id } of batch) answer({ id, answer: null });
+    writeAll.immediate(rows);
+    return rows.map(() => null);
   } catch {
     // Whichever of them it was, the others are still worth keeping.
-    for (const call of batch) saveAlone(call);
+    return rows.map(saveAlone);
   }
 }
 
-function saveAlone({ id, call }: ThreadCall<ResultRow>): void {
+function saveAlone(row: ResultRow): SaveOutcome {
   try {
-    write(call);
-    answer({ id, answer: null });
+    write(row);
+    return null;
   } catch (thrown) {
     const { message, code } = thrown as Error & { code?: string };
-    answer({ id, error: { message, code } });
+    return { message, code };
   }
 }
 
-function answer(message: ThreadAnswer<null>): void {
-  parentPort?.postMessage(message);
-}
-
-parentPort?.on("message", (call: ThreadCall<ResultRow>) => {
-  if (calls.push(call) === 1) setImmediate(save);
+parentPort?.on("message", ({ id, call }: ThreadCall<readonly ResultRow[]>) => {
+  parentPort?.postMessage({ id, answer: save(call) } satisfies ThreadAnswer<SaveOutcome[]>);
 });

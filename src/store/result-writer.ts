@@ -20,22 +20,55 @@ export function resultWriter(db: Db): ResultWriter {
   };
 }
 
-/** On a thread of its own, so that no task waits for the disk but the one that is saved. */
+/** Null: it is saved. Else what SQLite said. */
+export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
+
+/**
+ * On a thread of its own, so that no task waits for the disk but those that are saved. What comes in while it is busy
+ * is saved together: a run of quick tasks would spend most of its time on transactions of one row.
+ */
 export function threadedResultWriter(path: string): ResultWriter {
-  const thread = new ThreadCalls<ResultRow, null>(new URL("./result-thread.js", import.meta.url), { path });
+  const thread = new ThreadCalls<readonly ResultRow[], SaveOutcome[]>(new URL("./result-thread.js", import.meta.url), {
+    path,
+  });
+  let waiting: { readonly row: ResultRow; resolve(): void; reject(error: Error): void }[] = [];
+  let isSaving = false;
+
+  const saveWaiting = async (): Promise<void> => {
+    isSaving = true;
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        const outcomes = await thread.call(batch.map(({ row }) => row));
+        for (const [i, { resolve, reject }] of batch.entries()) {
+          const refused = outcomes[i] ?? null;
+          if (refused === null) resolve();
+          else reject(unwritable(path, refused));
+        }
+      } catch (error) {
+        for (const { reject } of batch) reject(error as Error);
+      }
+    }
+    isSaving = false;
+  };
+
   return {
-    async save(trace, result, failed) {
-      await thread.call(toResultRow(trace, result, failed)).catch((cause: Error & { code?: string }) => {
-        if (cause.code === undefined) throw cause;
-        throw new UserError(
-          "db_unwritable",
-          `Cannot write ${path}: ${cause.message}.`,
-          "What was finished before is saved. See that the disk has room and works, then go on with --resume latest.",
-          1,
-          { cause },
-        );
-      });
-    },
+    save: (trace, result, failed) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ row: toResultRow(trace, result, failed), resolve, reject });
+        if (!isSaving) void saveWaiting();
+      }),
     close: () => thread.close(),
   };
+}
+
+function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): Error {
+  if (code === undefined) return new Error(message);
+  return new UserError(
+    "db_unwritable",
+    `Cannot write ${path}: ${message}.`,
+    "What was finished before is saved. See that the disk has room and works, then go on with --resume latest.",
+    1,
+  );
 }
