@@ -8,10 +8,28 @@ export interface Occurrence {
   readonly term: number;
 }
 
+/** Words of late and their stems: the same few thousand stand in most mails. */
+const stems = new Map<string, string>();
+const MOST_STEMS = 20_000;
+
+/** A longer word, cut out of a text, may keep the whole text in memory (V8 copies only what is shorter than 13). */
+const LONGEST_KEPT = 12;
+
+function stemOf(word: string): string {
+  if (word.length > LONGEST_KEPT) return stemmer(word);
+  let stem = stems.get(word);
+  if (stem === undefined) {
+    stem = stemmer(word);
+    if (stems.size >= MOST_STEMS) stems.clear();
+    stems.set(word, stem);
+  }
+  return stem;
+}
+
 /** Of the words with one stem the first: to the index they are the same. (A stem itself will not do: stemmed again, it may be another.) */
 export function distinctTerms(words: readonly string[]): string[] {
-  const byStem = new Map(words.map((word) => [stemmer(word), word] as const).reverse());
-  return [...new Set(words)].filter((word) => byStem.get(stemmer(word)) === word);
+  const byStem = new Map(words.map((word) => [stemOf(word), word] as const).reverse());
+  return [...new Set(words)].filter((word) => byStem.get(stemOf(word)) === word);
 }
 
 /**
@@ -20,8 +38,8 @@ export function distinctTerms(words: readonly string[]): string[] {
  */
 export function occurrenceFinder(terms: readonly string[]): (text: string) => Occurrence[] {
   if (terms.length === 0) return () => [];
-  const stems = new Map(terms.map((term, i) => [stemmer(term), i]));
-  const prefixes = [...stems.keys()].map(prefixOf).sort((a, b) => b.length - a.length);
+  const termOf = new Map(terms.map((term, i) => [stemOf(term), i]));
+  const prefixes = [...termOf.keys()].map(prefixOf).sort((a, b) => b.length - a.length);
   // To the end of the word, so that what begins inside one is passed over whole. To look back in the pattern is slower.
   const pattern = new RegExp(`(?:${prefixes.join("|")})[a-z0-9\\u0080-\\uffff]*`, "gi");
   // A word is stemmed once, however often it stands in however many texts.
@@ -34,7 +52,7 @@ export function occurrenceFinder(terms: readonly string[]): (text: string) => Oc
       if (isInWord(text, index - 1)) continue;
       let term = known.get(word);
       if (term === undefined && !known.has(word)) {
-        term = stems.get(stemmer(word.toLowerCase()));
+        term = termOf.get(stemOf(word.toLowerCase()));
         known.set(word, term);
       }
       if (term !== undefined) found.push({ start: index, end: index + word.length, term });

@@ -212,25 +212,43 @@ function nominate(lists: readonly (readonly number[])[], weights: readonly numbe
   // Where the rare words name too few to fill the list, the common ones name candidates too.
   const rare = lists.filter(isRare);
   const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
-  const sums = new Map<number, number>();
+  const isNaming = (list: readonly number[]) => isRare(list) || !enough;
   // A common term may be held by mails that its list, cut off, does not name.
-  let unlisted = 0;
-  lists.forEach((list, term) => {
-    const weight = weights[term] ?? 0;
-    if (!isRare(list)) unlisted += weight;
-    if (!isRare(list) && enough) return;
-    for (const position of list) sums.set(position, (sums.get(position) ?? 0) + weight);
-  });
+  const unlisted = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
+  const named = merge(
+    lists.filter(isNaming),
+    weights.filter((_, term) => isNaming(lists[term] ?? [])),
+  );
   const ranked = Math.max(BEST_MATCH_RANKED, wanted);
-  // Only what weighs as much as the last that is wanted needs an order.
-  const all = [...sums];
+  // Only what weighs as much as the last that is ranked needs an order; of equals the newest stay first.
   const least =
-    Float64Array.from(all, ([, weight]) => weight)
+    Float64Array.from(named, ({ weight }) => weight)
       .sort()
       .at(-ranked) ?? 0;
-  return all
-    .filter(([, weight]) => weight >= least)
-    .sort(([a, x], [b, y]) => y - x || b - a)
+  return named
+    .filter(({ weight }) => weight >= least)
+    .sort((a, b) => b.weight - a.weight)
     .slice(0, ranked)
-    .map(([position, weight]) => ({ position, weight: weight + unlisted }));
+    .map(({ position, weight }) => ({ position, weight: weight + unlisted }));
+}
+
+/** The positions of all lists, newest first as they are, each once with the weights of its lists together. */
+function merge(lists: readonly (readonly number[])[], weights: readonly number[]): Nominee[] {
+  const heads = new Uint32Array(lists.length);
+  const merged: Nominee[] = [];
+  for (;;) {
+    let position = Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < lists.length; i++) {
+      const head = lists[i]?.[heads[i] ?? 0];
+      if (head !== undefined && head > position) position = head;
+    }
+    if (position === Number.NEGATIVE_INFINITY) return merged;
+    let weight = 0;
+    for (let i = 0; i < lists.length; i++) {
+      if (lists[i]?.[heads[i] ?? 0] !== position) continue;
+      weight += weights[i] ?? 0;
+      heads[i] = (heads[i] ?? 0) + 1;
+    }
+    merged.push({ position, weight });
+  }
 }

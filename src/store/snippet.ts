@@ -2,6 +2,9 @@ import type { Occurrence } from "./occurrences.js";
 
 const WIDTH = 240;
 
+/** All that is not one space already. */
+const WHITE_SPACE = /\s{2,}|[^\S ]/g;
+
 /** What cutting inside a surrogate pair leaves at the ends of a text. */
 const HALF_PAIRS = /^[\udc00-\udfff]|[\ud800-\udbff]$/g;
 
@@ -42,7 +45,7 @@ function cut(body: string, from: number): string {
   const start = from === 0 ? 0 : from + Math.max(0, body.slice(from, from + 30).search(/\s/) + 1);
   const text = body
     .slice(start, start + WIDTH * 2)
-    .replace(/\s+/g, " ")
+    .replace(WHITE_SPACE, " ")
     .trim();
   const space = text.lastIndexOf(" ", WIDTH);
   // What was found begins in the first half, so the last space counts only behind it.
