@@ -217,6 +217,12 @@ describe("what stands in a search string is text:", () => {
     const words = openMailSearch(plain);
     expect(words.newestFirst(query("in1"))).toEqual([]);
     expect(words.bestFirst(query("in1 from1 to2"))).toEqual({ hits: [], total: 0 });
+    // To the stemmer these are the same words.
+    for (const word of ["in1s", "from1s", "to2s", "IN1", '"in1 from1"', "in1s gas"]) {
+      expect(words.newestFirst(query(word))).toEqual([]);
+      expect(words.bestFirst(query(word)).hits.filter((hit) => hit.match === "all_words")).toEqual([]);
+    }
+    expect(words.bestFirst(query("in1s")).hits).toEqual([]);
     plain.close();
   });
 
