@@ -2,6 +2,9 @@ import type { Occurrence } from "./occurrences.js";
 
 const WIDTH = 240;
 
+/** Three characters, not the one: beyond Latin-1 it would make every text twice as large that it goes into, up to the trace. */
+const CUT = "...";
+
 /** All that is not one space already. */
 const WHITE_SPACE = /\s{2,}|[^\S ]/g;
 
@@ -51,5 +54,5 @@ function cut(body: string, from: number): string {
   // What was found begins in the first half, so the last space counts only behind it.
   const end = text.length <= WIDTH ? text.length : space > WIDTH / 2 ? space : WIDTH;
   const more = end < text.length || start + WIDTH * 2 < body.length;
-  return `${start > 0 ? "… " : ""}${text.slice(0, end).replace(HALF_PAIRS, "")}${more ? " …" : ""}`;
+  return `${start > 0 ? `${CUT} ` : ""}${text.slice(0, end).replace(HALF_PAIRS, "")}${more ? ` ${CUT}` : ""}`;
 }

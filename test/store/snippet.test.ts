@@ -6,8 +6,8 @@ import { openMailSearch } from "../../src/store/search.js";
 import { snippet } from "../../src/store/snippet.js";
 import { mail, openCorpus, query } from "./small-corpus.js";
 
-/** What is shown: 240 characters, two ellipses with their spaces. */
-const LONGEST = 244;
+/** What is shown: 240 characters, dots at both ends with their spaces. */
+const LONGEST = 248;
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 const finder = (words: string) => occurrenceFinder(distinctTerms(tokenize(words)));
@@ -24,19 +24,19 @@ describe("a snippet", () => {
 
   test("of a body without the words is its beginning, and says that there is more", () => {
     const text = shown(filler(1_000), "gas");
-    expect(text).toMatch(/^lorem ipsum .* …$/);
+    expect(text).toMatch(/^lorem ipsum .* \.\.\.$/);
     expect(text.length).toBeLessThanOrEqual(LONGEST);
   });
 
   test("says that it does not begin at the beginning", () => {
-    expect(shown(`${filler(500)} gas`, "gas")).toMatch(/^… .*gas$/);
+    expect(shown(`${filler(500)} gas`, "gas")).toMatch(/^\.\.\. .*gas$/);
   });
 
   test("shows where most of the words stand together, not where the first one stands", () => {
     const body = `gas ${filler(400)} gas contract ${filler(400)} the price of the gas in the contract ${filler(400)}`;
     const text = shown(body, "gas contract price");
     expect(text).toContain("the price of the gas in the contract");
-    expect(text).toMatch(/^… .* …$/);
+    expect(text).toMatch(/^\.\.\. .* \.\.\.$/);
   });
 
   test("counts different words, not how often one stands there", () => {
@@ -113,7 +113,7 @@ describe("a snippet", () => {
     const db = openCorpus([mail("1", { body: `${filler(500)} the meetings ${filler(500)} gas` })]);
     const search = openMailSearch(db);
     for (const { hits } of [{ hits: search.newestFirst(query("meeting")) }, search.bestFirst(query("what meeting?"))]) {
-      expect(hits.map((hit) => hit.snippet)).toEqual([expect.stringMatching(/^… .* the meetings .* …$/)]);
+      expect(hits.map((hit) => hit.snippet)).toEqual([expect.stringMatching(/^\.\.\. .* the meetings .* \.\.\.$/)]);
     }
     db.close();
   });
