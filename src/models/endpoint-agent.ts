@@ -4,8 +4,9 @@ import { ModelError, type Usage, usageSchema } from "../domain/model.js";
 import { type AgentBackend, type AgentTask, endOfAnswer } from "../domain/rollout.js";
 import type { Endpoint } from "./connection.js";
 import { withDeadline } from "./deadline.js";
-import { httpError, toModelError } from "./errors.js";
+import { toModelError } from "./errors.js";
 import { openaiClient, openaiHeaders } from "./openai-client.js";
+import { failureInReply } from "./openai-server.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
 export interface EndpointAgent {
@@ -40,8 +41,6 @@ const replySchema = z.object({
     .nullish()
     .catch(null),
 });
-
-const failureSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400), message: z.string() }) });
 
 const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).default([]) });
 
@@ -106,8 +105,8 @@ function toBody(name: string, { question, epoch }: AgentTask) {
 }
 
 function readReply(body: unknown) {
-  const failure = failureSchema.safeParse(body);
-  if (failure.success) throw httpError(failure.data.error.code, failure.data.error.message);
+  const failure = failureInReply(body);
+  if (failure !== null) throw failure;
   const { choices, usage } = replySchema.parse(body);
   const [{ message, finish_reason }] = choices;
   const content = message.content || (message.refusal ?? "");

@@ -4,9 +4,8 @@ import { type JsonValue, jsonValueSchema } from "../domain/json.js";
 import type { FinishReason, Model, ModelRequest } from "../domain/model.js";
 import { callOnce, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
-import { httpError } from "./errors.js";
 import { openaiClient, openaiHeaders } from "./openai-client.js";
-import { isOpenaiServer, isReasoningModel } from "./openai-server.js";
+import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-server.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 
@@ -109,12 +108,9 @@ const replySchema = z.object({
     .catch(null),
 });
 
-/** OpenRouter reports the failure of the server behind it in a reply of status 200. */
-const failureSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400), message: z.string() }) });
-
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {
-  const failure = failureSchema.safeParse(body);
-  if (failure.success) throw httpError(failure.data.error.code, failure.data.error.message);
+  const failure = failureInReply(body);
+  if (failure !== null) throw failure;
 
   const reply = replySchema.parse(body);
   const [{ message, finish_reason }] = reply.choices;

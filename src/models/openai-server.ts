@@ -1,3 +1,7 @@
+import { z } from "zod";
+import type { ModelError } from "../domain/model.js";
+import { httpError } from "./errors.js";
+
 /** Null stands for OpenAI's own server. */
 export function isOpenaiServer(baseUrl: string | null): boolean {
   return baseUrl === null || new URL(baseUrl).hostname === "api.openai.com";
@@ -10,4 +14,14 @@ export function isOpenaiServer(baseUrl: string | null): boolean {
 export function isReasoningModel(name: string): boolean {
   const bare = name.slice(name.lastIndexOf("/") + 1);
   return /^(o\d|gpt-([5-9]|\d\d))/.test(bare) && !/^gpt-[\d.]+-chat/.test(bare);
+}
+
+const failureSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400), message: z.string() }) });
+
+/** OpenRouter reports the failure of the server behind it in a reply of status 200; null for every other reply. */
+export function failureInReply(body: unknown): ModelError | null {
+  // Nearly every reply is none: to find that out by the schema costs more than the rest of the reading.
+  if (typeof body !== "object" || body === null || !("error" in body)) return null;
+  const failure = failureSchema.safeParse(body);
+  return failure.success ? httpError(failure.data.error.code, failure.data.error.message) : null;
 }
