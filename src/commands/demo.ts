@@ -51,12 +51,24 @@ export const demoCommand: Command = {
     }
     const [imported, run] = told;
     if (settings.json) out.result({ import: imported, run, files }, () => "");
-    out.note(
-      `\nLook for yourself:\n  art-e show latest/1 --db ${files.db}\n  art-e search marcus.hale@kestrelplains.example Merriwell base quantity --db ${files.db}`,
-    );
+    out.note(lookFurther(files.db, join(output, "report.html")));
     return code;
   },
 };
+
+/** What a newcomer may type next; `npx` finds the program where it was installed for this folder only. */
+function lookFurther(db: string, report: string): string {
+  const next = [
+    ["show latest/1", "one task: what the agent said and did"],
+    ["search marcus.hale@kestrelplains.example Merriwell base quantity", "the mail, as agents search it"],
+    [`report -o ${report}`, "the run as a page for the browser"],
+    ["serve", "a playground in the browser, and an API"],
+  ] as const;
+  return [
+    "\nLook for yourself:",
+    ...next.map(([typed, shows]) => `  # ${shows}\n  npx art-e ${typed} --db ${db}`),
+  ].join("\n");
+}
 
 /** The demo begins anew each time; a folder that holds anything else is left alone. */
 function layOut(folder: string) {
