@@ -1,9 +1,10 @@
 import { type MailFilter, openCandidates } from "./candidates.js";
 import { allWordsExpression, contentTokens, termExpression, tokenize } from "./match.js";
+import { COUNTED_TO, type Nominee, nominate, spanOfAll, weigh } from "./nominees.js";
 import { distinctTerms, type Occurrence, occurrenceFinder } from "./occurrences.js";
 import type { Db } from "./open.js";
-import { openPeriods, type Period, type Positions } from "./period.js";
-import { idf, MAX_PER_WEIGHT, scoreMail } from "./rank.js";
+import { openPeriods, type Period } from "./period.js";
+import { MAX_PER_WEIGHT, scoreMail } from "./rank.js";
 import { snippet } from "./snippet.js";
 
 export interface MailQuery {
@@ -45,12 +46,6 @@ const ALL_WORDS_RANKED = 60;
 
 /** Mails with every word are counted up to here: where there are more, nobody needs to know how many. */
 const COUNTED = 1_000;
-
-/** A word that more of the searched mails hold than this names no candidates, where rarer words name enough. */
-const COMMON = 1_000;
-
-/** Best matches are chosen from so many mails, or as many as are wanted: those whose words weigh most. */
-const BEST_MATCH_RANKED = 30;
 
 /** Bodies are ranked by their beginning: what a mail is about stands there, quoted mail behind it. */
 const RANKED_REACH = 8_000;
@@ -124,7 +119,7 @@ export function openMailSearch(db: Db): MailSearch {
       const filter = filterOf(query);
       const terms = distinctTerms(contentTokens(query.words));
       const find = occurrenceFinder(terms);
-      const lists = terms.map((term) => candidates.newest(termExpression(term), filter, COMMON + 1));
+      const lists = terms.map((term) => candidates.newest(termExpression(term), filter, COUNTED_TO));
       const weights = weigh(lists, candidates.mailsIn(query.inboxId));
       const range = spanOfAll(lists, filter.range);
       const matching = candidates.newest(words, { ...filter, range }, COUNTED);
@@ -151,43 +146,6 @@ export function openMailSearch(db: Db): MailSearch {
   };
 }
 
-/** How much each term says, by the share of the mails searched that hold it. A common one was counted up to `COMMON` only. */
-function weigh(lists: readonly (readonly number[])[], mails: number): number[] {
-  const holding = lists.map((list) => (isRare(list) ? list.length : Math.max(COMMON, mails / 4)));
-  return lists.map((_, term) => idf({ mails, holding }, term));
-}
-
-function isRare(list: readonly number[]): boolean {
-  return list.length <= COMMON;
-}
-
-/** Where a mail with every word can lie: within the mails that hold all the rare words. Looking there only is most of the speed. */
-function spanOfAll(lists: readonly (readonly number[])[], range: Positions): Positions {
-  const [rarest, ...others] = lists.filter(isRare).sort((a, b) => a.length - b.length);
-  if (rarest === undefined) return range;
-  const shared = rarest.filter((position) => others.every((list) => holds(list, position)));
-  // Newest first, so the first is the last in the order of dates.
-  return { first: shared.at(-1) ?? 1, last: shared[0] ?? 0 };
-}
-
-/** Whether a list of positions, newest first, has this one. */
-function holds(list: readonly number[], position: number): boolean {
-  let from = 0;
-  let to = list.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((list[middle] as number) > position) from = middle + 1;
-    else to = middle;
-  }
-  return list[from] === position;
-}
-
-/** A mail that may be among the best, with the weight of the terms it holds: no score is above `MAX_PER_WEIGHT` times that. */
-interface Nominee {
-  readonly position: number;
-  readonly weight: number;
-}
-
 /**
  * The `wanted` best of the nominees, heaviest first, by their scores; the later of two that score the same. Mails that cannot be
  * among them any more are not read.
@@ -205,50 +163,4 @@ function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: 
     if (found.length > wanted) found.pop();
   }
   return found;
-}
-
-/** The mails whose terms weigh most, at least `wanted` where there are as many. */
-function nominate(lists: readonly (readonly number[])[], weights: readonly number[], wanted: number): Nominee[] {
-  // Where the rare words name too few to fill the list, the common ones name candidates too.
-  const rare = lists.filter(isRare);
-  const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
-  const isNaming = (list: readonly number[]) => isRare(list) || !enough;
-  // A common term may be held by mails that its list, cut off, does not name.
-  const unlisted = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
-  const named = merge(
-    lists.filter(isNaming),
-    weights.filter((_, term) => isNaming(lists[term] ?? [])),
-  );
-  const ranked = Math.max(BEST_MATCH_RANKED, wanted);
-  // Only what weighs as much as the last that is ranked needs an order; of equals the newest stay first.
-  const least =
-    Float64Array.from(named, ({ weight }) => weight)
-      .sort()
-      .at(-ranked) ?? 0;
-  return named
-    .filter(({ weight }) => weight >= least)
-    .sort((a, b) => b.weight - a.weight)
-    .slice(0, ranked)
-    .map(({ position, weight }) => ({ position, weight: weight + unlisted }));
-}
-
-/** The positions of all lists, newest first as they are, each once with the weights of its lists together. */
-function merge(lists: readonly (readonly number[])[], weights: readonly number[]): Nominee[] {
-  const heads = new Uint32Array(lists.length);
-  const merged: Nominee[] = [];
-  for (;;) {
-    let position = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < lists.length; i++) {
-      const head = lists[i]?.[heads[i] ?? 0];
-      if (head !== undefined && head > position) position = head;
-    }
-    if (position === Number.NEGATIVE_INFINITY) return merged;
-    let weight = 0;
-    for (let i = 0; i < lists.length; i++) {
-      if (lists[i]?.[heads[i] ?? 0] !== position) continue;
-      weight += weights[i] ?? 0;
-      heads[i] = (heads[i] ?? 0) + 1;
-    }
-    merged.push({ position, weight });
-  }
 }
