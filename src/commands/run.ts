@@ -1,11 +1,12 @@
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { Budget } from "../runner/budget.js";
 import { runTasks, type SessionEnd } from "../runner/run.js";
+import { inTurns } from "../runner/turns.js";
 import { findHostPython } from "../sandbox/host-python.js";
 import { isScorerName } from "../scoring/scorers.js";
-import { type Db, keepSmall, openStore } from "../store/open.js";
+import { type Db, keepSmall, leaveLog, openStore } from "../store/open.js";
 import { threadedResultWriter } from "../store/result-writer.js";
-import { iterateResults, iterateSuperseded } from "../store/runs.js";
+import { attemptPages } from "../store/runs.js";
 import { MailThreads } from "../tools/mail-threads.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { openOutside } from "../tools/outside.js";
@@ -76,9 +77,9 @@ async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, 
     checkJudgePriced(plan.settings.judge, flags.maxCost);
     const judge = await judgeOf(plan, flags, door);
     const end = await answerAll(db, plan, judge, flags, door);
-    if (flags.output !== undefined) saveResults(db, flags.output, end.totals);
+    if (flags.output !== undefined) await saveResults(db, flags.output, end.totals);
     // A run that was stopped says nothing yet: it goes on before it is gated.
-    const gates = end.stopped === null ? gating.check(fromDatabase(db, plan.runId)) : [];
+    const gates = end.stopped === null ? await gating.check(fromDatabase(db, plan.runId, end.totals)) : [];
     printTotals(end.totals, gates, flags, door);
     const shortfall = judge?.shortfall() ?? null;
     if (shortfall !== null) door.out.note(`${shortfall}. Ask again: art-e score --run ${plan.runId}`);
@@ -110,17 +111,19 @@ async function answerAll(
   door: Door,
 ): Promise<SessionEnd> {
   const { settings } = door;
-  const session = plan.begin(thisWorker);
+  keepSmall(db);
+  leaveLog(db);
+  const session = await plan.begin(thisWorker);
   const budget = new Budget({
     maxCostUsd: flags.maxCost ?? null,
     maxTokens: flags.maxRunTokens ?? null,
     maxTimeMs: flags.maxTime === undefined ? null : flags.maxTime * 60_000,
     maxFailures: flags.maxFailures ?? null,
   });
-  for (const result of iterateResults(db, plan.runId)) budget.charge(result);
-  for (const result of iterateSuperseded(db, plan.runId)) budget.charge(result);
+  for await (const page of inTurns(attemptPages(db, plan.runId))) {
+    for (const { result } of page) budget.charge(result);
+  }
   const mailbox = openMailbox(db);
-  keepSmall(db);
   const outside = openOutside(settings.env);
   const mailThreads = new MailThreads(settings.db);
   const writer = threadedResultWriter(settings.db);
