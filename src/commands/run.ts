@@ -27,6 +27,7 @@ import { runProgress } from "./run-progress.js";
 import { planRepeat } from "./run-repeat.js";
 import { printTotals, saveResults } from "./run-results.js";
 import { fromDatabase } from "./run-source.js";
+import { keepHeapSmall } from "./small-heap.js";
 import { printDatasetFigures } from "./stats.js";
 import { thisWorker } from "./worker.js";
 import { checkWritable } from "./write-file.js";
@@ -34,6 +35,7 @@ import { checkWritable } from "./write-file.js";
 export const runCommand: Command = {
   flags: RUN_FLAGS,
   async run(argv, door) {
+    keepHeapSmall();
     const flags = readFlags("run", runSchema, argv);
     refuseContradictions(flags);
     if (flags.stats) {
