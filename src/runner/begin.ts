@@ -30,7 +30,7 @@ export interface NewRunRequest {
 }
 
 /** Tasks laid down at once: a few milliseconds. */
-const AT_ONCE = 250;
+const AT_ONCE = 100;
 
 /**
  * Lays a new run down in the file, with all that is to be answered, and gives the loop back now and then. The run is there

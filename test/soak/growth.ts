@@ -27,19 +27,22 @@ interface Sample {
   readonly rss: number;
 }
 
+/** At most, in ms: before the first request, until the last reply (with the 99th percentile), and after it. */
+interface Longest {
+  readonly start: number;
+  readonly underWay: { readonly p99: number; readonly max: number };
+  readonly end: number;
+}
+
 /** What the run tells of itself, see `watch.mjs`. Times are by the clock: a busy machine makes all of them longer. */
 interface InsideFigures {
   readonly peakMegabytes: number;
-  /** How long the loop was kept from its work at most: before the first request, until the last reply, and after it. */
-  readonly loopDelayMs: {
-    readonly start: number;
-    readonly underWay: { readonly p99: number; readonly max: number };
-    readonly end: number;
-  };
-  /** SQLite on the main thread: the most in one turn of the loop, and in all. */
-  readonly sqliteMs: { readonly longestTurn: number; readonly total: number };
+  /** How long the loop was kept from its work. */
+  readonly loopDelayMs: Longest;
+  /** SQLite on the main thread, in one turn of the loop. */
+  readonly sqliteMs: Longest;
   /** Pauses of the main thread's garbage collector. */
-  readonly gcMs: { readonly longest: number; readonly total: number };
+  readonly gcMs: Longest;
 }
 
 const WATCH = new URL("./watch.mjs", import.meta.url).href;

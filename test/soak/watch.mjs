@@ -1,34 +1,26 @@
 /**
- * Watches a run from inside (`node --import`): how late its loop was while it began, while tasks were under way and after
- * the last reply; what held it; and its peak of memory. Prints it on stderr when the process ends.
+ * Watches a run from inside (`node --import`): how late its loop was, and how long SQLite and the garbage collector held
+ * it, while it began, while tasks were under way and after the last reply; and its peak of memory. Prints it on stderr when
+ * the process ends.
  */
 import { subscribe } from "node:diagnostics_channel";
 import { createHistogram, PerformanceObserver } from "node:perf_hooks";
 import { isMainThread } from "node:worker_threads";
 import Database from "better-sqlite3";
 
-if (isMainThread) watch();
-
-function watch() {
+if (isMainThread) {
   const loop = watchLoop();
   const sqlite = watchSqlite();
-  const gc = { longest: 0, total: 0 };
-  const collections = new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) {
-      gc.longest = Math.max(gc.longest, duration);
-      gc.total += duration;
-    }
-  });
-  collections.observe({ entryTypes: ["gc"] });
+  const collector = watchCollector();
   process.on("exit", () => {
     const peakMegabytes = process.resourceUsage().maxRSS / 1024;
-    const figures = { peakMegabytes, loopDelayMs: loop(), sqliteMs: sqlite(), gcMs: gc };
+    const figures = { peakMegabytes, loopDelayMs: loop(), sqliteMs: sqlite(), gcMs: collector() };
     process.stderr.write(`\nfigures ${JSON.stringify(figures)}\n`);
   });
 }
 
-/** A timer of a millisecond tells by how much it was late. */
-function watchLoop() {
+/** Milliseconds, apart for before the first request, until the last reply, and after it. */
+function byPhase() {
   const start = createHistogram();
   const underWay = createHistogram();
   const sinceReply = createHistogram();
@@ -40,39 +32,46 @@ function watchLoop() {
   subscribe("undici:request:trailers", () => {
     hasReply = true;
   });
-  let last = performance.now();
-  const tick = () => {
-    const now = performance.now();
-    (isUnderWay ? sinceReply : start).record(Math.max(1, Math.round((now - last - 1) * 1_000)));
-    last = now;
-    if (!hasReply) return;
-    hasReply = false;
-    underWay.add(sinceReply);
-    sinceReply.reset();
-  };
-  setInterval(tick, 1).unref();
   const longest = (histogram) => (histogram.count === 0 ? 0 : histogram.max / 1_000);
-  return () => {
-    tick();
-    return {
+  return {
+    record(ms) {
+      if (hasReply) {
+        underWay.add(sinceReply);
+        sinceReply.reset();
+        hasReply = false;
+      }
+      (isUnderWay ? sinceReply : start).record(Math.max(1, Math.round(ms * 1_000)));
+    },
+    figures: () => ({
       start: longest(start),
       underWay: { p99: underWay.percentile(99) / 1_000, max: longest(underWay) },
       end: longest(sinceReply),
-    };
+    }),
+  };
+}
+
+/** A timer of a millisecond tells by how much it was late. */
+function watchLoop() {
+  const delays = byPhase();
+  let last = performance.now();
+  const tick = () => {
+    const now = performance.now();
+    delays.record(now - last - 1);
+    last = now;
+  };
+  setInterval(tick, 1).unref();
+  return () => {
+    tick();
+    return delays.figures();
   };
 }
 
 /** All that SQLite does on the main thread between one turn of the loop and the next counts as one. */
 function watchSqlite() {
-  const figures = { longestTurn: 0, total: 0 };
+  const turns = byPhase();
   let turn = 0;
-  const add = (ms) => {
-    if (turn === 0) setImmediate(endTurn);
-    turn += Math.max(ms, Number.MIN_VALUE);
-  };
   const endTurn = () => {
-    figures.longestTurn = Math.max(figures.longestTurn, turn);
-    figures.total += turn;
+    turns.record(turn);
     turn = 0;
   };
   const timed = (prototype, names) => {
@@ -83,7 +82,8 @@ function watchSqlite() {
         try {
           return method.apply(this, args);
         } finally {
-          add(performance.now() - before);
+          if (turn === 0) setImmediate(endTurn);
+          turn += Math.max(performance.now() - before, Number.MIN_VALUE);
         }
       };
     }
@@ -98,6 +98,15 @@ function watchSqlite() {
   db.close();
   return () => {
     endTurn();
-    return figures;
+    return turns.figures();
   };
+}
+
+function watchCollector() {
+  const pauses = byPhase();
+  const observer = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) pauses.record(duration);
+  });
+  observer.observe({ entryTypes: ["gc"] });
+  return pauses.figures;
 }
