@@ -5,7 +5,7 @@ import type { AgentAction } from "./agents-flags.js";
 import { readText } from "./read-text.js";
 import { checkWritable, writeWhole } from "./write-file.js";
 
-export const exportOne: AgentAction = (db, flags, { out }) => {
+export const exportOne: AgentAction = async (db, flags, { out }) => {
   const id = needId(flags.id, "agents", "export");
   const yaml = exportAgent(db, id);
   if (flags.output === undefined) {
@@ -13,7 +13,7 @@ export const exportOne: AgentAction = (db, flags, { out }) => {
     return;
   }
   checkWritable("--output", flags.output);
-  writeWhole(flags.output, [yaml]);
+  await writeWhole(flags.output, [yaml]);
   const file = flags.output;
   out.result(
     { id, file },

@@ -45,4 +45,4 @@ export const agentSchema = z.object({
 
 export type AgentFlags = z.output<typeof agentSchema>;
 
-export type AgentAction = (db: Db, flags: AgentFlags, door: Door) => void;
+export type AgentAction = (db: Db, flags: AgentFlags, door: Door) => void | Promise<void>;

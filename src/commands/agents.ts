@@ -84,7 +84,7 @@ export const agentsCommand: Command = {
     refuseOthers("agents", flags.action, flags, does.flags, Object.keys(agentSchema.shape));
     const db = does.changes ? openRegistryToChange(door.settings) : openRegistry(door.settings);
     try {
-      does.run(db, flags, door);
+      await does.run(db, flags, door);
       return EXIT.done;
     } finally {
       db.close();

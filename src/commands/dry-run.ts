@@ -26,7 +26,7 @@ export function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: D
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
   const known = averageTask(db, settings.agentId, settings.model);
   const each = known ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
-  const total = (perTask: number) => Math.round(perTask * tasks.length);
+  const total = (perTask: number) => Math.round(perTask * tasks);
   const usage = {
     inputTokens: total(each.inputTokens),
     outputTokens: total(each.outputTokens),
@@ -34,15 +34,15 @@ export function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: D
   };
   const costUsd = model.priceOf(usage);
   const atOnce = flags.concurrency === "auto" ? AUTO_CONCURRENCY : flags.concurrency;
-  const byRate = flags.rpm === undefined ? 0 : (tasks.length * each.turns * 60) / flags.rpm;
-  const seconds = Math.max((tasks.length * each.seconds) / Math.min(atOnce, tasks.length || 1), byRate);
+  const byRate = flags.rpm === undefined ? 0 : (tasks * each.turns * 60) / flags.rpm;
+  const seconds = Math.max((tasks * each.seconds) / Math.min(atOnce, tasks || 1), byRate);
   const basis =
     known === null ? "a guess: no earlier run of this agent and model" : `${count(known.tasks)} tasks of earlier runs`;
   const { judge } = settings;
-  const judgeCalls = judge === null ? 0 : tasks.length * judge.votes;
-  out.result({ tasks: tasks.length, usage, costUsd, judgeCalls, seconds, basis }, () =>
+  const judgeCalls = judge === null ? 0 : tasks * judge.votes;
+  out.result({ tasks, usage, costUsd, judgeCalls, seconds, basis }, () =>
     box(`ART-E Dry Run: ${settings.agentId} (${settings.model})`, [
-      ["Tasks", count(tasks.length)],
+      ["Tasks", count(tasks)],
       ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
       ["Cost", costUsd === null ? "unknown (give --price IN,OUT)" : usd(costUsd)],
       ...(judge === null ? [] : [["Judge", `${count(judgeCalls)} calls of ${judge.model}, not in the cost`] as const]),

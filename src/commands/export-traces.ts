@@ -55,7 +55,7 @@ export const exportTracesCommand: Command = {
       const traces = counted(iterateTraces(db, filterOf(run.id, flags)));
       const lines = linesOf(traces.each(), flags.format);
       if (flags.output === undefined) await out.lines(lines);
-      else writeWhole(flags.output, withLineEnds(lines));
+      else await writeWhole(flags.output, withLineEnds(lines));
       const where = flags.output === undefined ? "" : ` to ${flags.output}`;
       out.note(`${count(traces.count())} traces of ${run.id} written${where}.`);
       return EXIT.done;

@@ -32,7 +32,7 @@ export const gateCommand: Command = {
           `Finish it: art-e run --resume ${run.head.runId}`,
         );
       }
-      const gates = gating.check(run);
+      const gates = await gating.check(run);
       const { runId } = run.head;
       door.out.result({ runId, gates, passed: gates.every(({ passed }) => passed), junit: flags.junit ?? null }, () =>
         [...gates.map(gateText), ...(flags.junit === undefined ? [] : [`JUnit:  ${flags.junit}`])].join("\n"),

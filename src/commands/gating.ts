@@ -47,12 +47,12 @@ export class Gating {
   }
 
   /** Judges a finished run, and writes what CI reads about it. */
-  check({ head, results }: RunSource): Gate[] {
+  async check({ head, results }: RunSource): Promise<Gate[]> {
     this.checkComparable(head);
     const gates = (this.flags.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
     if (this.baseline !== null) gates.push(this.againstBaseline(this.baseline, comparableRun(head, results())));
     const scorer = scorerOf(this.metric, (name) => (head.scores[name]?.n ?? 0) > 0);
-    if (this.flags.junit !== undefined) writeWhole(this.flags.junit, junit(head, scorer, results));
+    if (this.flags.junit !== undefined) await writeWhole(this.flags.junit, junit(head, scorer, results));
     const summary = this.door.settings.env.GITHUB_STEP_SUMMARY;
     if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.door);
     return gates;

@@ -23,7 +23,7 @@ export async function writePage(
     await out.pieces(pieces);
   } else {
     keeper.finish();
-    writeWhole(output, pieces);
+    await writeWhole(output, pieces);
   }
   const { scores: _, ...head } = page.head;
   if (settings.json) {

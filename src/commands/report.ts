@@ -88,7 +88,7 @@ async function writeCsv(db: Db, runs: readonly RunRow[], { output }: Flags, { ou
   const { meanings, tasks } = meaningsOf(db, runs);
   const pieces = csvPieces(db, runs, meanings);
   if (output === undefined) await out.pieces(pieces);
-  else writeWhole(output, pieces);
+  else await writeWhole(output, pieces);
   if (settings.json) out.result({ format: "csv", output, runs: runs.map(({ id }) => id), tasks }, () => "");
   else if (output !== undefined) out.note(`${count(tasks)} tasks written to ${output}.`);
 }
@@ -127,7 +127,7 @@ async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: 
     else {
       const { traces: _, ...figures } = head;
       const markdown = () => markdownReport(head);
-      if (flags.output !== undefined) writeWhole(flags.output, [markdown()]);
+      if (flags.output !== undefined) await writeWhole(flags.output, [markdown()]);
       if (flags.output === undefined || settings.json) {
         out.result({ ...figures, ...(flags.output === undefined ? {} : { output: flags.output }) }, markdown);
       } else out.note(`Written to ${flags.output}.`);

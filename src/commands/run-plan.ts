@@ -5,14 +5,13 @@ import { UserError } from "../domain/errors.js";
 import type { PlannedTask, Question } from "../domain/question.js";
 import type { RunSettings } from "../domain/result.js";
 import { currentVersion, keepCurrent } from "../registry/versions.js";
-import { beginRun, resumeRun, type Session } from "../runner/begin.js";
+import { beginRun, findLeft, type NewRunRequest, resumeRun, type Session } from "../runner/begin.js";
 import { checkMailboxes } from "../runner/check-mailboxes.js";
 import type { Worker } from "../runner/worker.js";
 import { getVersion } from "../store/agent-versions.js";
 import { getAgent } from "../store/agents.js";
 import { readFingerprint } from "../store/corpus-stats.js";
 import type { Db } from "../store/open.js";
-import { remainingTasks } from "../store/run-tasks.js";
 import { getRun, type RunRow } from "../store/runs.js";
 import type { AttachedTool } from "../store/tools.js";
 import { attachedOrDefault, toolsDigest } from "../tools/registry.js";
@@ -31,11 +30,13 @@ export interface RunPlan {
   readonly agent: Agent;
   readonly settings: RunSettings;
   readonly model: ReadyModel;
-  readonly tasks: readonly PlannedTask[];
+  /** How many. */
+  readonly tasks: number;
   readonly tools: readonly AttachedTool[];
   /** Which questions, over which mail. */
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
-  begin(worker: Worker): Session;
+  /** Once. */
+  begin(worker: Worker): Promise<Session>;
 }
 
 /** The agent of a new run. Asked for before anything is opened. */
@@ -79,22 +80,20 @@ export async function planNewRun(
   const questions = select(set, flags, flags.limit);
   if (usesMailHere(settings)) checkMailboxes(db, questions, flags.partialInboxes);
   const tasks = repeated(questions, flags.epochs);
+  const { source, revision, sha256, split } = set;
   const runId = newRunId();
+  const lay = layOnce(db, { runId, set: { source, revision, sha256, split }, tasks, settings });
   return {
     runId,
     agent: agentOf(settings),
     settings,
     model,
-    tasks,
+    tasks: tasks.length,
     tools: toolsNow(db, settings),
-    over: {
-      dataset: { source: set.source, revision: set.revision, sha256: set.sha256 },
-      split: set.split,
-      corpusFingerprint: readFingerprint(db) ?? "",
-    },
+    over: { dataset: { source, revision, sha256 }, split, corpusFingerprint: readFingerprint(db) ?? "" },
     begin(worker) {
       if (settings.elsewhere === undefined) keepCurrent(db, settings.agentId);
-      return beginRun(db, { runId, set, tasks, settings, worker });
+      return lay(worker);
     },
   };
 }
@@ -135,10 +134,21 @@ export async function planResume(
     agent: agentOf(settings),
     settings,
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
-    tasks: remainingTasks(db, run.id, flags.retryFailed),
+    tasks: (await findLeft(db, run.id, flags.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
     over: run,
     begin: (worker) => resumeRun(db, run, { settings, retryFailed: flags.retryFailed, worker }),
+  };
+}
+
+/** Lays a run down when it is called, and lets go of the tasks then: what is in the file need not be in memory too. */
+export function layOnce(db: Db, run: Omit<NewRunRequest, "worker">): (worker: Worker) => Promise<Session> {
+  let { tasks } = run;
+  const { runId, set, settings } = run;
+  return (worker) => {
+    const laid = tasks;
+    tasks = [];
+    return beginRun(db, { runId, set, tasks: laid, settings, worker });
   };
 }
 

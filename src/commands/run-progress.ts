@@ -36,13 +36,11 @@ export function runProgress(settings: Settings, throttle: Throttle | null): RunP
     emit(event) {
       if (event.type === "run_started") {
         total = event.tasks;
-        for (const result of event.done) tally.add(result);
         bar = openProgress(settings, "Answering", total);
-        if (tally.progress.done > 0) bar.update(tally.progress.done, detail());
       }
       if (event.type === "task_started") underWay++;
-      if (event.type !== "task_finished") return;
-      underWay--;
+      if (event.type === "task_finished") underWay--;
+      if (event.type !== "task_finished" && event.type !== "task_kept") return;
       tally.add(event.result);
       bar?.update(tally.progress.done, detail());
     },

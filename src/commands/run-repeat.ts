@@ -1,14 +1,14 @@
 import { UserError } from "../domain/errors.js";
-import type { QuestionSet, Split } from "../domain/question.js";
-import { beginRun } from "../runner/begin.js";
+import type { PlannedTask, Split } from "../domain/question.js";
+import { inTurns } from "../runner/turns.js";
 import { readFingerprint } from "../store/corpus-stats.js";
 import type { Db } from "../store/open.js";
-import { plannedTasks } from "../store/run-tasks.js";
+import { tasksAt } from "../store/run-tasks.js";
 import { getRun } from "../store/runs.js";
 import type { Door } from "./command.js";
 import { RESUME_KEEPS, type RunFlags } from "./run-flags.js";
 import { readyModel } from "./run-model.js";
-import { agentOf, askedFor, differences, newRunId, type RunPlan, toolsOfRun } from "./run-plan.js";
+import { agentOf, askedFor, differences, layOnce, newRunId, type RunPlan, toolsOfRun } from "./run-plan.js";
 
 /** What a repeat is told by flags that a resumed run may be told otherwise. */
 const ONLY_RESUME = { resume: "--resume", retryFailed: "--retry-failed", agent: "--agent" } as const;
@@ -52,21 +52,19 @@ export async function planRepeat(
     repeats: run.id,
     ...(changes.length === 0 ? {} : { changes: [...(run.settings.changes ?? []), ...changes] }),
   };
-  const tasks = plannedTasks(db, run.id);
-  const set: QuestionSet = {
-    ...run.dataset,
-    split: run.split as Split,
-    questions: tasks.map(({ question }) => question),
-  };
+  const tasks: PlannedTask[] = [];
+  const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
+  for await (const task of inTurns(tasksAt(db, run.id, positions))) tasks.push(task);
   const runId = newRunId();
+  const set = { ...run.dataset, split: run.split as Split };
   return {
     runId,
     agent: agentOf(settings),
     settings,
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, false),
-    tasks,
+    tasks: tasks.length,
     tools: toolsOfRun(db, run),
     over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
-    begin: (worker) => beginRun(db, { runId, set, tasks, settings, worker }),
+    begin: layOnce(db, { runId, set, tasks, settings }),
   };
 }

@@ -10,7 +10,7 @@ import { programVersion } from "./version.js";
 import { writeWhole } from "./write-file.js";
 
 /** Writes the results file of a run as it is stored: all of it, whichever session answered what. */
-export function saveResults(db: Db, path: string, totals: RunTotals): void {
+export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
   const run = getRun(db, totals.runId);
   const sqlite = db.prepare("SELECT sqlite_version()").pluck().get() as string;
   const head = {
@@ -20,7 +20,7 @@ export function saveResults(db: Db, path: string, totals: RunTotals): void {
     dataset: run.dataset,
     corpusFingerprint: run.corpusFingerprint,
   };
-  writeWhole(path, resultsFile(head, iterateResults(db, totals.runId)));
+  await writeWhole(path, resultsFile(head, iterateResults(db, totals.runId)));
 }
 
 /** Files that were written beside the database. */

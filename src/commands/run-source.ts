@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { type RunHead, runFileSchema, runHeadSchema } from "../domain/comparison.js";
 import { UserError } from "../domain/errors.js";
-import type { TaskResult } from "../domain/result.js";
+import type { RunTotals, TaskResult } from "../domain/result.js";
 import { storedTotals } from "../runner/stored-totals.js";
 import { type Db, openStore } from "../store/open.js";
 import { getRun, iterateResults } from "../store/runs.js";
@@ -35,11 +35,14 @@ export class RunSources {
   }
 }
 
-/** @param name its id, the beginning of it, or latest */
-export function fromDatabase(db: Db, name: string): RunSource {
+/**
+ * @param name its id, the beginning of it, or latest
+ * @param totals where they are known already
+ */
+export function fromDatabase(db: Db, name: string, totals?: RunTotals): RunSource {
   const run = getRun(db, name);
   const { settings, dataset, corpusFingerprint, totalTasks } = run;
-  const head = runHeadSchema.parse({ ...storedTotals(db, run), settings, dataset, corpusFingerprint });
+  const head = runHeadSchema.parse({ ...(totals ?? storedTotals(db, run)), settings, dataset, corpusFingerprint });
   return {
     head,
     missing: totalTasks - head.totalTasks,

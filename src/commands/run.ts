@@ -1,11 +1,12 @@
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import { Budget } from "../runner/budget.js";
 import { runTasks, type SessionEnd } from "../runner/run.js";
+import { inTurns } from "../runner/turns.js";
 import { findHostPython } from "../sandbox/host-python.js";
 import { isScorerName } from "../scoring/scorers.js";
-import { type Db, keepSmall, openStore } from "../store/open.js";
+import { type Db, keepSmall, leaveLog, openStore } from "../store/open.js";
 import { threadedResultWriter } from "../store/result-writer.js";
-import { iterateResults, iterateSuperseded } from "../store/runs.js";
+import { attemptPages } from "../store/runs.js";
 import { MailThreads } from "../tools/mail-threads.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { openOutside } from "../tools/outside.js";
@@ -26,6 +27,7 @@ import { runProgress } from "./run-progress.js";
 import { planRepeat } from "./run-repeat.js";
 import { printTotals, saveResults } from "./run-results.js";
 import { fromDatabase } from "./run-source.js";
+import { keepHeapSmall } from "./small-heap.js";
 import { printDatasetFigures } from "./stats.js";
 import { thisWorker } from "./worker.js";
 import { checkWritable } from "./write-file.js";
@@ -33,6 +35,7 @@ import { checkWritable } from "./write-file.js";
 export const runCommand: Command = {
   flags: RUN_FLAGS,
   async run(argv, door) {
+    keepHeapSmall();
     const flags = readFlags("run", runSchema, argv);
     refuseContradictions(flags);
     if (flags.stats) {
@@ -76,9 +79,9 @@ async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, 
     checkJudgePriced(plan.settings.judge, flags.maxCost);
     const judge = await judgeOf(plan, flags, door);
     const end = await answerAll(db, plan, judge, flags, door);
-    if (flags.output !== undefined) saveResults(db, flags.output, end.totals);
+    if (flags.output !== undefined) await saveResults(db, flags.output, end.totals);
     // A run that was stopped says nothing yet: it goes on before it is gated.
-    const gates = end.stopped === null ? gating.check(fromDatabase(db, plan.runId)) : [];
+    const gates = end.stopped === null ? await gating.check(fromDatabase(db, plan.runId, end.totals)) : [];
     printTotals(end.totals, gates, flags, door);
     const shortfall = judge?.shortfall() ?? null;
     if (shortfall !== null) door.out.note(`${shortfall}. Ask again: art-e score --run ${plan.runId}`);
@@ -110,17 +113,19 @@ async function answerAll(
   door: Door,
 ): Promise<SessionEnd> {
   const { settings } = door;
-  const session = plan.begin(thisWorker);
+  keepSmall(db);
+  leaveLog(db);
+  const session = await plan.begin(thisWorker);
   const budget = new Budget({
     maxCostUsd: flags.maxCost ?? null,
     maxTokens: flags.maxRunTokens ?? null,
     maxTimeMs: flags.maxTime === undefined ? null : flags.maxTime * 60_000,
     maxFailures: flags.maxFailures ?? null,
   });
-  for (const result of iterateResults(db, plan.runId)) budget.charge(result);
-  for (const result of iterateSuperseded(db, plan.runId)) budget.charge(result);
+  for await (const page of inTurns(attemptPages(db, plan.runId))) {
+    for (const { result } of page) budget.charge(result);
+  }
   const mailbox = openMailbox(db);
-  keepSmall(db);
   const outside = openOutside(settings.env);
   const mailThreads = new MailThreads(settings.db);
   const writer = threadedResultWriter(settings.db);

@@ -59,7 +59,7 @@ export const scoreCommand: Command = {
         );
       }
       const totals = storedTotals(db, getRun(db, run.id));
-      if (flags.output !== undefined) saveResults(db, flags.output, totals);
+      if (flags.output !== undefined) await saveResults(db, flags.output, totals);
       printTotals(totals, [], flags, door);
       const shortfall = ready?.shortfall() ?? null;
       if (shortfall !== null) out.note(`${shortfall}. Ask again with the same command.`);

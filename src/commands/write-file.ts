@@ -1,16 +1,6 @@
 import { randomUUID } from "node:crypto";
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { accessSync, constants, type Stats, statSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { UserError } from "../domain/errors.js";
 
@@ -35,24 +25,28 @@ export function checkWritable(flag: string, path: string): void {
   }
 }
 
+/** Characters written at once: pieces are often a line each. */
+const CHUNK = 1 << 16;
+
 /**
  * Writes a file whole or not at all: a temporary file beside it, synced, then renamed. A device or a pipe
- * (`/dev/null`, `>(gzip)`) is written to as it is: a file in its place would be its end.
+ * (`/dev/null`, `>(gzip)`) is written to as it is: a file in its place would be its end. The loop is given back at every
+ * write, so that `pieces` may be many.
  */
-export function writeWhole(path: string, pieces: Iterable<string>): void {
+export async function writeWhole(path: string, pieces: Iterable<string>): Promise<void> {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
   const target = isFile ? `${path}.${randomUUID().slice(0, 8)}.tmp` : path;
   try {
-    const file = openSync(target, isFile ? "wx" : "w");
+    const file = await open(target, isFile ? "wx" : "w");
     try {
-      for (const piece of pieces) writeFileSync(file, piece);
-      if (isFile) fsyncSync(file);
+      for (const chunk of chunks(pieces)) await file.writeFile(chunk);
+      if (isFile) await file.sync();
     } finally {
-      closeSync(file);
+      await file.close();
     }
-    if (isFile) renameSync(target, path);
+    if (isFile) await rename(target, path);
   } catch (error) {
-    if (isFile) rmSync(target, { force: true });
+    if (isFile) await rm(target, { force: true });
     if (!(error instanceof Error && "code" in error)) throw error;
     throw new UserError(
       "output_unwritable",
@@ -62,4 +56,15 @@ export function writeWhole(path: string, pieces: Iterable<string>): void {
       { cause: error },
     );
   }
+}
+
+function* chunks(pieces: Iterable<string>): Generator<string> {
+  let chunk = "";
+  for (const piece of pieces) {
+    chunk += piece;
+    if (chunk.length < CHUNK) continue;
+    yield chunk;
+    chunk = "";
+  }
+  yield chunk;
 }

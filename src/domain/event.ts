@@ -2,13 +2,10 @@ import type { TaskResult } from "./result.js";
 
 /** Everything that happens in a run, as its listeners hear it. A listener must not throw. */
 export type RunEvent =
-  /** `done`: what earlier sessions of the run have finished, read from the file one by one. */
-  | {
-      readonly type: "run_started";
-      readonly runId: string;
-      readonly tasks: number;
-      readonly done: Iterable<TaskResult>;
-    }
+  /** `tasks`: of the whole run, finished or not. */
+  | { readonly type: "run_started"; readonly runId: string; readonly tasks: number }
+  /** Finished by an earlier session of the run. Told before any task is started. */
+  | { readonly type: "task_kept"; readonly result: TaskResult }
   | { readonly type: "task_started"; readonly taskId: number }
   /** Already saved when it is told. */
   | { readonly type: "task_finished"; readonly result: TaskResult }

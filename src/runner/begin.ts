@@ -3,35 +3,48 @@ import type { RunSettings, TaskResult } from "../domain/result.js";
 import { readFingerprint } from "../store/corpus-stats.js";
 import type { Db } from "../store/open.js";
 import { saveQuestions } from "../store/questions.js";
-import { remainingTasks, saveRunTasks } from "../store/run-tasks.js";
-import { iterateResults, type RunRow, reopenRun, startRun } from "../store/runs.js";
+import { positionsLeft, saveRunTasks, tasksAt } from "../store/run-tasks.js";
+import { attemptPages, type RunRow, reopenRun, startRun } from "../store/runs.js";
+import { inTurns } from "./turns.js";
 import { takeRun, type Worker } from "./worker.js";
 
-/** What a session of a run has to do, and what earlier ones have done. */
+/** What a session of a run has to do, and what earlier ones have done. Both are read from the file one by one. */
 export interface Session {
-  readonly tasks: readonly PlannedTask[];
+  /** In the run's order. */
+  readonly tasks: Iterable<PlannedTask>;
+  /** How many these are. */
+  readonly left: number;
   /** How many tasks earlier sessions have finished. */
   readonly finished: number;
-  /** Their results, read from the file one by one. */
-  readonly done: Iterable<TaskResult>;
+  /** Their results. */
+  readonly done: AsyncIterable<TaskResult>;
 }
 
 export interface NewRunRequest {
   readonly runId: string;
-  readonly set: QuestionSet;
+  /** Where the questions are from. */
+  readonly set: Omit<QuestionSet, "questions">;
   readonly tasks: readonly PlannedTask[];
   readonly settings: RunSettings;
   readonly worker: Worker;
 }
 
-/** Lays a new run down in the file, with all that is to be answered. */
-export function beginRun(db: Db, { runId, set, tasks, settings, worker }: NewRunRequest): Session {
-  const datasetId = saveQuestions(
-    db,
-    set,
-    tasks.map(({ question }) => question),
-  );
-  const lay = db.transaction(() => {
+/** Tasks laid down at once: a few milliseconds. */
+const AT_ONCE = 100;
+
+/**
+ * Lays a new run down in the file, with all that is to be answered, and gives the loop back now and then. The run is there
+ * as a whole or not at all; questions without a run are of no consequence. Nobody else may use the connection meanwhile.
+ */
+export async function beginRun(db: Db, { runId, set, tasks, settings, worker }: NewRunRequest): Promise<Session> {
+  const datasetId = saveQuestions(db, set, []);
+  for await (const some of inTurns(slices(tasks))) {
+    const questions = some.map(({ question }) => question);
+    saveQuestions(db, set, questions);
+  }
+  // It reads before it writes: begun as a reader it would be refused, not kept waiting, where another run is writing.
+  db.exec("BEGIN IMMEDIATE");
+  try {
     startRun(db, {
       id: runId,
       agentId: settings.agentId,
@@ -43,29 +56,55 @@ export function beginRun(db: Db, { runId, set, tasks, settings, worker }: NewRun
       totalTasks: tasks.length,
       startedAt: new Date().toISOString(),
     });
-    saveRunTasks(db, runId, tasks);
+    let before = 0;
+    for await (const some of inTurns(slices(tasks))) {
+      saveRunTasks(db, runId, some, before);
+      before += some.length;
+    }
     takeRun(db, runId, worker);
-  });
-  // It reads before it writes: begun as a reader it would be refused, not kept waiting, where another run is writing.
-  lay.immediate();
-  return { tasks, finished: 0, done: [] };
+    db.exec("COMMIT");
+  } catch (error) {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+  const positions = Array.from(tasks, (_, i) => i + 1);
+  return { tasks: tasksAt(db, runId, positions), left: positions.length, finished: 0, done: noResults() };
 }
 
+function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < items.length; from += AT_ONCE) yield items.slice(from, from + AT_ONCE);
+}
+
+async function* noResults(): AsyncGenerator<TaskResult> {}
+
 /** Takes a run up where it was left: tasks without a result and, if wanted, the failed ones. */
-export function resumeRun(
+export async function resumeRun(
   db: Db,
   run: RunRow,
   { settings, retryFailed, worker }: { settings: RunSettings; retryFailed: boolean; worker: Worker },
-): Session {
+): Promise<Session> {
   takeRun(db, run.id, worker);
   reopenRun(db, run.id, settings);
-  const tasks = remainingTasks(db, run.id, retryFailed);
-  const again = new Set(tasks.map(({ question, epoch }) => `${question.id}/${epoch}`));
-  const isDone = ({ taskId, epoch }: TaskResult) => !again.has(`${taskId}/${epoch}`);
-  const done = {
-    *[Symbol.iterator]() {
-      for (const result of iterateResults(db, run.id)) if (isDone(result)) yield result;
-    },
+  const positions = await findLeft(db, run.id, retryFailed);
+  return {
+    tasks: tasksAt(db, run.id, positions),
+    left: positions.length,
+    finished: run.totalTasks - positions.length,
+    done: finishedBefore(db, run.id, retryFailed),
   };
-  return { tasks, finished: run.totalTasks - tasks.length, done };
+}
+
+/** Where in a run's order the tasks stand that are left of it. */
+export async function findLeft(db: Db, runId: string, retryFailed: boolean): Promise<number[]> {
+  const positions: number[] = [];
+  for await (const some of inTurns(positionsLeft(db, runId, retryFailed))) positions.push(...some);
+  return positions;
+}
+
+async function* finishedBefore(db: Db, runId: string, retryFailed: boolean): AsyncGenerator<TaskResult> {
+  for await (const page of inTurns(attemptPages(db, runId))) {
+    for (const { result, isFailed, isSuperseded } of page) {
+      if (!isSuperseded && !(isFailed && retryFailed)) yield result;
+    }
+  }
 }

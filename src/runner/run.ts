@@ -1,5 +1,4 @@
 import { setMaxListeners } from "node:events";
-import pLimit from "p-limit";
 import { isFailure } from "../domain/ending.js";
 import type { Emit } from "../domain/event.js";
 import type { PlannedTask } from "../domain/question.js";
@@ -10,7 +9,8 @@ import { finishRun, getRun } from "../store/runs.js";
 import { type Answering, answerQuestion } from "./answer-question.js";
 import type { Session } from "./begin.js";
 import type { Budget } from "./budget.js";
-import { storedTotals } from "./stored-totals.js";
+import { inPlaces } from "./places.js";
+import { totalsInTurns } from "./stored-totals.js";
 import { toTaskResult } from "./task-result.js";
 
 export interface RunRequest {
@@ -41,20 +41,27 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   const { answering, session, budget, writer, windDown } = request;
   const { runId } = answering;
   const started = performance.now();
-  const limit = pLimit(1);
-  // p-limit hands its new places out by itself when it grows.
-  request.onConcurrency((tasks) => {
-    limit.concurrency = Math.max(1, tasks);
-  });
   // A fault of ours in one task must not leave the others running behind the error.
   const fault = new AbortController();
   const stop = AbortSignal.any([signal, fault.signal]);
   // Each task under way listens to it: many listeners are no leak here.
   setMaxListeners(0, stop);
-  let left = session.tasks.length;
+  let left = session.left;
+  const asked = session.left + session.finished;
+
+  /** The tasks as their turns come, until there is a reason to begin no more. */
+  function* toBegin(): Generator<PlannedTask> {
+    try {
+      for (const task of session.tasks) {
+        if (stop.aborted || windDown?.aborted || budget.spentBy() !== null) return;
+        yield task;
+      }
+    } catch (error) {
+      fault.abort(error);
+    }
+  }
 
   const answer = async (task: PlannedTask): Promise<void> => {
-    if (stop.aborted || windDown?.aborted || budget.spentBy() !== null) return;
     emit({ type: "task_started", taskId: task.question.id });
     const trace = await answerQuestion(answering, task, stop, (why) => budget.giveUp(why));
     if (trace.ending === "interrupted") return;
@@ -68,8 +75,11 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   const end = (status: "completed" | "interrupted") =>
     finishRun(db, runId, status, new Date().toISOString(), performance.now() - started);
   try {
-    emit({ type: "run_started", runId, tasks: session.tasks.length + session.finished, done: session.done });
-    await limit.map(session.tasks, (task) => answer(task).catch((error: unknown) => fault.abort(error)));
+    emit({ type: "run_started", runId, tasks: asked });
+    for await (const result of session.done) emit({ type: "task_kept", result });
+    await inPlaces(toBegin(), request.onConcurrency, (task) =>
+      answer(task).catch((error: unknown) => fault.abort(error)),
+    );
     fault.signal.throwIfAborted();
   } catch (error) {
     end("interrupted");
@@ -77,8 +87,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   }
   end(left > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: left > 0 });
-  const totals = storedTotals(db, getRun(db, runId));
-  const asked = session.tasks.length + session.finished;
+  const totals = await totalsInTurns(db, getRun(db, runId));
   if (left === 0) return { totals, asked, stopped: null };
   const why = budget.spentBy();
   return {

@@ -39,6 +39,11 @@ export function keepSmall(db: Db): void {
   db.pragma("cache_size = -4096");
 }
 
+/** For a connection beside another thread's that writes all the time: that one moves the log into the file as well. */
+export function leaveLog(db: Db): void {
+  db.pragma("wal_autocheckpoint = 0");
+}
+
 /**
  * Opens `file` and brings it to this version's tables; errors name it by `path`, as the user knows it. SQLite waits for
  * others by itself, but not where two switch one file to WAL at the same moment: there it says "locked" at once.

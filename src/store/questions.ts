@@ -2,7 +2,7 @@ import type { Question, QuestionSet } from "../domain/question.js";
 import type { Db } from "./open.js";
 
 /** Keeps the questions of a run and where they came from. Returns the dataset's id in the file. */
-export function saveQuestions(db: Db, set: QuestionSet, questions: readonly Question[]): string {
+export function saveQuestions(db: Db, set: Omit<QuestionSet, "questions">, questions: readonly Question[]): string {
   const id = set.sha256.slice(0, 16);
   const addTask = db.prepare(
     `INSERT OR IGNORE INTO art_e_tasks

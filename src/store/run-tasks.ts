@@ -1,41 +1,48 @@
 import { type PlannedTask, questionSchema } from "../domain/question.js";
 import type { Db } from "./open.js";
 
-/** Keeps what a run is to answer, in its order. */
-export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[]): void {
+/** Keeps what a run is to answer, in its order: these tasks after the first `before`. */
+export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[], before = 0): void {
   const add = db.prepare("INSERT INTO run_tasks (run_id, position, task_id, epoch) VALUES (?, ?, ?, ?)");
   tasks.forEach(({ question, epoch }, i) => {
-    add.run(runId, i + 1, question.id, epoch);
+    add.run(runId, before + i + 1, question.id, epoch);
   });
 }
 
-/** All that a run was to answer, in its order. */
-export function plannedTasks(db: Db, runId: string): PlannedTask[] {
-  const rows = db
-    .prepare(
-      `SELECT q.*, t.epoch FROM run_tasks t
-       JOIN runs r ON r.id = t.run_id
-       JOIN art_e_tasks q ON q.dataset_id = r.dataset_id AND q.split = r.split AND q.id = t.task_id
-       WHERE t.run_id = ? ORDER BY t.position`,
-    )
-    .all(runId) as TaskRow[];
-  return rows.map(toTask);
+/** The tasks at some places of a run's order, each read when its turn comes: a run has more than need be in memory. */
+export function* tasksAt(db: Db, runId: string, positions: Iterable<number>): Generator<PlannedTask> {
+  const select = db.prepare(`SELECT q.*, t.epoch ${PLANNED} AND t.position = @position`);
+  for (const position of positions) {
+    const row = select.get({ runId, position }) as TaskRow | undefined;
+    if (row !== undefined) yield toTask(row);
+  }
 }
 
-/** What is left of a run: tasks without a result and, if wanted, those whose last attempt failed. In the run's order. */
-export function remainingTasks(db: Db, runId: string, retryFailed: boolean): PlannedTask[] {
-  const rows = db
+const PLANNED = `FROM run_tasks t
+  JOIN runs r ON r.id = t.run_id
+  JOIN art_e_tasks q ON q.dataset_id = r.dataset_id AND q.split = r.split AND q.id = t.task_id
+  WHERE t.run_id = @runId`;
+
+/** Places of a run's order that are looked at in one query: a few milliseconds. */
+const PAGE = 100;
+
+/**
+ * Where in a run's order the tasks stand that are left: without a result and, if wanted, those whose last attempt failed.
+ * A page of the order at a time, whether or not there are any in it.
+ */
+export function* positionsLeft(db: Db, runId: string, retryFailed: boolean): Generator<readonly number[]> {
+  const select = db
     .prepare(
-      `SELECT q.*, t.epoch FROM run_tasks t
-       JOIN runs r ON r.id = t.run_id
-       JOIN art_e_tasks q ON q.dataset_id = r.dataset_id AND q.split = r.split AND q.id = t.task_id
-       WHERE t.run_id = @runId AND NOT EXISTS (
+      `SELECT t.position ${PLANNED} AND t.position > @after AND t.position <= @after + ${PAGE} AND NOT EXISTS (
          SELECT 1 FROM results x WHERE x.run_id = t.run_id AND x.task_id = t.task_id AND x.epoch = t.epoch
            AND x.superseded = 0 AND NOT (x.failed AND @retryFailed))
        ORDER BY t.position`,
     )
-    .all({ runId, retryFailed: retryFailed ? 1 : 0 }) as TaskRow[];
-  return rows.map(toTask);
+    .pluck();
+  const last = db.prepare("SELECT max(position) FROM run_tasks WHERE run_id = ?").pluck().get(runId) as number | null;
+  for (let after = 0; after < (last ?? 0); after += PAGE) {
+    yield select.all({ runId, after, retryFailed: retryFailed ? 1 : 0 }) as number[];
+  }
 }
 
 type TaskRow = Record<string, unknown> & { message_ids: string; epoch: number };

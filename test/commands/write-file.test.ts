@@ -14,26 +14,26 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it("a file is written whole, in place of the one before, and nothing is left beside it", () => {
+it("a file is written whole, in place of the one before, and nothing is left beside it", async () => {
   writeFileSync(file, "before");
-  writeWhole(file, ["a", "b", "c"]);
+  await writeWhole(file, ["a", "b", "c"]);
   expect(readFileSync(file, "utf8")).toBe("abc");
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
-it("a file stays as it was where what goes into it breaks off", () => {
+it("a file stays as it was where what goes into it breaks off", async () => {
   writeFileSync(file, "before");
   function* breaking() {
     yield "half";
     throw new Error("broken off");
   }
-  expect(() => writeWhole(file, breaking())).toThrow("broken off");
+  await expect(writeWhole(file, breaking())).rejects.toThrow("broken off");
   expect(readFileSync(file, "utf8")).toBe("before");
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
-it("a file that cannot be written says so, and that nothing is lost", () => {
-  expect(() => writeWhole(join(folder, "no", "out.json"), ["a"])).toThrow(
+it("a file that cannot be written says so, and that nothing is lost", async () => {
+  await expect(writeWhole(join(folder, "no", "out.json"), ["a"])).rejects.toThrow(
     expect.objectContaining({ exitCode: 1, hint: expect.stringContaining("is still in the database") }),
   );
 });
@@ -44,7 +44,7 @@ it("a pipe is written to as it is, and not put a file in the place of", async ()
   checkWritable("--output", pipe);
   const reader = spawn("cat", [pipe], { stdio: ["ignore", "pipe", "ignore"] });
   const got = text(reader.stdout);
-  writeWhole(pipe, ["a", "b"]);
+  await writeWhole(pipe, ["a", "b"]);
   expect(await got).toBe("ab");
   expect(statSync(pipe).isFIFO()).toBe(true);
   expect(readdirSync(folder)).toEqual(["pipe"]);

@@ -45,7 +45,7 @@ export function saveSynthetic(db: Db, run: SyntheticRun): void {
   } as const;
   startRun(db, {
     ...{ id: run.id, agentId, model, split: "test", settings: SETTINGS, corpusFingerprint: "f".repeat(64) },
-    ...{ datasetId: saveQuestions(db, { ...set, questions }, questions), totalTasks: run.tasks },
+    ...{ datasetId: saveQuestions(db, set, questions), totalTasks: run.tasks },
     startedAt: "2026-01-01T00:00:00.000Z",
   });
   const save = openRowWriter(db);

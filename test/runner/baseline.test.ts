@@ -139,7 +139,7 @@ describe("what a run leaves behind", () => {
       },
     });
     expect(unsaved).toBe(0);
-    expect(events[0]).toEqual({ type: "run_started", runId: totals.runId, tasks: 73, done: [] });
+    expect(events[0]).toEqual({ type: "run_started", runId: totals.runId, tasks: 73 });
     expect(events.at(-1)).toEqual({ type: "run_finished", runId: totals.runId, interrupted: false });
     const begun = events.flatMap((event) => (event.type === "task_started" ? event.taskId : []));
     const ended = events.flatMap((event) => (event.type === "task_finished" ? event.result.taskId : []));

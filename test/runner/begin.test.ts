@@ -4,7 +4,7 @@ import { type Completion, type Model, ModelError } from "../../src/domain/model.
 import type { QuestionSet } from "../../src/domain/question.js";
 import { beginRun, resumeRun } from "../../src/runner/begin.js";
 import type { Worker } from "../../src/runner/worker.js";
-import { getRun, iterateSuperseded } from "../../src/store/runs.js";
+import { attemptPages, getRun } from "../../src/store/runs.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { answersOf, baseline, benchmark, type Finished, remote, resumed, settingsOf, WORKER } from "./run-setup.js";
@@ -65,9 +65,10 @@ describe("a run that is resumed", () => {
     const second = await resumed(demo.db, wanted, first.run.id);
     const ids = questions.map(({ id }) => id);
     expect([begun(first), begun(second)]).toEqual([ids.slice(0, 10), ids.slice(10)]);
-    const [started] = second.events;
-    expect(started).toMatchObject({ type: "run_started", runId: first.run.id, tasks: 73 });
-    expect(started?.type === "run_started" && [...started.done]).toEqual(first.results);
+    expect(second.events.slice(0, 11)).toEqual([
+      { type: "run_started", runId: first.run.id, tasks: 73 },
+      ...first.results.map((result) => ({ type: "task_kept", result })),
+    ]);
     expect(second).toMatchObject({ run: { status: "completed" }, stopped: null, asked: 73 });
     expect(second.results).toHaveLength(73);
     const earlier = new Set(first.results.map(({ traceId }) => traceId));
@@ -133,7 +134,8 @@ describe("failed tasks", () => {
     expect(again.events[0]).toMatchObject({ tasks: 5 });
     expect(again.totals).toMatchObject({ totalTasks: 5, completedTasks: 4, failedTasks: 1 });
     expect(again.totals.endings).toEqual({ answered: 4, model_error: 1 });
-    expect([...iterateSuperseded(demo.db, first.run.id)].map(({ taskId }) => taskId)).toEqual(
+    const attempts = [...attemptPages(demo.db, first.run.id)].flat();
+    expect(attempts.flatMap(({ result, isSuperseded }) => (isSuperseded ? result.taskId : []))).toEqual(
       questions
         .slice(1, 3)
         .map(({ id }) => id)
@@ -193,14 +195,15 @@ describe("a run that somebody works on", () => {
     const model = await baseline();
     const settings = settingsOf(demo.db, { model, set, agentId: "baseline" });
     const tasks = set.questions.map((question) => ({ question, epoch: 1 }));
-    beginRun(demo.db, { runId: "run_held", set, tasks, settings, worker: WORKER });
+    await beginRun(demo.db, { runId: "run_held", set, tasks, settings, worker: WORKER });
     return { run: getRun(demo.db, "run_held"), settings };
   }
 
   test("is refused to another, and stays as it was", async () => {
     const { run, settings } = await held();
     const changed = { ...settings, maxTurns: 99 };
-    expect(() => resumeRun(demo.db, run, { settings: changed, retryFailed: false, worker: other(false) })).toThrow(
+    const request = { settings: changed, retryFailed: false, worker: other(false) };
+    await expect(resumeRun(demo.db, run, request)).rejects.toThrow(
       expect.objectContaining({ code: "run_busy", exitCode: 1, message: expect.stringContaining(WORKER.name) }),
     );
     expect(getRun(demo.db, run.id)).toEqual(run);
@@ -208,16 +211,18 @@ describe("a run that somebody works on", () => {
 
   test("is another's when that worker has been killed, and then refused to a third", async () => {
     const { run, settings } = await held();
-    const session = resumeRun(demo.db, run, { settings, retryFailed: false, worker: other(true) });
-    expect(session.tasks.map(({ question }) => question)).toEqual(set.questions);
-    expect(() => resumeRun(demo.db, run, { settings, retryFailed: false, worker: WORKER })).toThrow("there:2");
+    const session = await resumeRun(demo.db, run, { settings, retryFailed: false, worker: other(true) });
+    expect(Array.from(session.tasks, ({ question }) => question)).toEqual(set.questions);
+    const third = resumeRun(demo.db, run, { settings, retryFailed: false, worker: WORKER });
+    await expect(third).rejects.toThrow("there:2");
   });
 
   test.each(["completed", "interrupted"])("is nobody's when it is %s", async (how) => {
-    const stop = how === "completed" ? {} : stopAfter(3);
+    const stop = how === "completed" ? {} : { ...stopAfter(3), concurrency: 1 };
+    const left = how === "completed" ? 0 : 70;
     const { run } = await benchmark(demo.db, { agentId: "baseline", model: await baseline(), set, ...stop });
     expect(run.status).toBe(how);
     const request = { settings: run.settings, retryFailed: false, worker: other(false) };
-    expect(() => resumeRun(demo.db, run, request)).not.toThrow();
+    await expect(resumeRun(demo.db, run, request)).resolves.toMatchObject({ finished: run.totalTasks - left, left });
   });
 });

@@ -21,7 +21,7 @@ import { getAgent } from "../../src/store/agents.js";
 import { openMails } from "../../src/store/mails.js";
 import type { Db } from "../../src/store/open.js";
 import { resultWriter } from "../../src/store/result-writer.js";
-import { getRun, iterateResults, iterateSuperseded, type RunRow } from "../../src/store/runs.js";
+import { attemptPages, getRun, iterateResults, type RunRow } from "../../src/store/runs.js";
 import { iterateTraces } from "../../src/store/traces.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { loadTools, toolsDigest } from "../../src/tools/registry.js";
@@ -65,21 +65,21 @@ export async function benchmark(db: Db, wanted: Wanted): Promise<Finished> {
   const { set, questions = set.questions, epochs = 1 } = wanted;
   const tasks = Array.from({ length: epochs }, (_, i) => questions.map((question) => ({ question, epoch: i + 1 })));
   const settings = settingsOf(db, wanted);
-  const session = beginRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });
+  const session = await beginRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });
   return answerAll(db, wanted, runId, session);
 }
 
 /** The run taken up again: what is missing of it and, if wanted, what failed. */
 export async function resumed(db: Db, wanted: Wanted, runId: string, retryFailed = false): Promise<Finished> {
   const run = getRun(db, runId);
-  return answerAll(db, wanted, runId, resumeRun(db, run, { settings: run.settings, retryFailed, worker: WORKER }));
+  const session = await resumeRun(db, run, { settings: run.settings, retryFailed, worker: WORKER });
+  return answerAll(db, wanted, runId, session);
 }
 
 async function answerAll(db: Db, wanted: Wanted, runId: string, session: Session): Promise<Finished> {
   const { concurrency = 4 } = wanted;
   const budget = new Budget({ ...NO_LIMITS, ...wanted.limits });
-  for (const result of iterateResults(db, runId)) budget.charge(result);
-  for (const result of iterateSuperseded(db, runId)) budget.charge(result);
+  for (const { result } of [...attemptPages(db, runId)].flat()) budget.charge(result);
   const events: RunEvent[] = [];
   const emit = (event: RunEvent) => {
     events.push(event);

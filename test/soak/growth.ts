@@ -5,20 +5,17 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { startModelServer, writeQuestions } from "../bench/harness.js";
 
-export interface GrowthFigures {
+export interface GrowthFigures extends InsideFigures {
   readonly tasks: number;
   readonly atOnce: number;
   readonly tasksPerSecond: number;
   readonly traceKilobytes: number;
-  readonly peakMegabytes: number;
   /** Resident memory in the middle of the second quarter and of the last, in MB. */
   readonly memory: { readonly early: number; readonly late: number };
   /** Bytes of the file a task, over its first half and its second. */
   readonly bytesPerTask: { readonly first: number; readonly second: number };
   /** Seconds a thousand tasks, over the first quarter and the last. */
   readonly secondsPerThousand: { readonly first: number; readonly last: number };
-  /** How long the loop was kept from its work, in ms. */
-  readonly loopDelayMs: { readonly p99: number; readonly max: number };
   /** From the last line to the end of the process. */
   readonly exitMs: number;
 }
@@ -30,8 +27,25 @@ interface Sample {
   readonly rss: number;
 }
 
-/** Watches itself from inside: how long its loop was late, and its peak of memory. */
-const REPORTER = `data:text/javascript,import{monitorEventLoopDelay}from"node:perf_hooks";import{isMainThread}from"node:worker_threads";if(isMainThread){const h=monitorEventLoopDelay({resolution:1});h.enable();process.on("exit",()=>process.stderr.write("\\nfigures "+JSON.stringify({p99:h.percentile(99)/1e6,max:h.max/1e6,peak:process.resourceUsage().maxRSS/1024})))}`;
+/** At most, in ms: before the first request, until the last reply (with the 99th percentile), and after it. */
+interface Longest {
+  readonly start: number;
+  readonly underWay: { readonly p99: number; readonly max: number };
+  readonly end: number;
+}
+
+/** What the run tells of itself, see `watch.mjs`. Times are by the clock: a busy machine makes all of them longer. */
+interface InsideFigures {
+  readonly peakMegabytes: number;
+  /** How long the loop was kept from its work. */
+  readonly loopDelayMs: Longest;
+  /** SQLite on the main thread, in one turn of the loop. */
+  readonly sqliteMs: Longest;
+  /** Pauses of the main thread's garbage collector. */
+  readonly gcMs: Longest;
+}
+
+const WATCH = new URL("./watch.mjs", import.meta.url).href;
 
 /** A run of many tasks with long traces, watched from outside while it grows. */
 export async function growth(
@@ -48,7 +62,7 @@ export async function growth(
     const args = ["run", "-a", "email-search", "--db", db, "--json", "--quiet", "-l", "0", "--dataset", questions];
     const flags = ["--model-id", "openai/bench", "--base-url", `${server.url}/v1`, "--concurrency", String(atOnce)];
     const output = ["-o", join(folder, "growth.json")];
-    const child = spawn(process.execPath, ["--import", REPORTER, bin, ...args, ...flags, ...output], {
+    const child = spawn(process.execPath, ["--import", WATCH, bin, ...args, ...flags, ...output], {
       env: { ...process.env, OPENAI_API_KEY: "soak" },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -69,14 +83,13 @@ export async function growth(
     if (code !== 0) throw new Error(`the run ended with ${code}: ${stderr}`);
     const exitMs = performance.now() - lastLineAt;
     const { totalTimeMs } = JSON.parse(stdout) as { totalTimeMs: number };
-    const inside = JSON.parse(/figures (.*)$/.exec(stderr)?.[1] ?? "{}") as { p99: number; max: number; peak: number };
+    const inside = JSON.parse(/^figures (.*)$/m.exec(stderr)?.[1] ?? "{}") as InsideFigures;
     return {
       tasks,
       atOnce,
       tasksPerSecond: (tasks / totalTimeMs) * 1_000,
       traceKilobytes: averageTrace(db) / 1_000,
-      peakMegabytes: inside.peak,
-      loopDelayMs: { p99: inside.p99, max: inside.max },
+      ...inside,
       exitMs,
       ...slopes(samples.filter((one) => one.tasks > 0 && one.rss > 0)),
     };

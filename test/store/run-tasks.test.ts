@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { remainingTasks, saveRunTasks } from "../../src/store/run-tasks.js";
+import { positionsLeft, saveRunTasks, tasksAt } from "../../src/store/run-tasks.js";
 import { openEmpty, type TestDb } from "../runner/demo-setup.js";
 import { QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
 
@@ -20,12 +20,15 @@ beforeEach(() => {
 });
 afterEach(() => test.close());
 
+const remaining = (runId: string, retryFailed: boolean) => [
+  ...tasksAt(test.db, runId, [...positionsLeft(test.db, runId, retryFailed)].flat()),
+];
 const left = (retryFailed = false) =>
-  remainingTasks(test.db, "run_a", retryFailed).map(({ question, epoch }) => [question.id, epoch]);
+  remaining("run_a", retryFailed).map(({ question, epoch }) => [question.id, epoch]);
 
 describe("what is left of a run", () => {
   it("is all of it at first, in its order, each question as it was asked", () => {
-    expect(remainingTasks(test.db, "run_a", false)).toEqual(
+    expect(remaining("run_a", false)).toEqual(
       PLAN.map(({ question, epoch }) => ({ question: { ...question, split: "test" }, epoch })),
     );
   });
@@ -56,7 +59,22 @@ describe("what is left of a run", () => {
   });
 
   it("is nothing of a run that is not there", () => {
-    expect(remainingTasks(test.db, "run_x", true)).toEqual([]);
+    expect(remaining("run_x", true)).toEqual([]);
+  });
+
+  it("is looked for a page of the order at a time, and read when its turn comes", () => {
+    saveRun(test.db, "run_b");
+    const plan = Array.from({ length: 301 }, (_, i) => ({ question: ONE, epoch: i + 1 }));
+    saveRunTasks(test.db, "run_b", plan.slice(0, 150));
+    saveRunTasks(test.db, "run_b", plan.slice(150), 150);
+    test.db.exec("DELETE FROM run_tasks WHERE run_id = 'run_b' AND position BETWEEN 101 AND 200");
+    const pages = [...positionsLeft(test.db, "run_b", false)];
+    expect(pages.map(({ length }) => length)).toEqual([100, 0, 100, 1]);
+    const tasks = tasksAt(test.db, "run_b", pages.flat());
+    expect(tasks.next().value?.epoch).toBe(1);
+    test.db.exec("UPDATE art_e_tasks SET question = 'Another?' WHERE id = 1");
+    expect(tasks.next().value).toMatchObject({ question: { question: "Another?" }, epoch: 2 });
+    expect([...tasks].at(-1)?.epoch).toBe(301);
   });
 
   it("comes from the run's own split of a dataset", () => {

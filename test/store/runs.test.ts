@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../src/domain/errors.js";
 import { saveQuestions } from "../../src/store/questions.js";
 import {
+  attemptPages,
   finishRun,
   getRun,
   iterateResults,
-  iterateSuperseded,
   listRuns,
   openRowWriter,
   toResultRow,
@@ -137,8 +137,13 @@ describe("a finished task", () => {
       "trace_third",
       "trace_run_a_2",
     ]);
-    const superseded = [...iterateSuperseded(test.db, "run_a")].map(({ traceId }) => traceId);
-    expect(superseded).toEqual(["trace_first", "trace_second"]);
+    const attempts = [...attemptPages(test.db, "run_a")].flat();
+    expect(attempts.map(({ result, ...attempt }) => [result.traceId, attempt])).toEqual([
+      ["trace_first", { isFailed: true, isSuperseded: true }],
+      ["trace_second", { isFailed: true, isSuperseded: true }],
+      ["trace_third", { isFailed: false, isSuperseded: false }],
+      ["trace_run_a_2", { isFailed: false, isSuperseded: false }],
+    ]);
     expect(listRuns(test.db)[0]?.tasks).toBe(2);
   });
 
@@ -148,6 +153,17 @@ describe("a finished task", () => {
     for (const id of [10, 9, 100, 1]) saveTask(test.db, "run_a", id, 1);
     saveTask(test.db, "run_b", 5, 1);
     expect([...iterateResults(test.db, "run_a")].map((result) => result.taskId)).toEqual([1, 9, 10, 100]);
+  });
+
+  it("is read once, a page after the other, wherever the pages end", () => {
+    saveRun(test.db, "run_a");
+    const ids = Array.from({ length: 200 }, (_, i) => i - 50);
+    for (const id of ids) saveTask(test.db, "run_a", id, 1);
+    for (const id of ids.slice(98, 102)) saveTask(test.db, "run_a", id, 1, `trace_again_${id}`);
+    const pages = [...attemptPages(test.db, "run_a")].map((page) => page.map(({ result }) => result.taskId));
+    expect(pages.map(({ length }) => length)).toEqual([100, 100, 4]);
+    expect(pages.flat()).toEqual([...ids, ...ids.slice(98, 102)].sort((a, b) => a - b));
+    expect([...iterateResults(test.db, "run_a")].map((result) => result.taskId)).toEqual(ids);
   });
 });
 

@@ -1,0 +1,37 @@
+/**
+ * Works through tasks in their order, as many at once as there are places. A task is taken when a place is free, and
+ * nothing is kept of one that is finished: a long run has as many tasks in memory as are under way.
+ * @param tasks must not throw
+ * @param onPlaces calls back at once, and whenever the number of places changes
+ * @param work must not reject
+ */
+export function inPlaces<T>(
+  tasks: Iterable<T>,
+  onPlaces: (listener: (places: number) => void) => void,
+  work: (task: T) => Promise<void>,
+): Promise<void> {
+  const waiting = tasks[Symbol.iterator]();
+  let places = 0;
+  let taken = 0;
+  let isEmpty = false;
+  return new Promise((resolve, reject) => {
+    const fill = () => {
+      while (taken < places && !isEmpty) {
+        const { done, value } = waiting.next();
+        isEmpty = done === true;
+        if (done) break;
+        taken++;
+        work(value).then(free, reject);
+      }
+      if (isEmpty && taken === 0) resolve();
+    };
+    const free = () => {
+      taken--;
+      fill();
+    };
+    onPlaces((now) => {
+      places = Math.max(1, now);
+      fill();
+    });
+  });
+}

@@ -1,0 +1,82 @@
+import { expect, it } from "vitest";
+import { inPlaces } from "../../src/runner/places.js";
+
+/** Work that ends when it is told to. */
+function workshop(count: number) {
+  const taken: number[] = [];
+  const begun: number[] = [];
+  const ends = new Map<number, () => void>();
+  let setPlaces: (places: number) => void = () => {};
+  function* tasks() {
+    for (let task = 1; task <= count; task++) {
+      taken.push(task);
+      yield task;
+    }
+  }
+  const work = (task: number) => {
+    begun.push(task);
+    return new Promise<void>((resolve) => ends.set(task, resolve));
+  };
+  const run = (places: number) =>
+    inPlaces(
+      tasks(),
+      (listener) => {
+        setPlaces = listener;
+        listener(places);
+      },
+      work,
+    );
+  const end = async (...finished: number[]) => {
+    for (const task of finished) {
+      ends.get(task)?.();
+      ends.delete(task);
+    }
+    await new Promise(setImmediate);
+  };
+  const underWay = () => [...ends.keys()];
+  return { taken, begun, run, end, underWay, setPlaces: (places: number) => setPlaces(places) };
+}
+
+it("a task is taken when a place is free, and not before", async () => {
+  const { taken, run, end, underWay } = workshop(5);
+  const running = run(2);
+  expect([taken, underWay()]).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
+  await end(2);
+  expect([taken, underWay()]).toEqual([
+    [1, 2, 3],
+    [1, 3],
+  ]);
+  await end(1, 3);
+  await end(4, 5);
+  await running;
+  expect(taken).toEqual([1, 2, 3, 4, 5]);
+});
+
+it("new places are filled at once; where there are fewer, those under way are finished first", async () => {
+  const { begun, run, end, underWay, setPlaces } = workshop(10);
+  const running = run(1);
+  setPlaces(4);
+  expect(underWay()).toEqual([1, 2, 3, 4]);
+  setPlaces(2);
+  await end(1, 2);
+  expect(underWay()).toEqual([3, 4]);
+  await end(3);
+  expect(underWay()).toEqual([4, 5]);
+  setPlaces(0);
+  await end(4, 5);
+  expect(underWay()).toEqual([6]);
+  setPlaces(100);
+  await end(6, 7, 8, 9, 10);
+  await running;
+  expect(begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
+
+it("of no tasks it is over at once, and a limit that changes later changes nothing", async () => {
+  const { begun, run, setPlaces } = workshop(0);
+  await run(3);
+  setPlaces(9);
+  expect(begun).toEqual([]);
+});

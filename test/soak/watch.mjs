@@ -1,0 +1,112 @@
+/**
+ * Watches a run from inside (`node --import`): how late its loop was, and how long SQLite and the garbage collector held
+ * it, while it began, while tasks were under way and after the last reply; and its peak of memory. Prints it on stderr when
+ * the process ends.
+ */
+import { subscribe } from "node:diagnostics_channel";
+import { createHistogram, PerformanceObserver } from "node:perf_hooks";
+import { isMainThread } from "node:worker_threads";
+import Database from "better-sqlite3";
+
+if (isMainThread) {
+  const loop = watchLoop();
+  const sqlite = watchSqlite();
+  const collector = watchCollector();
+  process.on("exit", () => {
+    const peakMegabytes = process.resourceUsage().maxRSS / 1024;
+    const figures = { peakMegabytes, loopDelayMs: loop(), sqliteMs: sqlite(), gcMs: collector() };
+    process.stderr.write(`\nfigures ${JSON.stringify(figures)}\n`);
+  });
+}
+
+/** Milliseconds, apart for before the first request, until the last reply, and after it. */
+function byPhase() {
+  const start = createHistogram();
+  const underWay = createHistogram();
+  const sinceReply = createHistogram();
+  let isUnderWay = false;
+  let hasReply = false;
+  subscribe("undici:request:create", () => {
+    isUnderWay = true;
+  });
+  subscribe("undici:request:trailers", () => {
+    hasReply = true;
+  });
+  const longest = (histogram) => (histogram.count === 0 ? 0 : histogram.max / 1_000);
+  return {
+    record(ms) {
+      if (hasReply) {
+        underWay.add(sinceReply);
+        sinceReply.reset();
+        hasReply = false;
+      }
+      (isUnderWay ? sinceReply : start).record(Math.max(1, Math.round(ms * 1_000)));
+    },
+    figures: () => ({
+      start: longest(start),
+      underWay: { p99: underWay.percentile(99) / 1_000, max: longest(underWay) },
+      end: longest(sinceReply),
+    }),
+  };
+}
+
+/** A timer of a millisecond tells by how much it was late. */
+function watchLoop() {
+  const delays = byPhase();
+  let last = performance.now();
+  const tick = () => {
+    const now = performance.now();
+    delays.record(now - last - 1);
+    last = now;
+  };
+  setInterval(tick, 1).unref();
+  return () => {
+    tick();
+    return delays.figures();
+  };
+}
+
+/** All that SQLite does on the main thread between one turn of the loop and the next counts as one. */
+function watchSqlite() {
+  const turns = byPhase();
+  let turn = 0;
+  const endTurn = () => {
+    turns.record(turn);
+    turn = 0;
+  };
+  const timed = (prototype, names) => {
+    for (const name of names) {
+      const method = prototype[name];
+      prototype[name] = function (...args) {
+        const before = performance.now();
+        try {
+          return method.apply(this, args);
+        } finally {
+          if (turn === 0) setImmediate(endTurn);
+          turn += Math.max(performance.now() - before, Number.MIN_VALUE);
+        }
+      };
+    }
+  };
+  const db = new Database(":memory:");
+  const statement = db.prepare("SELECT 1");
+  const rows = statement.iterate();
+  timed(Object.getPrototypeOf(rows), ["next"]);
+  rows.return();
+  timed(Object.getPrototypeOf(statement), ["run", "get", "all", "iterate"]);
+  timed(Object.getPrototypeOf(db), ["prepare", "exec", "pragma", "close"]);
+  db.close();
+  return () => {
+    endTurn();
+    return turns.figures();
+  };
+}
+
+function watchCollector() {
+  const pauses = byPhase();
+  const observer = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) pauses.record(duration);
+  });
+  observer.observe({ entryTypes: ["gc"] });
+  return pauses.figures;
+}
