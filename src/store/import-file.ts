@@ -62,10 +62,16 @@ function beside(path: string): ImportFile {
   return {
     db,
     finish() {
-      // As it will be used: whoever opens it first has nothing to switch over.
-      db.pragma("journal_mode = WAL");
-      db.close();
-      publish(partial, path);
+      try {
+        // As it will be used, so that whoever opens it first has nothing to switch over; with it all that was written is synced.
+        db.pragma("synchronous = FULL");
+        db.pragma("journal_mode = WAL");
+        publish(partial, path);
+      } finally {
+        // Not before: unlocked, another import would take it for a left-over.
+        db.close();
+      }
+      sync(dirname(path));
     },
     abandon() {
       db.close();
@@ -147,7 +153,8 @@ function removeLeftOver(partial: string, path: string): void {
   try {
     lock(db, partial, path);
     // SQLite leaves its own files lying where the database has gone from under it.
-    for (const name of [partial, `${partial}-wal`, `${partial}-shm`]) rmSync(name, { force: true });
+    for (const name of [partial, `${partial}-journal`, `${partial}-wal`, `${partial}-shm`])
+      rmSync(name, { force: true });
   } finally {
     db.close();
   }
@@ -171,9 +178,8 @@ function busy(partial: string, path: string): UserError {
   );
 }
 
-/** Whole on the disk before it bears its name, and never over a file that another import has put there meanwhile. */
+/** Gives a file, whole on the disk, its name; never over a file that another import has put there meanwhile. */
 function publish(partial: string, path: string): void {
-  sync(partial);
   try {
     linkSync(partial, path);
     unlinkSync(partial);
@@ -191,7 +197,6 @@ function publish(partial: string, path: string): void {
     // A file system without hard links.
     renameSync(partial, path);
   }
-  sync(dirname(path));
 }
 
 function sync(path: string): void {
