@@ -46,6 +46,8 @@ export const runCommand: Command = {
     if (flags.output !== undefined) checkWritable("--output", flags.output);
     if (flags.record !== undefined) checkWritable("--record", flags.record);
     const db = openStore(door.settings.db, { mustExist: needsFile(flags, door) });
+    keepSmall(db);
+    leaveLog(db);
     try {
       const gating = new Gating(flags, door);
       return await carryOut(db, await planOf(db, flags, argv, door), gating, flags, door);
@@ -113,8 +115,6 @@ async function answerAll(
   door: Door,
 ): Promise<SessionEnd> {
   const { settings } = door;
-  keepSmall(db);
-  leaveLog(db);
   const session = await plan.begin(thisWorker);
   const budget = new Budget({
     maxCostUsd: flags.maxCost ?? null,

@@ -29,8 +29,11 @@ export interface NewRunRequest {
   readonly worker: Worker;
 }
 
-/** Tasks laid down at once: a few milliseconds. */
+/** Tasks laid down before the loop is given back: a few milliseconds. */
 const AT_ONCE = 100;
+
+/** Questions of one transaction. Each writes the index's pages anew: of few questions they would be most of the log. */
+const A_TRANSACTION = 2_000;
 
 /**
  * Lays a new run down in the file, with all that is to be answered, and gives the loop back now and then. The run is there
@@ -38,13 +41,15 @@ const AT_ONCE = 100;
  */
 export async function beginRun(db: Db, { runId, set, tasks, settings, worker }: NewRunRequest): Promise<Session> {
   const datasetId = saveQuestions(db, set, []);
-  for await (const some of inTurns(slices(tasks))) {
-    const questions = some.map(({ question }) => question);
-    saveQuestions(db, set, questions);
+  for (const many of slices(tasks, A_TRANSACTION)) {
+    await inTransaction(db, async () => {
+      for await (const some of inTurns(slices(many, AT_ONCE))) {
+        const questions = some.map(({ question }) => question);
+        saveQuestions(db, set, questions);
+      }
+    });
   }
-  // It reads before it writes: begun as a reader it would be refused, not kept waiting, where another run is writing.
-  db.exec("BEGIN IMMEDIATE");
-  try {
+  await inTransaction(db, async () => {
     startRun(db, {
       id: runId,
       agentId: settings.agentId,
@@ -57,22 +62,30 @@ export async function beginRun(db: Db, { runId, set, tasks, settings, worker }: 
       startedAt: new Date().toISOString(),
     });
     let before = 0;
-    for await (const some of inTurns(slices(tasks))) {
+    for await (const some of inTurns(slices(tasks, AT_ONCE))) {
       saveRunTasks(db, runId, some, before);
       before += some.length;
     }
     takeRun(db, runId, worker);
+  });
+  const positions = Array.from(tasks, (_, i) => i + 1);
+  return { tasks: tasksAt(db, runId, positions), left: positions.length, finished: 0, done: noResults() };
+}
+
+/** A run is read before it is written: begun as a reader's it would be refused, not kept waiting, where another writes. */
+async function inTransaction(db: Db, work: () => Promise<void>): Promise<void> {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    await work();
     db.exec("COMMIT");
   } catch (error) {
     if (db.inTransaction) db.exec("ROLLBACK");
     throw error;
   }
-  const positions = Array.from(tasks, (_, i) => i + 1);
-  return { tasks: tasksAt(db, runId, positions), left: positions.length, finished: 0, done: noResults() };
 }
 
-function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let from = 0; from < items.length; from += AT_ONCE) yield items.slice(from, from + AT_ONCE);
+function* slices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
 
 async function* noResults(): AsyncGenerator<TaskResult> {}

@@ -20,7 +20,7 @@ import { openMails } from "../store/mails.js";
 import type { Db } from "../store/open.js";
 import { iterateResults, type RunRow } from "../store/runs.js";
 import { iterateTraces } from "../store/traces.js";
-import { storedTotals } from "./stored-totals.js";
+import { totalsInTurns } from "./stored-totals.js";
 
 /** Tasks between two looks at Ctrl-C. */
 const AT_ONCE = 50;
@@ -75,7 +75,7 @@ export async function gatherReport(
       // A file that is still being read cannot be closed.
       traces.return(undefined);
     }
-    figures.push({ ...describe(db, run, meanings), ...tally.figures(), label: labels[index] ?? run.id });
+    figures.push({ ...(await describe(db, run, meanings)), ...tally.figures(), label: labels[index] ?? run.id });
   }
   return { meanings, leading, runs: figures, tasks: rows.all() };
 }
@@ -125,8 +125,8 @@ function mailSource(db: Db): MailSource {
   };
 }
 
-function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[]) {
-  const { usage, costUsd, retries, scores, slices } = storedTotals(db, run);
+async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[]) {
+  const { usage, costUsd, retries, scores, slices } = await totalsInTurns(db, run);
   const { id: runId, agentId, model, split, status, startedAt, corpusFingerprint, totalTasks: plannedTasks } = run;
   return {
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },

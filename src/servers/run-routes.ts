@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { storedTotals } from "../runner/stored-totals.js";
+import { totalsInTurns } from "../runner/stored-totals.js";
 import { pageOfResults } from "../store/result-pages.js";
 import { getRun, listRuns } from "../store/runs.js";
 import { defineRoute, type Route } from "./route.js";
@@ -41,9 +41,10 @@ export function runRoutes({ db }: Services): Route[] {
       summary: "The totals of a run, in the words of the results file; latest is the newest",
       status: 200,
       response: z.looseObject({ runId: z.string(), agentId: z.string(), totalTasks: z.number().int() }),
-      handle({ params }) {
+      async handle({ params }) {
         const run = getRun(db, params.id);
-        return { ...storedTotals(db, run), status: run.status, askedTasks: run.totalTasks, settings: run.settings };
+        const totals = await totalsInTurns(db, run);
+        return { ...totals, status: run.status, askedTasks: run.totalTasks, settings: run.settings };
       },
     }),
     defineRoute({

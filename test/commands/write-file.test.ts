@@ -21,6 +21,12 @@ it("a file is written whole, in place of the one before, and nothing is left bes
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
+it("many pieces make one file, in their order", async () => {
+  const pieces = Array.from({ length: 5_000 }, (_, i) => `${"é".repeat(i % 100)}${i}\n`);
+  await writeWhole(file, pieces);
+  expect(readFileSync(file, "utf8")).toBe(pieces.join(""));
+});
+
 it("a file stays as it was where what goes into it breaks off", async () => {
   writeFileSync(file, "before");
   function* breaking() {
