@@ -23,10 +23,13 @@ export function openStore(path: string, options: { mustExist: boolean }): Db {
   return openFile(path, path, ["journal_mode = WAL", "synchronous = NORMAL", "mmap_size = 2147483648"]);
 }
 
-/** A second connection to a file that `openStore` has opened, for another thread. */
+/**
+ * A second connection to a file that `openStore` has opened, for another thread. There may be three of these: twice the
+ * cache made searches over 200,000 mails no faster, half of it 2 % slower.
+ */
 export function openReadOnly(path: string): Db {
   const db = new Database(path, { readonly: true, timeout: BUSY_MS });
-  db.pragma("cache_size = -16384");
+  db.pragma("cache_size = -8192");
   return db;
 }
 

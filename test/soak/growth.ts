@@ -39,7 +39,7 @@ interface InsideFigures {
   readonly peakMegabytes: number;
   /** How long the loop was kept from its work. */
   readonly loopDelayMs: Longest;
-  /** SQLite on the main thread, in one turn of the loop. */
+  /** SQLite on the main thread, in one turn of the loop; collections apart. */
   readonly sqliteMs: Longest;
   /** Pauses of the main thread's garbage collector. */
   readonly gcMs: Longest;
