@@ -20,6 +20,8 @@ export function resultWriter(db: Db): ResultWriter {
   };
 }
 
+const YOUNG_MEGABYTES = 8;
+
 /** Null: it is saved. Else what SQLite said. */
 export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
 
@@ -28,9 +30,8 @@ export type SaveOutcome = { readonly message: string; readonly code?: string | u
  * is saved together: a run of quick tasks would spend most of its time on transactions of one row.
  */
 export function threadedResultWriter(path: string): ResultWriter {
-  const thread = new ThreadCalls<readonly ResultRow[], SaveOutcome[]>(new URL("./result-thread.js", import.meta.url), {
-    path,
-  });
+  const file = new URL("./result-thread.js", import.meta.url);
+  const thread = new ThreadCalls<readonly ResultRow[], SaveOutcome[]>(file, { path }, YOUNG_MEGABYTES);
   let waiting: { readonly row: ResultRow; resolve(): void; reject(error: Error): void }[] = [];
   let isSaving = false;
 

@@ -17,9 +17,9 @@ export class ThreadCalls<Call, Answer> {
   private calls = 0;
   private ended: Error | null = null;
 
-  constructor(file: URL, workerData: unknown) {
-    // What a call makes is small: more room would only be filled with garbage, and counts as memory.
-    this.worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 12 } });
+  /** @param youngMegabytes room for what a call makes: what is too much is filled with garbage, and counts as memory */
+  constructor(file: URL, workerData: unknown, youngMegabytes: number) {
+    this.worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes } });
     this.worker.on("message", (message: ThreadAnswer<Answer>) => {
       const caller = this.waiting.get(message.id);
       this.waiting.delete(message.id);
