@@ -5,8 +5,9 @@ import { type AgentBackend, type AgentTask, endOfAnswer } from "../domain/rollou
 import type { Endpoint } from "./connection.js";
 import { withDeadline } from "./deadline.js";
 import { toModelError } from "./errors.js";
-import { openaiClient, openaiHeaders } from "./openai-client.js";
+import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply } from "./openai-server.js";
+import { postJson } from "./post-json.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
 export interface EndpointAgent {
@@ -49,7 +50,7 @@ const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string())
  * answer is the reply's text, or what of it is `{"answer", "sources"}` in JSON.
  */
 export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): AgentBackend {
-  const client = openaiClient(endpoint);
+  const url = chatUrl(endpoint);
   const headers = openaiHeaders(endpoint);
   return {
     async answer(task, transcript) {
@@ -62,9 +63,7 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       const startedAt = new Date().toISOString();
       const began = performance.now();
       try {
-        const reply = await withDeadline(signal, endpoint.timeoutMs, (within) =>
-          client.post("/chat/completions", { body, headers, signal: within }),
-        );
+        const reply = await withDeadline(signal, endpoint.timeoutMs, (within) => postJson(url, headers, body, within));
         const { content, usage, rawFinishReason } = readReply(reply);
         transcript.messages.push({ role: "assistant", content, toolCalls: [] });
         transcript.turns.push({

@@ -4,8 +4,9 @@ import { type JsonValue, jsonValueSchema } from "../domain/json.js";
 import type { FinishReason, Model, ModelRequest } from "../domain/model.js";
 import { callOnce, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
-import { openaiClient, openaiHeaders } from "./openai-client.js";
+import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-server.js";
+import { postJson } from "./post-json.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 
@@ -16,13 +17,13 @@ const REASONING_FIELDS = ["reasoning_content", "reasoning_details", "reasoning"]
 
 /** Chat completions, of OpenAI or of any server that speaks like it: vLLM, Ollama, LM Studio, OpenRouter. */
 export function openaiChatModel(name: string, endpoint: Endpoint): Model {
-  const client = openaiClient(endpoint);
+  const url = chatUrl(endpoint);
   const headers = openaiHeaders(endpoint);
   return {
     id: `openai/${name}`,
     complete: (request, signal) => {
       const body = toBody(name, endpoint, request);
-      const send = (within: AbortSignal) => client.post("/chat/completions", { body, headers, signal: within });
+      const send = (within: AbortSignal) => postJson(url, headers, body, within);
       return callOnce(endpoint, signal, send, (reply) => fromBody(reply, request.messages));
     },
   };

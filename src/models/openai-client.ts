@@ -24,3 +24,8 @@ export function openaiClient(endpoint: Endpoint): OpenAI {
 export function openaiHeaders(endpoint: Endpoint): Record<string, string> {
   return { authorization: `Bearer ${endpoint.apiKey}` };
 }
+
+/** Where chat completions are asked for, at OpenAI or at a server that speaks like it. */
+export function chatUrl({ baseUrl }: Endpoint): string {
+  return `${(baseUrl ?? OPENAI_URL).replace(/\/$/, "")}/chat/completions`;
+}

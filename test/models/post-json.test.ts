@@ -1,0 +1,104 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ModelError } from "../../src/domain/model.js";
+import { toModelError } from "../../src/models/errors.js";
+import { openaiClient, openaiHeaders } from "../../src/models/openai-client.js";
+import { postJson } from "../../src/models/post-json.js";
+
+interface Canned {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Record<string, string>;
+}
+
+let canned: Canned = { status: 200, body: "{}" };
+const received: { headers: IncomingHttpHeaders; body: string; url: string | undefined }[] = [];
+const server = createServer((request, response) => {
+  let body = "";
+  request.on("data", (chunk: Buffer) => {
+    body += chunk.toString("utf8");
+  });
+  request.on("end", () => {
+    received.push({ headers: request.headers, body, url: request.url });
+    response.writeHead(canned.status, { "content-type": "application/json", ...canned.headers }).end(canned.body);
+  });
+});
+let baseUrl = "";
+beforeAll(async () => {
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+});
+afterAll(() => server.closeAllConnections());
+
+const BODY = { model: "m", messages: [{ role: "user", content: "naïve – 💰" }] };
+const endpoint = () => ({ apiKey: "sk-test-0123456789", baseUrl, timeoutMs: 5_000 });
+const signal = () => new AbortController().signal;
+const ours = () => postJson(`${baseUrl}/chat/completions`, openaiHeaders(endpoint()), BODY, signal());
+const sdk = () =>
+  openaiClient(endpoint()).post("/chat/completions", {
+    body: BODY,
+    headers: openaiHeaders(endpoint()),
+    signal: signal(),
+  });
+
+/** What the rest of the program sees of a failed call. */
+async function failure(call: () => Promise<unknown>) {
+  const error = await call().then(
+    () => null,
+    (thrown: unknown) => toModelError(thrown, endpoint().apiKey) as ModelError,
+  );
+  if (error === null) throw new Error("it did not fail");
+  const { kind, status, retryable, retryAfterMs, message } = error;
+  return { kind, status, retryable, retryAfterMs, message };
+}
+
+describe("beside the OpenAI SDK", () => {
+  it("the same request is sent", async () => {
+    canned = { status: 200, body: '{"id":"1","text":"naïve – 💰"}' };
+    received.length = 0;
+    expect(await ours()).toEqual(await sdk());
+    const [a, b] = received;
+    expect({ url: a?.url, body: a?.body }).toEqual({ url: b?.url, body: b?.body });
+    for (const name of ["authorization", "content-type", "accept", "content-length"]) {
+      expect(a?.headers[name], name).toBe(b?.headers[name]);
+    }
+  });
+
+  const said = (message: string, code?: string) => JSON.stringify({ error: { message, code } });
+  it.each<[string, Canned]>([
+    ["400", { status: 400, body: said("no such thing") }],
+    ["400 for a context that is full", { status: 400, body: said("too long", "context_length_exceeded") }],
+    ["401", { status: 401, body: said("Incorrect API key provided: sk-test-0123456789.", "invalid_api_key") }],
+    ["404", { status: 404, body: said("no such model", "model_not_found") }],
+    ["408", { status: 408, body: said("too slow") }],
+    ["429", { status: 429, body: said("slow down"), headers: { "retry-after": "7" } }],
+    ["429 in ms", { status: 429, body: said("slow down"), headers: { "retry-after-ms": "1500" } }],
+    ["429 without money", { status: 429, body: said("pay", "insufficient_quota") }],
+    ["500 in HTML", { status: 500, body: "<h1>no</h1>", headers: { "content-type": "text/html" } }],
+    ["503", { status: 503, body: said("busy") }],
+  ])("status %s means the same", async (_, answer) => {
+    canned = answer;
+    expect(await failure(ours)).toEqual(await failure(sdk));
+  });
+
+  it("an error in a form of the server's own is told, which the SDK leaves out", async () => {
+    canned = { status: 422, body: '{"detail":"messages: field required"}' };
+    expect(await failure(ours)).toMatchObject({
+      kind: "bad_request",
+      message: '422 {"detail":"messages: field required"}',
+    });
+    expect((await failure(sdk)).message).not.toContain("field required");
+  });
+
+  it("an error without a body is told by its status", async () => {
+    canned = { status: 502, body: "" };
+    expect(await failure(ours)).toMatchObject({ kind: "server", retryable: true, message: "502 without a body" });
+  });
+
+  it("a reply that is no JSON is a fault of the protocol", async () => {
+    canned = { status: 200, body: '{"id":' };
+    expect(await failure(ours)).toMatchObject({ kind: "protocol", retryable: true });
+    expect(await failure(ours)).toEqual(await failure(sdk));
+  });
+});
