@@ -10,17 +10,20 @@ export interface MailCall {
   readonly config: unknown;
 }
 
-/** One core is left to the loop; more than a few threads wait for each other's pages of the file. */
+/** More than a few threads wait for each other's pages of the file. */
 const MOST_THREADS = 3;
 
 /** Of all threads together. A search makes half a megabyte of garbage: with 12 it is collected so often that it takes 4 % longer. */
 const YOUNG_MEGABYTES = 32;
 
-/** Threads that search and read mail, so that the loop of a run never waits for SQLite. */
+/**
+ * Threads that search and read mail, so that the loop of a run never waits for SQLite. As many as there are cores: the loop
+ * leaves a third of one free, which a thread too few leaves idle.
+ */
 export class MailThreads {
   private readonly threads: readonly ThreadCalls<MailCall, ToolResult>[];
 
-  constructor(path: string, count = Math.min(MOST_THREADS, Math.max(1, availableParallelism() - 1))) {
+  constructor(path: string, count = Math.min(MOST_THREADS, availableParallelism())) {
     const file = new URL("./mail-thread.js", import.meta.url);
     this.threads = Array.from({ length: count }, () => new ThreadCalls(file, { path }, YOUNG_MEGABYTES / count));
   }
