@@ -115,29 +115,30 @@ async function answerAll(
   door: Door,
 ): Promise<SessionEnd> {
   const { settings } = door;
-  const session = await plan.begin(thisWorker);
-  const budget = new Budget({
-    maxCostUsd: flags.maxCost ?? null,
-    maxTokens: flags.maxRunTokens ?? null,
-    maxTimeMs: flags.maxTime === undefined ? null : flags.maxTime * 60_000,
-    maxFailures: flags.maxFailures ?? null,
-  });
-  for await (const page of inTurns(attemptPages(db, plan.runId))) {
-    for (const { result } of page) budget.charge(result);
-  }
-  const mailbox = openMailbox(db);
-  const outside = openOutside(settings.env);
+  // First of all: the threads get ready while the run is laid down.
   const mailThreads = new MailThreads(settings.db);
   const writer = threadedResultWriter(settings.db);
+  const outside = openOutside(settings.env);
   const progress = runProgress(settings, plan.model.throttle);
-  const stopNow = door.untilSecond(() => {
-    const tasks = progress.underWay();
-    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
-  });
-  const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
-  const resources = { mailbox, mailThreads, outside, ...python };
   let elsewhere: OpenBackend | null = null;
   try {
+    const session = await plan.begin(thisWorker);
+    const budget = new Budget({
+      maxCostUsd: flags.maxCost ?? null,
+      maxTokens: flags.maxRunTokens ?? null,
+      maxTimeMs: flags.maxTime === undefined ? null : flags.maxTime * 60_000,
+      maxFailures: flags.maxFailures ?? null,
+    });
+    for await (const page of inTurns(attemptPages(db, plan.runId))) {
+      for (const { result } of page) budget.charge(result);
+    }
+    const mailbox = openMailbox(db);
+    const stopNow = door.untilSecond(() => {
+      const tasks = progress.underWay();
+      return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
+    });
+    const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
+    const resources = { mailbox, mailThreads, outside, ...python };
     const where = plan.settings.elsewhere;
     if (where !== undefined) {
       const { openBackend } = await import("./elsewhere-backend.js");
