@@ -115,12 +115,12 @@ async function answerAll(
   door: Door,
 ): Promise<SessionEnd> {
   const { settings } = door;
-  // First of all: the threads get ready while the run is laid down.
-  const mailThreads = new MailThreads(settings.db);
-  const writer = threadedResultWriter(settings.db);
   const outside = openOutside(settings.env);
   const progress = runProgress(settings, plan.model.throttle);
   let elsewhere: OpenBackend | null = null;
+  // Before all else: the threads get ready while the run is laid down.
+  const mailThreads = new MailThreads(settings.db);
+  const writer = threadedResultWriter(settings.db);
   try {
     const session = await plan.begin(thisWorker);
     const budget = new Budget({

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { accessSync, constants, type Stats, statSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { accessSync, constants, rmSync, type Stats, statSync } from "node:fs";
+import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { UserError } from "../domain/errors.js";
 
@@ -36,6 +36,9 @@ const CHUNK = 1 << 16;
 export async function writeWhole(path: string, pieces: Iterable<string>): Promise<void> {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
   const target = isFile ? `${path}.${randomUUID().slice(0, 8)}.tmp` : path;
+  const drop = () => rmSync(target, { force: true });
+  // A second Ctrl-C ends the process in the middle of it.
+  if (isFile) process.once("exit", drop);
   try {
     const file = await open(target, isFile ? "wx" : "w");
     try {
@@ -46,7 +49,7 @@ export async function writeWhole(path: string, pieces: Iterable<string>): Promis
     }
     if (isFile) await rename(target, path);
   } catch (error) {
-    if (isFile) await rm(target, { force: true });
+    if (isFile) drop();
     if (!(error instanceof Error && "code" in error)) throw error;
     throw new UserError(
       "output_unwritable",
@@ -55,6 +58,8 @@ export async function writeWhole(path: string, pieces: Iterable<string>): Promis
       1,
       { cause: error },
     );
+  } finally {
+    process.off("exit", drop);
   }
 }
 

@@ -16,12 +16,13 @@ const connections = new Agent({ connections: null, headersTimeout: 0, bodyTimeou
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
   gzip: promisify(gunzip),
+  "x-gzip": promisify(gunzip),
   deflate: promisify(inflate),
   br: promisify(brotliDecompress),
 };
 
 /**
- * A fetch for SDKs, as far as they use one: a JSON body there, the whole body back. It lets only the headers of a plain request
+ * A fetch as far as models need one: a JSON body there, the whole body back. It lets only the headers of a plain request
  * through: ANTHROPIC_CUSTOM_HEADERS and OPENAI_CUSTOM_HEADERS, meant for other programs and other servers, cannot be
  * switched off in the SDKs. Made on undici's dispatcher, which takes a fifth of the time of its `fetch`: the platform's
  * spends most of it on streams that nobody reads piece by piece here.
@@ -34,6 +35,7 @@ export const plainFetch: Fetch = async (input, init = {}) => {
     if (value !== null) headers[name] = value;
   }
   const url = input instanceof Request ? input.url : String(input);
+  init.signal?.throwIfAborted();
   const reply = await dispatch(url, init, headers);
   // Rare enough to leave the rules of it, which headers may follow whom, to the platform.
   if (reply.status >= 300 && reply.status < 400 && reply.headers.has("location")) {
@@ -73,7 +75,10 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   }
 
   private readonly abort = (): void => {
-    this.controller?.abort(this.signal?.reason as Error);
+    const reason = this.signal?.reason as Error;
+    // Nobody waits for a connection that is still being made.
+    if (this.controller === null) this.fail(reason);
+    else this.controller.abort(reason);
   };
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -105,9 +110,11 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     this.finish(this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks));
   }
 
+  /** In the platform's words: what went wrong on the wire has a hundred names, and whoever tells faults apart knows these. */
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.signal?.removeEventListener("abort", this.abort);
-    this.fail(error);
+    const isOurs = this.signal?.aborted === true || error instanceof ModelError;
+    this.fail(isOurs ? error : new TypeError("fetch failed", { cause: error }));
   }
 }
 
@@ -135,7 +142,7 @@ class WholeReply {
 
   async text(): Promise<string> {
     const bytes = await this.bytes;
-    // Asked for uncompressed; some proxies compress all the same.
+    // Not asked for; some proxies compress all the same.
     const decode = DECODERS[this.headers.get("content-encoding")?.trim().toLowerCase() ?? ""];
     const text = (decode === undefined ? bytes : await unpacked(decode, bytes)).toString("utf8");
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;

@@ -31,8 +31,9 @@ export async function postJson(
     body: JSON.stringify(body),
     signal,
   });
-  const text = await reply.text();
-  if (reply.ok) return JSON.parse(text);
+  if (reply.ok) return JSON.parse(await reply.text());
+  // What the status says holds though the body cannot be read.
+  const text = await reply.text().catch(() => "");
   throw new HttpError(reply.status, reply.headers, parsed(text), text.trim() || "without a body");
 }
 

@@ -1,7 +1,6 @@
 /**
  * Works through tasks in their order, as many at once as there are places. A task is taken when a place is free, and
  * nothing is kept of one that is finished: a long run has as many tasks in memory as are under way.
- * @param tasks must not throw
  * @param onPlaces calls back at once, and whenever the number of places changes
  * @param work must not reject
  */
@@ -21,7 +20,7 @@ export function inPlaces<T>(
         isEmpty = done === true;
         if (done) break;
         taken++;
-        work(value).then(free, reject);
+        work(value).then(free).catch(reject);
       }
       if (isEmpty && taken === 0) resolve();
     };

@@ -76,7 +76,10 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
     finishRun(db, runId, status, new Date().toISOString(), performance.now() - started);
   try {
     emit({ type: "run_started", runId, tasks: asked });
-    for await (const result of session.done) emit({ type: "task_kept", result });
+    for await (const result of session.done) {
+      if (stop.aborted || windDown?.aborted) break;
+      emit({ type: "task_kept", result });
+    }
     await inPlaces(toBegin(), request.onConcurrency, (task) =>
       answer(task).catch((error: unknown) => fault.abort(error)),
     );

@@ -67,6 +67,9 @@ function beside(path: string): ImportFile {
         db.pragma("synchronous = FULL");
         db.pragma("journal_mode = WAL");
         publish(partial, path);
+      } catch (error) {
+        rmSync(partial, { force: true });
+        throw error;
       } finally {
         // Not before: unlocked, another import would take it for a left-over.
         db.close();
@@ -185,7 +188,6 @@ function publish(partial: string, path: string): void {
     unlinkSync(partial);
   } catch (cause) {
     if (existsSync(path)) {
-      rmSync(partial, { force: true });
       throw new UserError(
         "db_appeared",
         `${path} was made by another program while this import ran, so nothing of this import was kept.`,

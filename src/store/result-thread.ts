@@ -1,25 +1,51 @@
 /** A thread that saves finished tasks, as many as come together in one transaction. */
+import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { keepSmall, openStore } from "./open.js";
 import type { SaveOutcome } from "./result-writer.js";
 import { openRowWriter, type ResultRow } from "./runs.js";
 import type { ThreadAnswer, ThreadCall } from "./thread-calls.js";
 
-const db = openStore((workerData as { path: string }).path, { mustExist: true });
+const { path } = workerData as { path: string };
+const db = openStore(path, { mustExist: true });
 keepSmall(db);
 const write = openRowWriter(db);
 const writeAll = db.transaction((rows: readonly ResultRow[]) => {
   for (const row of rows) write(row);
 });
 
+/** Bytes. */
+const LONGEST_LOG = 64 * 1024 * 1024;
+
 function save(rows: readonly ResultRow[]): SaveOutcome[] {
   try {
     writeAll.immediate(rows);
+    cutLog();
     return rows.map(() => null);
-  } catch {
+  } catch (thrown) {
+    const refused = outcome(thrown);
+    // Each alone would wait as long again for who holds the file.
+    if (refused.code?.startsWith("SQLITE_BUSY")) return rows.map(() => refused);
     // Whichever of them it was, the others are still worth keeping.
     return rows.map(saveAlone);
   }
+}
+
+let cutAt = LONGEST_LOG;
+
+/**
+ * SQLite begins its log anew only at a moment when nobody reads: beside threads that search without a pause there may be
+ * none, and the log would grow with the run. Here the readers are waited for, a few milliseconds; for one that reads on and
+ * on a moment only, and again when the log has grown as much once more.
+ */
+function cutLog(): void {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (log <= cutAt) return;
+  const patience = db.pragma("busy_timeout", { simple: true });
+  db.pragma("busy_timeout = 250");
+  const [{ busy }] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: 0 | 1 }];
+  db.pragma(`busy_timeout = ${patience}`);
+  cutAt = busy === 1 ? log + LONGEST_LOG : LONGEST_LOG;
 }
 
 function saveAlone(row: ResultRow): SaveOutcome {
@@ -27,9 +53,13 @@ function saveAlone(row: ResultRow): SaveOutcome {
     write(row);
     return null;
   } catch (thrown) {
-    const { message, code } = thrown as Error & { code?: string };
-    return { message, code };
+    return outcome(thrown);
   }
+}
+
+function outcome(thrown: unknown): NonNullable<SaveOutcome> {
+  const { message, code } = thrown as Error & { code?: string };
+  return { message, code };
 }
 
 parentPort?.on("message", ({ id, call }: ThreadCall<readonly ResultRow[]>) => {

@@ -14,7 +14,9 @@ export function* tasksAt(db: Db, runId: string, positions: Iterable<number>): Ge
   const select = db.prepare(`SELECT q.*, t.epoch ${PLANNED} AND t.position = @position`);
   for (const position of positions) {
     const row = select.get({ runId, position }) as TaskRow | undefined;
-    if (row !== undefined) yield toTask(row);
+    // A run cannot be answered whole without it, and would be resumed for ever.
+    if (row === undefined) throw new Error(`task ${position} of run ${runId} is not in the file`);
+    yield toTask(row);
   }
 }
 

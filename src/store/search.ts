@@ -101,8 +101,9 @@ export function openMailSearch(db: Db): MailSearch {
     return { position, row, inBody, score: scoreMail({ body, inBody, inSubject: find(row.subject) }, weights) };
   };
 
+  // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
   return {
-    newestFirst(query) {
+    newestFirst: db.transaction((query: MailQuery) => {
       const words = allWordsExpression(query.words);
       if (words === null) return [];
       const find = occurrenceFinder(distinctTerms(tokenize(query.words)));
@@ -110,9 +111,9 @@ export function openMailSearch(db: Db): MailSearch {
         const row = readAt(position);
         return toHit(row, find(row.body.slice(0, SHOWN_REACH)), "all_words");
       });
-    },
+    }),
 
-    bestFirst(query) {
+    bestFirst: db.transaction((query: MailQuery) => {
       const words = allWordsExpression(query.words);
       if (words === null) return { hits: [], total: 0 };
       const { limit } = query;
@@ -142,7 +143,7 @@ export function openMailSearch(db: Db): MailSearch {
         );
       const hits = [...first.map(listed("all_words")), ...rest.map(listed("best_match"))];
       return { hits, total: Math.max(matching.length, hits.length) };
-    },
+    }),
   };
 }
 

@@ -40,8 +40,9 @@ export class ThreadCalls<Call, Answer> {
     if (this.ended !== null) return Promise.reject(this.ended);
     const id = this.calls++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
+      // Throws, and so rejects, where the call cannot be copied.
       this.worker.postMessage({ id, call } satisfies ThreadCall<Call>);
+      this.waiting.set(id, { resolve, reject });
     });
   }
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelError } from "../../src/domain/model.js";
 import { toModelError } from "../../src/models/errors.js";
@@ -41,6 +41,16 @@ const sdk = () =>
     headers: openaiHeaders(endpoint()),
     signal: signal(),
   });
+
+/** Answers every connection with these bytes. */
+async function rawServer(bytes: string): Promise<{ url: string; close(): void }> {
+  const raw = createTcpServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.end(bytes));
+  });
+  await new Promise<void>((listening) => raw.listen(0, "127.0.0.1", listening));
+  return { url: `127.0.0.1:${(raw.address() as AddressInfo).port}`, close: () => void raw.close() };
+}
 
 /** What the rest of the program sees of a failed call. */
 async function failure(call: () => Promise<unknown>) {
@@ -96,9 +106,58 @@ describe("beside the OpenAI SDK", () => {
     expect(await failure(ours)).toMatchObject({ kind: "server", retryable: true, message: "502 without a body" });
   });
 
+  it.each<[string, Canned]>([
+    ["401 whose body cannot be unpacked", { status: 401, body: "", headers: { "content-encoding": "gzip" } }],
+    ["500 with a body of 9 MB", { status: 500, body: "a".repeat(9_000_000) }],
+  ])("status %s means what the status says", async (_, answer) => {
+    canned = answer;
+    expect(await failure(ours)).toEqual({
+      ...(await failure(sdk)),
+      message: `${answer.status} without a body`,
+    });
+    expect(await failure(ours)).toMatchObject(
+      answer.status === 401 ? { kind: "auth", retryable: false } : { kind: "server", retryable: true },
+    );
+  });
+
   it("a reply that is no JSON is a fault of the protocol", async () => {
     canned = { status: 200, body: '{"id":' };
     expect(await failure(ours)).toMatchObject({ kind: "protocol", retryable: true });
     expect(await failure(ours)).toEqual(await failure(sdk));
   });
+});
+
+describe("a server that does not speak HTTP", () => {
+  const asked = (url: string) => () => postJson(url, {}, BODY, signal());
+
+  it.each([
+    ["garbage", "garbage\r\n\r\n"],
+    ["a chunk of no size", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nnone\r\n"],
+    ["nothing", ""],
+  ])("is a fault of the network where it sends %s", async (_, bytes) => {
+    const raw = await rawServer(bytes);
+    expect(await failure(asked(`http://${raw.url}/v1`))).toMatchObject({ kind: "network", retryable: true });
+    raw.close();
+  });
+
+  it("nor TLS, likewise", async () => {
+    const raw = await rawServer("HTTP/1.1 400 Bad Request\r\n\r\n");
+    expect(await failure(asked(`https://${raw.url}/v1`))).toMatchObject({ kind: "network", retryable: true });
+    raw.close();
+  });
+});
+
+it("is given up at once where the connection is still being made", async () => {
+  // It takes connections and never says a word, so that the handshake waits.
+  const silent = createTcpServer(() => undefined);
+  await new Promise<void>((listening) => silent.listen(0, "127.0.0.1", listening));
+  const { port } = silent.address() as AddressInfo;
+  const reason = new Error("enough");
+  const call = postJson(`https://127.0.0.1:${port}/v1`, {}, BODY, AbortSignal.any([AbortSignal.abort(reason)]));
+  await expect(call).rejects.toBe(reason);
+  const controller = new AbortController();
+  const later = postJson(`https://127.0.0.1:${port}/v1`, {}, BODY, controller.signal);
+  setTimeout(() => controller.abort(reason), 100);
+  await expect(later).rejects.toBe(reason);
+  silent.close();
 });
