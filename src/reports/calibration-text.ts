@@ -1,26 +1,15 @@
+import type { Calibration } from "../domain/calibration.js";
 import type { Estimate } from "../domain/estimate.js";
-import type { JudgeCase, JudgeSettings } from "../domain/judgement.js";
+import type { JudgeSettings } from "../domain/judgement.js";
 import { box } from "./box.js";
 import { count, share, usd } from "./figures.js";
 import { printable } from "./printable.js";
 
-interface Figures {
-  readonly labels: number;
-  readonly unscored: number;
-  readonly accuracy: Estimate;
-  readonly precision: Estimate;
-  readonly recall: Estimate;
-  readonly kappa: Estimate;
-  readonly costUsd: number | null;
-  readonly disagreements: readonly (JudgeCase & {
-    readonly label: string;
-    readonly verdict: string | null;
-    readonly reason: string;
-  })[];
-}
-
 /** How far a judge agrees with people, and where it does not. */
-export function calibrationText(judge: JudgeSettings, figures: Figures): string {
+export function calibrationText(
+  judge: JudgeSettings,
+  figures: Calibration & { readonly costUsd: number | null },
+): string {
   const votes = judge.votes === 1 ? "" : `, ${judge.votes} votes`;
   const head = box(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
     ["Labels", `${count(figures.labels)}, ${count(figures.unscored)} without a verdict`],

@@ -1,7 +1,8 @@
 import pLimit from "p-limit";
 import { z } from "zod";
+import type { Calibration, Label, LabelledVerdict } from "../domain/calibration.js";
 import type { Judge } from "../domain/judgement.js";
-import { type Calibration, calibration, type Label, type LabelledVerdict } from "../evals/calibration.js";
+import { calibration } from "../evals/calibration.js";
 
 /** What people write for a label. */
 const LABELS: Readonly<Record<string, Label>> = {
