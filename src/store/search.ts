@@ -102,6 +102,7 @@ export function openMailSearch(db: Db): MailSearch {
   };
 
   // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
+  // Of the forty statements of a search only the first then asks for SQLite's locks, and looks whether a page has changed.
   return {
     newestFirst: db.transaction((query: MailQuery) => {
       const words = allWordsExpression(query.words);

@@ -7,21 +7,17 @@ import { MAIL_HANDLERS } from "./mail-handlers.js";
 import type { MailCall } from "./mail-threads.js";
 import { openMailbox } from "./mailbox.js";
 
-const db = openReadOnly((workerData as { path: string }).path);
-const mailbox = openMailbox(db);
+const mailbox = openMailbox(openReadOnly((workerData as { path: string }).path));
 
 /** No call here can be stopped halfway: each is a few milliseconds of SQLite. */
 const { signal } = new AbortController();
 
-/**
- * In one read transaction: a call sees one state of the file, and of its forty statements only the first has to ask for
- * SQLite's locks and look whether another thread has changed a page.
- */
-const answer = db.transaction(({ handlerKey, args, context, config }: MailCall) => {
+/** At once, as all handlers of mail do. */
+function answer({ handlerKey, args, context, config }: MailCall): ToolResult {
   const handler = MAIL_HANDLERS[handlerKey];
   if (handler === undefined) throw new Error(`${handlerKey} is no handler of mail`);
   return handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
-});
+}
 
 const reads: ThreadCall<MailCall>[] = [];
 const searches: ThreadCall<MailCall>[] = [];
