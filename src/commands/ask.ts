@@ -16,7 +16,7 @@ import type { Command, Door } from "./command.js";
 import { readFlags } from "./flags.js";
 import { Interrupted } from "./interrupt.js";
 import { readyModel } from "./run-model.js";
-import { agentOf, newSettings } from "./run-plan.js";
+import { agentOf, newSettings } from "./run-settings.js";
 
 /** One question answered here and now: a chat of its own. */
 export const askCommand: Command = {

@@ -8,7 +8,8 @@ import { getRun } from "../store/runs.js";
 import type { Door } from "./command.js";
 import { RESUME_KEEPS, type RunFlags } from "./run-flags.js";
 import { readyModel } from "./run-model.js";
-import { agentOf, askedFor, differences, layOnce, newRunId, type RunPlan, toolsOfRun } from "./run-plan.js";
+import { layOnce, newRunId, type RunPlan, toolsOfRun } from "./run-plan.js";
+import { agentOf, askedFor, differences } from "./run-settings.js";
 
 /** What a repeat is told by flags that a resumed run may be told otherwise. */
 const ONLY_RESUME = { resume: "--resume", retryFailed: "--retry-failed", agent: "--agent" } as const;

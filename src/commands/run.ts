@@ -22,10 +22,11 @@ import { checkJudgePriced, type ReadyJudge, readyJudge } from "./ready-judge.js"
 import { elsewhereOf } from "./run-elsewhere.js";
 import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
 import { checkPriced } from "./run-model.js";
-import { agentOfNewRun, planNewRun, planResume, type RunPlan } from "./run-plan.js";
+import { agentOfNewRun, planNewRun, type RunPlan } from "./run-plan.js";
 import { runProgress } from "./run-progress.js";
 import { planRepeat } from "./run-repeat.js";
 import { printTotals, saveResults } from "./run-results.js";
+import { planResume } from "./run-resume.js";
 import { fromDatabase } from "./run-source.js";
 import { keepHeapSmall } from "./small-heap.js";
 import { printDatasetFigures } from "./stats.js";

@@ -1,0 +1,66 @@
+import { UserError } from "../domain/errors.js";
+import { findLeft, resumeRun } from "../runner/begin.js";
+import { readFingerprint } from "../store/corpus-stats.js";
+import type { Db } from "../store/open.js";
+import { getRun, type RunRow } from "../store/runs.js";
+import { toolsDigest } from "../tools/registry.js";
+import type { Door } from "./command.js";
+import { RESUME_KEEPS, type RunFlags } from "./run-flags.js";
+import { readyModel } from "./run-model.js";
+import { type RunPlan, toolsNow, toolsOfRun } from "./run-plan.js";
+import { agentOf, askedFor, differences } from "./run-settings.js";
+
+/**
+ * A stored run taken up again. All its settings are those it was begun with; what is asked for otherwise, or has changed
+ * since, would make its answers incomparable and is refused, unless --force records it.
+ */
+export async function planResume(
+  db: Db,
+  flags: RunFlags,
+  argv: Readonly<Record<string, unknown>>,
+  door: Door,
+): Promise<RunPlan> {
+  const run = getRun(db, flags.resume ?? "latest");
+  const other = Object.keys(RESUME_KEEPS).find((flag) => argv[flag] !== undefined && argv[flag] !== false);
+  if (other !== undefined) {
+    throw new UserError(
+      "flags_contradict",
+      `--resume answers what is missing of run ${run.id}: ${RESUME_KEEPS[other]} cannot choose anything else.`,
+      "Leave it out, or begin a new run.",
+    );
+  }
+  const asked = askedFor(run.settings, flags, argv, door);
+  const changes = [...differences(run.settings, asked), ...changedSince(db, run)];
+  if (changes.length > 0 && !flags.force) {
+    throw new UserError(
+      "run_differs",
+      `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
+      "Go on with what it was begun with, or add --force to go on all the same and have the difference recorded.",
+    );
+  }
+  const settings =
+    changes.length === 0 ? run.settings : { ...asked, changes: [...(run.settings.changes ?? []), ...changes] };
+  const concurrency = argv.concurrency === undefined ? run.settings.concurrency : flags.concurrency;
+  return {
+    runId: run.id,
+    agent: agentOf(settings),
+    settings,
+    model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
+    tasks: (await findLeft(db, run.id, flags.retryFailed)).length,
+    tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
+    over: run,
+    begin: (worker) => resumeRun(db, run, { settings, retryFailed: flags.retryFailed, worker }),
+  };
+}
+
+function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[] {
+  return [
+    ...((readFingerprint(db) ?? "") === corpusFingerprint ? [] : ["mail has been imported since"]),
+    // A repeat has the tools of the run that it repeats, whatever has been made of them since.
+    ...(settings.repeats !== undefined ||
+    settings.elsewhere !== undefined ||
+    toolsDigest(db, settings.agentId) === settings.toolsDigest
+      ? []
+      : ["the agent's tools have changed since"]),
+  ];
+}
