@@ -51,10 +51,11 @@ export const compareCommand: Command = {
     }
     const sources = new RunSources(door.settings.db);
     try {
-      const runs = flags.runs.map((name) => {
-        const { head, results } = sources.open(name);
-        return comparableRun(head, results());
-      });
+      const runs: ComparableRun[] = [];
+      for (const name of flags.runs) {
+        const { head, results } = await sources.open(name);
+        runs.push(comparableRun(head, results()));
+      }
       print(runs, flags, door);
       return EXIT.done;
     } finally {

@@ -21,8 +21,9 @@ const GUESS: AverageTask = {
 const AUTO_CONCURRENCY = 20;
 
 /** Tells what a run would take, by the earlier runs of its agent and model, and begins nothing. */
-export function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: Door): void {
-  const { settings, model, tasks } = plan;
+export async function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: Door): Promise<void> {
+  const { settings, model } = plan;
+  const tasks = await plan.tasks();
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
   const known = averageTask(db, settings.agentId, settings.model);
   const each = known ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);

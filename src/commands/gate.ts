@@ -4,7 +4,7 @@ import { gateText } from "../reports/gate-text.js";
 import type { Command } from "./command.js";
 import { readFlags, text } from "./flags.js";
 import { GATE_FLAGS, gateShape } from "./gate-flags.js";
-import { Gating, refuseMissed } from "./gating.js";
+import { openGating, refuseMissed } from "./gating.js";
 import { RunSources } from "./run-source.js";
 
 const schema = z.object({ name: text, ...gateShape });
@@ -14,7 +14,7 @@ export const gateCommand: Command = {
   flags: GATE_FLAGS,
   async run(argv, door) {
     const flags = readFlags("gate", schema, argv);
-    const gating = new Gating(flags, door);
+    const gating = await openGating(flags, door);
     if (!gating.isAsked) {
       throw new UserError(
         "gate_missing",
@@ -24,7 +24,7 @@ export const gateCommand: Command = {
     }
     const sources = new RunSources(door.settings.db);
     try {
-      const run = sources.open(flags.name);
+      const run = await sources.open(flags.name);
       if (run.missing > 0) {
         throw new UserError(
           "run_unfinished",

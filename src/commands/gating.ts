@@ -16,19 +16,22 @@ import { checkWritable, writeWhole } from "./write-file.js";
 
 const DEFAULT_MARGIN = 0.02;
 
-/** The gates that a run is to pass. What they need is read when they are made: before anything is spent. */
+/** The gates that a run is to pass. What they need is read first: before anything is spent. */
+export async function openGating(flags: GateFlags, door: Door): Promise<Gating> {
+  checkGateFlags(flags);
+  if (flags.junit !== undefined) checkWritable("--junit", flags.junit);
+  return new Gating(flags, door, flags.baseline === undefined ? null : await readBaseline(flags.baseline, door));
+}
+
 export class Gating {
-  private readonly baseline: ComparableRun | null;
   private readonly metric: string;
 
   constructor(
     private readonly flags: GateFlags,
     private readonly door: Door,
+    private readonly baseline: ComparableRun | null,
   ) {
-    checkGateFlags(flags);
-    if (flags.junit !== undefined) checkWritable("--junit", flags.junit);
     this.metric = flags.metric ?? "accuracy";
-    this.baseline = flags.baseline === undefined ? null : readBaseline(flags.baseline, door);
   }
 
   get isAsked(): boolean {
@@ -80,10 +83,10 @@ export function refuseMissed(runId: string, gates: readonly Gate[]): void {
   );
 }
 
-function readBaseline(name: string, { settings }: Door): ComparableRun {
+async function readBaseline(name: string, { settings }: Door): Promise<ComparableRun> {
   const sources = new RunSources(settings.db);
   try {
-    const { head, results } = sources.open(name);
+    const { head, results } = await sources.open(name);
     return comparableRun(head, results());
   } finally {
     sources.close();

@@ -27,8 +27,8 @@ export interface RunPlan {
   readonly agent: Agent;
   readonly settings: RunSettings;
   readonly model: ReadyModel;
-  /** How many. */
-  readonly tasks: number;
+  /** Counts what would be asked; of a stored run that reads all of it. */
+  tasks(): Promise<number>;
   readonly tools: readonly AttachedTool[];
   /** Which questions, over which mail. */
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
@@ -79,13 +79,15 @@ export async function planNewRun(
   const tasks = repeated(questions, flags.epochs);
   const { source, revision, sha256, split } = set;
   const runId = newRunId();
+  // Not the tasks themselves: they are let go when the run is laid down.
+  const count = tasks.length;
   const lay = layOnce(db, { runId, set: { source, revision, sha256, split }, tasks, settings });
   return {
     runId,
     agent: agentOf(settings),
     settings,
     model,
-    tasks: tasks.length,
+    tasks: async () => count,
     tools: toolsNow(db, settings),
     over: { dataset: { source, revision, sha256 }, split, corpusFingerprint: readFingerprint(db) ?? "" },
     begin(worker) {

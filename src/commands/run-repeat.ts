@@ -63,7 +63,7 @@ export async function planRepeat(
     agent: agentOf(settings),
     settings,
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, false),
-    tasks: tasks.length,
+    tasks: async () => run.totalTasks,
     tools: toolsOfRun(db, run),
     over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
     begin: layOnce(db, { runId, set, tasks, settings }),

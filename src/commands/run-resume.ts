@@ -46,7 +46,7 @@ export async function planResume(
     agent: agentOf(settings),
     settings,
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
-    tasks: (await findLeft(db, run.id, flags.retryFailed)).length,
+    tasks: async () => (await findLeft(db, run.id, flags.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
     over: run,
     begin: (worker) => resumeRun(db, run, { settings, retryFailed: flags.retryFailed, worker }),

@@ -21,13 +21,13 @@ export class RunSources {
 
   constructor(private readonly path: string) {}
 
-  open(name: string): RunSource {
+  async open(name: string): Promise<RunSource> {
     if (statSync(name, { throwIfNoEntry: false })?.isFile()) return fromFile(name);
     if (/[/\\]|\.json$/.test(name)) {
       throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
     }
     this.db ??= openStore(this.path, { mustExist: true });
-    return fromDatabase(this.db, name);
+    return fromDatabase(this.db, await storedTotals(this.db, getRun(this.db, name)));
   }
 
   close(): void {
@@ -35,14 +35,11 @@ export class RunSources {
   }
 }
 
-/**
- * @param name its id, the beginning of it, or latest
- * @param totals where they are known already
- */
-export function fromDatabase(db: Db, name: string, totals?: RunTotals): RunSource {
-  const run = getRun(db, name);
+/** A run of the database, of which the totals are known. */
+export function fromDatabase(db: Db, totals: RunTotals): RunSource {
+  const run = getRun(db, totals.runId);
   const { settings, dataset, corpusFingerprint, totalTasks } = run;
-  const head = runHeadSchema.parse({ ...(totals ?? storedTotals(db, run)), settings, dataset, corpusFingerprint });
+  const head = runHeadSchema.parse({ ...totals, settings, dataset, corpusFingerprint });
   return {
     head,
     missing: totalTasks - head.totalTasks,

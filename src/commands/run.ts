@@ -15,7 +15,7 @@ import type { Command, Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
 import type { OpenBackend } from "./elsewhere-backend.js";
 import { readFlags } from "./flags.js";
-import { Gating, refuseMissed } from "./gating.js";
+import { type Gating, openGating, refuseMissed } from "./gating.js";
 import { Interrupted } from "./interrupt.js";
 import { refuseContradictions } from "./question-flags.js";
 import { checkJudgePriced, type ReadyJudge, readyJudge } from "./ready-judge.js";
@@ -50,7 +50,7 @@ export const runCommand: Command = {
     keepSmall(db);
     leaveLog(db);
     try {
-      const gating = new Gating(flags, door);
+      const gating = await openGating(flags, door);
       return await carryOut(db, await planOf(db, flags, argv, door), gating, flags, door);
     } finally {
       db.close();
@@ -76,7 +76,7 @@ async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, 
     gating.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, flags);
     if (flags.dryRun) {
-      printEstimate(db, plan, flags, door);
+      await printEstimate(db, plan, flags, door);
       return EXIT.done;
     }
     checkJudgePriced(plan.settings.judge, flags.maxCost);
@@ -84,7 +84,7 @@ async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, 
     const end = await answerAll(db, plan, judge, flags, door);
     if (flags.output !== undefined) await saveResults(db, flags.output, end.totals);
     // A run that was stopped says nothing yet: it goes on before it is gated.
-    const gates = end.stopped === null ? await gating.check(fromDatabase(db, plan.runId, end.totals)) : [];
+    const gates = end.stopped === null ? await gating.check(fromDatabase(db, end.totals)) : [];
     printTotals(end.totals, gates, flags, door);
     const shortfall = judge?.shortfall() ?? null;
     if (shortfall !== null) door.out.note(`${shortfall}. Ask again: art-e score --run ${plan.runId}`);

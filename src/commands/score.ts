@@ -4,7 +4,7 @@ import type { JudgeSettings } from "../domain/judgement.js";
 import { parseModelName } from "../models/model-name.js";
 import { count } from "../reports/figures.js";
 import { rescore } from "../runner/rescore.js";
-import { totalsInTurns } from "../runner/stored-totals.js";
+import { storedTotals } from "../runner/stored-totals.js";
 import { openStore } from "../store/open.js";
 import { getRun, type RunRow } from "../store/runs.js";
 import { openMailbox } from "../tools/mailbox.js";
@@ -58,7 +58,7 @@ export const scoreCommand: Command = {
           `grading of ${run.id} stopped: ${count(graded)} tasks are saved. Go on with the same command.`,
         );
       }
-      const totals = await totalsInTurns(db, getRun(db, run.id));
+      const totals = await storedTotals(db, getRun(db, run.id));
       if (flags.output !== undefined) await saveResults(db, flags.output, totals);
       printTotals(totals, [], flags, door);
       const shortfall = ready?.shortfall() ?? null;

@@ -68,7 +68,7 @@ export const statsCommand: Command = {
     }
     if (flags.corpus) corpusFigures(door);
     else if (flags.runs) listOfRuns(door);
-    else if (flags.run !== undefined) runFigures(flags.run, flags, door);
+    else if (flags.run !== undefined) await runFigures(flags.run, flags, door);
     else await printDatasetFigures(flags, door);
     return EXIT.done;
   },
@@ -92,10 +92,14 @@ function corpusFigures({ settings, out }: Door): void {
   }
 }
 
-function runFigures(name: string, { by, metric }: z.output<typeof schema>, { settings, out }: Door): void {
+async function runFigures(
+  name: string,
+  { by, metric }: z.output<typeof schema>,
+  { settings, out }: Door,
+): Promise<void> {
   const db = openStore(settings.db, { mustExist: true });
   try {
-    const totals = storedTotals(db, getRun(db, name));
+    const totals = await storedTotals(db, getRun(db, name));
     if (by === undefined) {
       out.result(totals, () => runSummary(totals));
     } else {

@@ -10,7 +10,7 @@ import { type Answering, answerQuestion } from "./answer-question.js";
 import type { Session } from "./begin.js";
 import type { Budget } from "./budget.js";
 import { inPlaces } from "./places.js";
-import { totalsInTurns } from "./stored-totals.js";
+import { storedTotals } from "./stored-totals.js";
 import { toTaskResult } from "./task-result.js";
 
 export interface RunRequest {
@@ -90,7 +90,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   }
   end(left > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: left > 0 });
-  const totals = await totalsInTurns(db, getRun(db, runId));
+  const totals = await storedTotals(db, getRun(db, runId));
   if (left === 0) return { totals, asked, stopped: null };
   const why = budget.spentBy();
   return {

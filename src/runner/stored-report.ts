@@ -20,7 +20,7 @@ import { openMails } from "../store/mails.js";
 import type { Db } from "../store/open.js";
 import { iterateResults, type RunRow } from "../store/runs.js";
 import { iterateTraces } from "../store/traces.js";
-import { totalsInTurns } from "./stored-totals.js";
+import { storedTotals } from "./stored-totals.js";
 
 /** Tasks between two looks at Ctrl-C. */
 const AT_ONCE = 50;
@@ -126,7 +126,7 @@ function mailSource(db: Db): MailSource {
 }
 
 async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[]) {
-  const { usage, costUsd, retries, scores, slices } = await totalsInTurns(db, run);
+  const { usage, costUsd, retries, scores, slices } = await storedTotals(db, run);
   const { id: runId, agentId, model, split, status, startedAt, corpusFingerprint, totalTasks: plannedTasks } = run;
   return {
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },

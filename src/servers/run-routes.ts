@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { totalsInTurns } from "../runner/stored-totals.js";
+import { storedTotals } from "../runner/stored-totals.js";
 import { pageOfResults } from "../store/result-pages.js";
 import { getRun, listRuns } from "../store/runs.js";
 import { defineRoute, type Route } from "./route.js";
@@ -43,7 +43,7 @@ export function runRoutes({ db }: Services): Route[] {
       response: z.looseObject({ runId: z.string(), agentId: z.string(), totalTasks: z.number().int() }),
       async handle({ params }) {
         const run = getRun(db, params.id);
-        const totals = await totalsInTurns(db, run);
+        const totals = await storedTotals(db, run);
         return { ...totals, status: run.status, askedTasks: run.totalTasks, settings: run.settings };
       },
     }),
