@@ -18,7 +18,7 @@ export interface Candidates {
 }
 
 export const CANDIDATES_SQL = {
-  newest: "SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
+  newest: "SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?",
   inInbox: "SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?",
 } as const;
 

@@ -45,7 +45,9 @@ function layInOrder(db: Db): number {
   db.exec("DELETE FROM mail_order");
   const addressId = openAddressIds(db);
   const filedWith = readFilings(db, addressId);
-  const mails = db.prepare("SELECT id, sender, recipients, date FROM mails ORDER BY date IS NULL, date, content_hash");
+  const mails = db.prepare(
+    "SELECT id, sender, recipients, date FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC",
+  );
   const add = db.prepare("INSERT INTO mail_order (position, mail_id, date, parties) VALUES (?, ?, ?, ?)");
   // better-sqlite3 runs no other statement while one is being iterated, so the order is read whole first.
   const order = mails.all() as MailRow[];

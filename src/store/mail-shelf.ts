@@ -9,12 +9,12 @@ export interface MailHead {
   readonly subject: string;
   readonly sender: string;
   readonly date: string | null;
-  /** Its place in the order of dates; the list goes on below it. */
+  /** Its place in the order of dates; the list goes on behind it. */
   readonly cursor: number;
 }
 
 export interface Shelf {
-  /** Newest first, below the cursor where there is one. */
+  /** Newest first, behind the cursor where there is one. */
   list(cursor: number | null, limit: number): MailHead[];
   /** Message-IDs of the mailbox that begin with the text, with or without angle bracket; looks at a bounded number. */
   complete(prefix: string, limit: number): { ids: string[]; hasMore: boolean };
@@ -27,7 +27,7 @@ export const SHELF_SQL = {
   list: `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
                 m.subject, m.sender, m.date
          FROM emails_fts f JOIN mail_order o ON o.position = f.rowid JOIN mails m ON m.id = o.mail_id
-         WHERE emails_fts MATCH ? AND f.rowid BETWEEN ? AND ? ORDER BY f.rowid DESC LIMIT ?`,
+         WHERE emails_fts MATCH ? AND f.rowid BETWEEN ? AND ? ORDER BY f.rowid LIMIT ?`,
   idsFrom: `SELECT x.message_id AS messageId, x.mail_id AS mailId, m.date
             FROM messages x JOIN mails m ON m.id = x.mail_id
             WHERE x.message_id >= ? AND x.message_id < ? ORDER BY x.message_id LIMIT ?`,
@@ -43,8 +43,8 @@ export function openShelf(db: Db, inbox: string, cutoff: string | null): Shelf {
   if (inboxId === null) return { list: () => [], complete: () => ({ ids: [], hasMore: false }) };
   return {
     list(cursor, limit) {
-      const below = cursor === null ? last : Math.min(last, cursor - 1);
-      return list.all(`parties : ${PARTY.in(inboxId)}`, first, below, limit) as MailHead[];
+      const from = cursor === null ? first : Math.max(first, cursor + 1);
+      return list.all(`parties : ${PARTY.in(inboxId)}`, from, last, limit) as MailHead[];
     },
     complete(prefix, limit) {
       const from = `<${prefix.trim().replace(/^</, "")}`;

@@ -25,8 +25,7 @@ export function spanOfAll(lists: readonly (readonly number[])[], range: Position
   const [rarest, ...others] = lists.filter(isRare).sort((a, b) => a.length - b.length);
   if (rarest === undefined) return range;
   const shared = rarest.filter((position) => others.every((list) => holds(list, position)));
-  // Newest first, so the first is the last in the order of dates.
-  return { first: shared.at(-1) ?? 1, last: shared[0] ?? 0 };
+  return { first: shared[0] ?? 1, last: shared.at(-1) ?? 0 };
 }
 
 /** Whether a list of positions, newest first, has this one. */
@@ -35,7 +34,7 @@ function holds(list: readonly number[], position: number): boolean {
   let to = list.length;
   while (from < to) {
     const middle = (from + to) >>> 1;
-    if ((list[middle] as number) > position) from = middle + 1;
+    if ((list[middle] as number) < position) from = middle + 1;
     else to = middle;
   }
   return list[from] === position;
@@ -77,12 +76,12 @@ function merge(lists: readonly (readonly number[])[], weights: readonly number[]
   const heads = new Uint32Array(lists.length);
   const merged: Nominee[] = [];
   for (;;) {
-    let position = Number.NEGATIVE_INFINITY;
+    let position = Number.POSITIVE_INFINITY;
     for (let i = 0; i < lists.length; i++) {
       const head = lists[i]?.[heads[i] ?? 0];
-      if (head !== undefined && head > position) position = head;
+      if (head !== undefined && head < position) position = head;
     }
-    if (position === Number.NEGATIVE_INFINITY) return merged;
+    if (position === Number.POSITIVE_INFINITY) return merged;
     let weight = 0;
     for (let i = 0; i < lists.length; i++) {
       if (lists[i]?.[heads[i] ?? 0] !== position) continue;

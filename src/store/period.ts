@@ -17,23 +17,23 @@ const EVERYTHING: Positions = { first: 0, last: Number.MAX_SAFE_INTEGER };
 const NOTHING: Positions = { first: 1, last: 0 };
 
 export const PERIOD_SQL = {
-  firstFrom: "SELECT position FROM mail_order WHERE date >= ? ORDER BY date, position LIMIT 1",
-  lastBefore: "SELECT position FROM mail_order WHERE date < ? ORDER BY date DESC, position DESC LIMIT 1",
+  newestBefore: "SELECT position FROM mail_order WHERE date < ? ORDER BY date DESC, position LIMIT 1",
+  oldestFrom: "SELECT position FROM mail_order WHERE date >= ? ORDER BY date, position DESC LIMIT 1",
 } as const;
 
 /**
- * A period as a range of positions in date order. Mail without a date is in no period: nobody can say
+ * A period as a range of positions, newest first. Mail without a date is in no period: nobody can say
  * that it was written before a cutoff.
  */
 export function openPeriods(db: Db): { positions(period: Period): Positions } {
-  const firstFrom = db.prepare(PERIOD_SQL.firstFrom).pluck();
-  const lastBefore = db.prepare(PERIOD_SQL.lastBefore).pluck();
+  const newestBefore = db.prepare(PERIOD_SQL.newestBefore).pluck();
+  const oldestFrom = db.prepare(PERIOD_SQL.oldestFrom).pluck();
   return {
     positions({ after, before }) {
       if (after === null && before === null) return EVERYTHING;
-      // "~" sorts after every date.
-      const last = lastBefore.get(before ?? "~") as number | undefined;
-      const first = after === null ? EVERYTHING.first : (firstFrom.get(after) as number | undefined);
+      const first = before === null ? EVERYTHING.first : (newestBefore.get(before) as number | undefined);
+      // Every date comes after "".
+      const last = oldestFrom.get(after ?? "") as number | undefined;
       return first === undefined || last === undefined ? NOTHING : { first, last };
     },
   };

@@ -149,7 +149,7 @@ export function openMailSearch(db: Db): MailSearch {
 }
 
 /**
- * The `wanted` best of the nominees, heaviest first, by their scores; the later of two that score the same. Mails that cannot be
+ * The `wanted` best of the nominees, heaviest first, by their scores; the newer of two that score the same. Mails that cannot be
  * among them any more are not read.
  */
 function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
@@ -159,7 +159,7 @@ function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: 
     if (worst !== undefined && weight * MAX_PER_WEIGHT < worst.score) break;
     const one = scoreAt(position);
     const at = found.findIndex(
-      (other) => other.score < one.score || (other.score === one.score && other.position < position),
+      (other) => other.score < one.score || (other.score === one.score && other.position > position),
     );
     found.splice(at === -1 ? found.length : at, 0, one);
     if (found.length > wanted) found.pop();

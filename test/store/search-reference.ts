@@ -141,10 +141,10 @@ function isAsked(mail: PlainMail, { inbox, from, to, after, before }: PlainQuery
   return mail.date !== null && (after === null || mail.date >= after) && (before === null || mail.date < before);
 }
 
-/** Mail without a date counts as the newest. */
+/** Mail without a date counts as the oldest. */
 function isNewer(a: PlainMail, b: PlainMail): boolean {
   if (a.date === b.date) return a.hash > b.hash;
-  return a.date === null || (b.date !== null && a.date > b.date);
+  return b.date === null || (a.date !== null && a.date > b.date);
 }
 
 /** BM25F with k1 = 1.2 and b = 0.5: a word counts three times in the subject and half in quoted mail. */
