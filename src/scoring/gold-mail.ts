@@ -10,8 +10,12 @@ import type { ToolCallRecord } from "../domain/trace.js";
 function goldAmong(messageIdsOf: (trace: Parameters<Scorer>[0]) => readonly string[]): Scorer {
   return (trace, sameMail) => {
     if (trace.task.message_ids.length === 0) return { value: null, explanation: "the question has no gold mail" };
+    const named = new Set(trace.task.message_ids);
+    const ids = messageIdsOf(trace);
+    // Under its own Message-ID most often: then nobody need be asked which mails are the same.
+    if (ids.some((id) => named.has(id))) return { value: 1 };
     const gold = new Set(trace.task.message_ids.map(sameMail));
-    return { value: messageIdsOf(trace).some((id) => gold.has(sameMail(id))) ? 1 : 0 };
+    return { value: ids.some((id) => gold.has(sameMail(id))) ? 1 : 0 };
   };
 }
 
