@@ -37,7 +37,7 @@ export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () =
 
 /**
  * Runs `work` with a deadline, and rejects at once when that is over: with the outer signal's reason, or with a `timeout`
- * ModelError.
+ * ModelError. By hand again: a race of promises would take as long as the rest of a call's way to the socket.
  */
 export async function withDeadline<T>(
   signal: AbortSignal,
@@ -47,16 +47,13 @@ export async function withDeadline<T>(
   signal.throwIfAborted();
   const message = `no complete reply within ${timeoutMs / 1000} s`;
   const deadline = openDeadline(signal, timeoutMs, () => new ModelError("timeout", message, { retryable: true }));
-  const stopped = new Promise<never>((_, reject) => {
-    deadline.signal.addEventListener("abort", () => reject(deadline.signal.reason), { once: true });
-  });
-  stopped.catch(() => undefined);
+  const inner = deadline.signal;
   try {
-    return await Promise.race([work(deadline.signal), stopped]);
-  } catch (error) {
-    // An SDK reports an abort in its own words, and may win the race with them.
-    if (deadline.signal.aborted) throw deadline.signal.reason;
-    throw error;
+    return await new Promise<T>((resolve, reject) => {
+      inner.addEventListener("abort", () => reject(inner.reason), { once: true });
+      // An SDK reports an abort in its own words, and may win the race with them.
+      work(inner).then(resolve, (error) => reject(inner.aborted ? inner.reason : error));
+    });
   } finally {
     deadline.close();
   }

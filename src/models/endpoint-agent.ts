@@ -7,7 +7,7 @@ import { withDeadline } from "./deadline.js";
 import { toModelError } from "./errors.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply } from "./openai-server.js";
-import { postJson } from "./post-json.js";
+import { jsonHeaders, postJson } from "./post-json.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
 export interface EndpointAgent {
@@ -51,7 +51,7 @@ const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string())
  */
 export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): AgentBackend {
   const url = chatUrl(endpoint);
-  const headers = openaiHeaders(endpoint);
+  const headers = jsonHeaders(openaiHeaders(endpoint));
   return {
     async answer(task, transcript) {
       const { signal } = task.context;

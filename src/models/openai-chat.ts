@@ -6,7 +6,7 @@ import { callOnce, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-server.js";
-import { postJson } from "./post-json.js";
+import { jsonHeaders, postJson } from "./post-json.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 
@@ -18,7 +18,7 @@ const REASONING_FIELDS = ["reasoning_content", "reasoning_details", "reasoning"]
 /** Chat completions, of OpenAI or of any server that speaks like it: vLLM, Ollama, LM Studio, OpenRouter. */
 export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const url = chatUrl(endpoint);
-  const headers = openaiHeaders(endpoint);
+  const headers = jsonHeaders(openaiHeaders(endpoint));
   return {
     id: `openai/${name}`,
     complete: (request, signal) => {

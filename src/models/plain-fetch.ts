@@ -5,7 +5,7 @@ import { ModelError } from "../domain/model.js";
 import { boundedBody, MAX_BYTES, tooLarge } from "./bounded-body.js";
 
 /** What a request needs; everything else an SDK would add comes from environment variables nobody handed in. */
-const ALLOWED = ["accept", "anthropic-version", "authorization", "content-type", "user-agent", "x-api-key"];
+const ALLOWED = new Set(["accept", "anthropic-version", "authorization", "content-type", "user-agent", "x-api-key"]);
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
@@ -21,38 +21,62 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLeng
   br: promisify(brotliDecompress),
 };
 
+/** What is sent, and until when it is waited for. */
+export interface PlainRequest {
+  readonly method: string;
+  /** By `plainHeaders`. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer | null;
+  readonly signal: AbortSignal | null;
+}
+
+/** A reply, of which the headers are there. */
+export interface PlainReply {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly headers: Headers;
+  text(): Promise<string>;
+}
+
 /**
- * A fetch as far as models need one: a JSON body there, the whole body back. It lets only the headers of a plain request
- * through: ANTHROPIC_CUSTOM_HEADERS and OPENAI_CUSTOM_HEADERS, meant for other programs and other servers, cannot be
- * switched off in the SDKs. Made on undici's dispatcher, which takes a fifth of the time of its `fetch`: the platform's
- * spends most of it on streams that nobody reads piece by piece here.
+ * A fetch as far as models need one: a JSON body there, the whole body back. Only the headers of a plain request go with
+ * it: ANTHROPIC_CUSTOM_HEADERS and OPENAI_CUSTOM_HEADERS, meant for other programs and other servers, cannot be
+ * switched off in the SDKs.
  */
 export const plainFetch: Fetch = async (input, init = {}) => {
-  const given = init.headers instanceof Headers ? init.headers : new Headers(init.headers);
-  const headers: Record<string, string> = {};
-  for (const name of ALLOWED) {
-    const value = given.get(name);
-    if (value !== null) headers[name] = value;
-  }
+  const { method = "GET", body, signal = null } = init;
   const url = input instanceof Request ? input.url : String(input);
-  init.signal?.throwIfAborted();
-  const reply = await dispatch(url, init, headers);
+  const request = { method, headers: plainHeaders(init.headers), body: (body ?? null) as string | null, signal };
+  return (await exchange(url, request)) as unknown as Response;
+};
+
+/** Those of a plain request, checked as the platform does. */
+export function plainHeaders(given: RequestInit["headers"]): Record<string, string> {
+  return Object.fromEntries([...new Headers(given)].filter(([name]) => ALLOWED.has(name)));
+}
+
+/**
+ * One request and its reply. Made on undici's dispatcher, which takes a fifth of the time of its `fetch`: the platform's
+ * spends most of it on streams that nobody reads piece by piece here.
+ */
+export async function exchange(url: string, request: PlainRequest): Promise<PlainReply> {
+  request.signal?.throwIfAborted();
+  const reply = await dispatch(url, request);
   // Rare enough to leave the rules of it, which headers may follow whom, to the platform.
   if (reply.status >= 300 && reply.status < 400 && reply.headers.has("location")) {
     await reply.bytes;
-    return boundedBody(await fetch(url, { ...init, headers }));
+    return boundedBody(await fetch(url, { ...request, headers: { ...request.headers } }));
   }
-  return reply as unknown as Response;
-};
+  return reply;
+}
 
 /** Resolves when the headers are there. */
-function dispatch(url: string, init: RequestInit, headers: Record<string, string>): Promise<WholeReply> {
+function dispatch(url: string, { method, headers, body, signal }: PlainRequest): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
-  const method = (init.method ?? "GET") as Dispatcher.HttpMethod;
-  const body = (init.body ?? null) as string | null;
   return new Promise((resolve, reject) => {
-    const handler = new ReplyHandler(url, init.signal ?? null, resolve, reject);
-    connections.dispatch({ origin, path: `${pathname}${search}`, method, headers, body }, handler);
+    const handler = new ReplyHandler(url, signal, resolve, reject);
+    const options = { origin, path: `${pathname}${search}`, method: method as Dispatcher.HttpMethod, headers, body };
+    connections.dispatch(options, handler);
   });
 }
 
@@ -121,29 +145,38 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The members of a Response that the SDKs read. */
-class WholeReply {
+class WholeReply implements PlainReply {
   readonly statusText = "";
   readonly ok: boolean;
-  readonly headers = new Headers();
   /** For those who would cancel it: it is read whole or not at all. */
   readonly body = null;
+  private read: Headers | null = null;
 
   constructor(
     readonly url: string,
     readonly status: number,
-    headers: ReceivedHeaders,
+    private readonly received: ReceivedHeaders,
     readonly bytes: Promise<Buffer>,
   ) {
     this.ok = status >= 200 && status < 300;
-    for (const [name, value] of Object.entries(headers)) {
-      for (const one of Array.isArray(value) ? value : [value ?? ""]) this.headers.append(name, one);
+  }
+
+  /** Made when they are asked for: of most replies nobody wants to know more than the body. */
+  get headers(): Headers {
+    if (this.read === null) {
+      this.read = new Headers();
+      for (const [name, value] of Object.entries(this.received)) {
+        for (const one of Array.isArray(value) ? value : [value ?? ""]) this.read.append(name, one);
+      }
     }
+    return this.read;
   }
 
   async text(): Promise<string> {
     const bytes = await this.bytes;
     // Not asked for; some proxies compress all the same.
-    const decode = DECODERS[this.headers.get("content-encoding")?.trim().toLowerCase() ?? ""];
+    const encoding = "content-encoding" in this.received ? this.headers.get("content-encoding") : null;
+    const decode = DECODERS[encoding?.trim().toLowerCase() ?? ""];
     const text = (decode === undefined ? bytes : await unpacked(decode, bytes)).toString("utf8");
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }

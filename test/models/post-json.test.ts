@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelError } from "../../src/domain/model.js";
 import { toModelError } from "../../src/models/errors.js";
 import { openaiClient, openaiHeaders } from "../../src/models/openai-client.js";
-import { postJson } from "../../src/models/post-json.js";
+import { jsonHeaders, postJson } from "../../src/models/post-json.js";
 
 interface Canned {
   readonly status: number;
@@ -34,7 +34,7 @@ afterAll(() => server.closeAllConnections());
 const BODY = { model: "m", messages: [{ role: "user", content: "naïve – 💰" }] };
 const endpoint = () => ({ apiKey: "sk-test-0123456789", baseUrl, timeoutMs: 5_000 });
 const signal = () => new AbortController().signal;
-const ours = () => postJson(`${baseUrl}/chat/completions`, openaiHeaders(endpoint()), BODY, signal());
+const ours = () => postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), BODY, signal());
 const sdk = () =>
   openaiClient(endpoint()).post("/chat/completions", {
     body: BODY,
