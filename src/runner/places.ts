@@ -1,6 +1,7 @@
 /**
  * Works through tasks in their order, as many at once as there are places. A task is taken when a place is free, and
- * nothing is kept of one that is finished: a long run has as many tasks in memory as are under way.
+ * nothing is kept of one that is finished: a long run has as many tasks in memory as are under way. Many free places are
+ * filled one a turn of the loop, so that the first task is under way before the last is begun.
  * @param onPlaces calls back at once, and whenever the number of places changes
  * @param work must not reject
  */
@@ -13,16 +14,27 @@ export function inPlaces<T>(
   let places = 0;
   let taken = 0;
   let isEmpty = false;
+  let isFilling = false;
   return new Promise((resolve, reject) => {
+    const hasRoom = () => taken < places && !isEmpty;
     const fill = () => {
-      while (taken < places && !isEmpty) {
+      if (hasRoom()) {
         const { done, value } = waiting.next();
         isEmpty = done === true;
-        if (done) break;
-        taken++;
-        work(value).then(free).catch(reject);
+        if (!done) {
+          taken++;
+          work(value).then(free).catch(reject);
+        }
+      }
+      if (hasRoom() && !isFilling) {
+        isFilling = true;
+        setImmediate(fillMore);
       }
       if (isEmpty && taken === 0) resolve();
+    };
+    const fillMore = () => {
+      isFilling = false;
+      fill();
     };
     const free = () => {
       taken--;

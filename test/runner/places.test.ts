@@ -31,15 +31,21 @@ function workshop(count: number) {
       ends.get(task)?.();
       ends.delete(task);
     }
-    await new Promise(setImmediate);
+    await filled();
   };
   const underWay = () => [...ends.keys()];
   return { taken, begun, run, end, underWay, setPlaces: (places: number) => setPlaces(places) };
 }
 
+/** As many turns of the loop as there are tasks in a test, and more. */
+async function filled(): Promise<void> {
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+}
+
 it("a task is taken when a place is free, and not before", async () => {
   const { taken, run, end, underWay } = workshop(5);
   const running = run(2);
+  await filled();
   expect([taken, underWay()]).toEqual([
     [1, 2],
     [1, 2],
@@ -55,10 +61,14 @@ it("a task is taken when a place is free, and not before", async () => {
   expect(taken).toEqual([1, 2, 3, 4, 5]);
 });
 
-it("new places are filled at once; where there are fewer, those under way are finished first", async () => {
+it("new places are filled one a turn of the loop; where there are fewer, those under way are finished first", async () => {
   const { begun, run, end, underWay, setPlaces } = workshop(10);
   const running = run(1);
   setPlaces(4);
+  expect(underWay()).toEqual([1, 2]);
+  await new Promise(setImmediate);
+  expect(underWay()).toEqual([1, 2, 3]);
+  await filled();
   expect(underWay()).toEqual([1, 2, 3, 4]);
   setPlaces(2);
   await end(1, 2);
@@ -69,6 +79,7 @@ it("new places are filled at once; where there are fewer, those under way are fi
   await end(4, 5);
   expect(underWay()).toEqual([6]);
   setPlaces(100);
+  await filled();
   await end(6, 7, 8, 9, 10);
   await running;
   expect(begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
