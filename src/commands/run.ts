@@ -49,14 +49,23 @@ export const runCommand: Command = {
     const db = openStore(door.settings.db, { mustExist: needsFile(flags, door) });
     keepSmall(db);
     leaveLog(db);
+    // Before all else: the threads get ready while the questions are read and the run is laid down.
+    const mailThreads = new MailThreads(door.settings.db);
     try {
       const gating = await openGating(flags, door);
-      return await carryOut(db, await planOf(db, flags, argv, door), gating, flags, door);
+      return await carryOut({ db, mailThreads }, await planOf(db, flags, argv, door), gating, flags, door);
     } finally {
+      await mailThreads.close();
       db.close();
     }
   },
 };
+
+/** The file, on this thread and on others. */
+interface Opened {
+  readonly db: Db;
+  readonly mailThreads: MailThreads;
+}
 
 /** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
 function needsFile(flags: RunFlags, { settings }: Door): boolean {
@@ -71,7 +80,8 @@ function planOf(db: Db, flags: RunFlags, argv: Readonly<Record<string, unknown>>
 }
 
 /** Everything that could stop the run has been asked before its first task. */
-async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, door: Door): Promise<ExitCode> {
+async function carryOut(opened: Opened, plan: RunPlan, gating: Gating, flags: RunFlags, door: Door): Promise<ExitCode> {
+  const { db } = opened;
   try {
     gating.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, flags);
@@ -81,7 +91,7 @@ async function carryOut(db: Db, plan: RunPlan, gating: Gating, flags: RunFlags, 
     }
     checkJudgePriced(plan.settings.judge, flags.maxCost);
     const judge = await judgeOf(plan, flags, door);
-    const end = await answerAll(db, plan, judge, flags, door);
+    const end = await answerAll(opened, plan, judge, flags, door);
     if (flags.output !== undefined) await saveResults(db, flags.output, end.totals);
     // A run that was stopped says nothing yet: it goes on before it is gated.
     const gates = end.stopped === null ? await gating.check(fromDatabase(db, end.totals)) : [];
@@ -109,7 +119,7 @@ async function judgeOf({ settings, model }: RunPlan, flags: RunFlags, door: Door
 }
 
 async function answerAll(
-  db: Db,
+  { db, mailThreads }: Opened,
   plan: RunPlan,
   judge: ReadyJudge | null,
   flags: RunFlags,
@@ -119,8 +129,6 @@ async function answerAll(
   const outside = openOutside(settings.env);
   const progress = runProgress(settings, plan.model.throttle);
   let elsewhere: OpenBackend | null = null;
-  // Before all else: the threads get ready while the run is laid down.
-  const mailThreads = new MailThreads(settings.db);
   const writer = threadedResultWriter(settings.db);
   try {
     const session = await plan.begin(thisWorker);
@@ -176,7 +184,7 @@ async function answerAll(
     );
   } finally {
     progress.stop();
-    await Promise.all([mailThreads.close(), writer.close(), outside.close(), elsewhere?.close()]);
+    await Promise.all([writer.close(), outside.close(), elsewhere?.close()]);
   }
 }
 

@@ -1,13 +1,24 @@
 /** A thread that reads the mail file for agents: calls of the mail handlers come in, their results go out. */
+import { getPriority, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import type { ToolResult } from "../domain/tool.js";
 import { openReadOnly } from "../store/open.js";
 import type { ThreadAnswer, ThreadCall } from "../store/thread-calls.js";
 import { MAIL_HANDLERS } from "./mail-handlers.js";
+import { rehearsals } from "./mail-rehearsal.js";
 import type { MailCall } from "./mail-threads.js";
 import { openMailbox } from "./mailbox.js";
 
-const mailbox = openMailbox(openReadOnly((workerData as { path: string }).path));
+/**
+ * Where cores are few, the loop must not stand behind searches: what is late there holds up every task, a search only its
+ * own. On Linux alone a priority is a thread's, elsewhere its process's (`man 2 setpriority`, under "C library/kernel
+ * differences").
+ */
+const LESS_URGENT = 15;
+if (process.platform === "linux") setPriority(Math.min(19, getPriority() + LESS_URGENT));
+
+const db = openReadOnly((workerData as { path: string }).path);
+const mailbox = openMailbox(db);
 
 /** No call here can be stopped halfway: each is a few milliseconds of SQLite. */
 const { signal } = new AbortController();
@@ -49,7 +60,19 @@ function outcome({ id, call }: ThreadCall<MailCall>): ThreadAnswer<ToolResult> {
   }
 }
 
+let isAsked = false;
+
+/** Until the first call comes. */
+function rehearse(calls: Iterator<MailCall, void>): void {
+  const call = isAsked ? undefined : calls.next().value;
+  if (call === undefined) return;
+  answer(call);
+  setImmediate(rehearse, calls);
+}
+rehearse(rehearsals(db));
+
 parentPort?.on("message", (one: ThreadCall<MailCall>) => {
+  isAsked = true;
   (one.call.handlerKey === "email_get" ? reads : searches).push(one);
   if (!isWorking) work();
 });

@@ -22,6 +22,12 @@ afterAll(() => db.close());
 const inPeriod = (after: string | null, before: string | null) =>
   idsOf(search.newestFirst(query("gas", { period: { after, before }, limit: 50 }))).sort();
 
+test("newest first is the order of the file, mail without a date behind all other", () => {
+  const ids = idsOf(search.newestFirst(query("gas", { limit: 50 })));
+  // The twins are of one second: either may come first.
+  expect(ids.map((id) => (id === "twin" ? "first" : id))).toEqual("next last noon first first old undated".split(" "));
+});
+
 describe("a period", () => {
   test.each<[string, string | null, string | null, string[]]>([
     ["without bounds holds everything, mail without a date too", null, null, [...Object.keys(DATES), "undated"]],
