@@ -15,7 +15,15 @@ import { openMailbox } from "./mailbox.js";
  * differences").
  */
 const LESS_URGENT = 15;
-if (process.platform === "linux") setPriority(Math.min(19, getPriority() + LESS_URGENT));
+if (process.platform === "linux") beLessUrgent();
+
+function beLessUrgent(): void {
+  try {
+    setPriority(Math.min(19, getPriority() + LESS_URGENT));
+  } catch {
+    // Where a container forbids it, it is as urgent as the loop.
+  }
+}
 
 const db = openReadOnly((workerData as { path: string }).path);
 const mailbox = openMailbox(db);
@@ -62,12 +70,16 @@ function outcome({ id, call }: ThreadCall<MailCall>): ThreadAnswer<ToolResult> {
 
 let isAsked = false;
 
-/** Until the first call comes. */
+/** Until the first call comes. What is wrong with the file is that one's to say. */
 function rehearse(calls: Iterator<MailCall, void>): void {
-  const call = isAsked ? undefined : calls.next().value;
-  if (call === undefined) return;
-  answer(call);
-  setImmediate(rehearse, calls);
+  try {
+    const call = isAsked ? undefined : calls.next().value;
+    if (call === undefined) return;
+    answer(call);
+    setImmediate(rehearse, calls);
+  } catch {
+    return;
+  }
 }
 rehearse(rehearsals(db));
 
