@@ -7,10 +7,10 @@ import { isScorerName } from "../scoring/scorers.js";
 import { type Db, keepSmall, leaveLog, openStore } from "../store/open.js";
 import { threadedResultWriter } from "../store/result-writer.js";
 import { attemptPages } from "../store/runs.js";
-import { MailThreads } from "../tools/mail-threads.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { openOutside } from "../tools/outside.js";
 import { toTool } from "../tools/registry.js";
+import { SearchThreads } from "../tools/search-threads.js";
 import type { Command, Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
 import type { OpenBackend } from "./elsewhere-backend.js";
@@ -50,12 +50,12 @@ export const runCommand: Command = {
     keepSmall(db);
     leaveLog(db);
     // Before all else: the threads get ready while the questions are read and the run is laid down.
-    const mailThreads = new MailThreads(door.settings.db);
+    const searchThreads = new SearchThreads(door.settings.db);
     try {
       const gating = await openGating(flags, door);
-      return await carryOut({ db, mailThreads }, await planOf(db, flags, argv, door), gating, flags, door);
+      return await carryOut({ db, searchThreads }, await planOf(db, flags, argv, door), gating, flags, door);
     } finally {
-      await mailThreads.close();
+      await searchThreads.close();
       db.close();
     }
   },
@@ -64,7 +64,7 @@ export const runCommand: Command = {
 /** The file, on this thread and on others. */
 interface Opened {
   readonly db: Db;
-  readonly mailThreads: MailThreads;
+  readonly searchThreads: SearchThreads;
 }
 
 /** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
@@ -119,7 +119,7 @@ async function judgeOf({ settings, model }: RunPlan, flags: RunFlags, door: Door
 }
 
 async function answerAll(
-  { db, mailThreads }: Opened,
+  { db, searchThreads }: Opened,
   plan: RunPlan,
   judge: ReadyJudge | null,
   flags: RunFlags,
@@ -147,7 +147,7 @@ async function answerAll(
       return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
     });
     const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
-    const resources = { mailbox, mailThreads, outside, ...python };
+    const resources = { mailbox, searchThreads, outside, ...python };
     const where = plan.settings.elsewhere;
     if (where !== undefined) {
       const { openBackend } = await import("./elsewhere-backend.js");

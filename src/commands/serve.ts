@@ -5,9 +5,9 @@ import { Chats } from "../servers/chats.js";
 import { ServedModels } from "../servers/served-models.js";
 import { startServer } from "../servers/server.js";
 import { openStore } from "../store/open.js";
-import { MailThreads } from "../tools/mail-threads.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { openOutside } from "../tools/outside.js";
+import { SearchThreads } from "../tools/search-threads.js";
 import type { Command, Door } from "./command.js";
 import { readFlags, text, whole } from "./flags.js";
 import { readText } from "./read-text.js";
@@ -73,13 +73,13 @@ export const serveCommand: Command = {
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const db = openStore(door.settings.db, { mustExist: true });
     const outside = openOutside(door.settings.env);
-    const mailThreads = new MailThreads(door.settings.db);
+    const searchThreads = new SearchThreads(door.settings.db);
     try {
       const running = await startServer(
         {
           db,
           version: programVersion(),
-          resources: { mailbox: openMailbox(db), mailThreads, outside },
+          resources: { mailbox: openMailbox(db), searchThreads, outside },
           models: new ServedModels((provider) => reach(provider, flags, door.settings), DEFAULT_MODEL),
           chats: new Chats(flags.maxChats),
           stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
@@ -99,7 +99,7 @@ export const serveCommand: Command = {
       await running.stop(flags.grace * 1_000);
       return EXIT.done;
     } finally {
-      await Promise.all([mailThreads.close(), outside.close()]);
+      await Promise.all([searchThreads.close(), outside.close()]);
       db.close();
     }
   },

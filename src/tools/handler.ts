@@ -1,15 +1,15 @@
 import type { z } from "zod";
 import type { ToolContext, ToolResult, ToolRow } from "../domain/tool.js";
 import type { SandboxChoice } from "../sandbox/python-sandbox.js";
-import type { MailThreads } from "./mail-threads.js";
 import type { Mailbox } from "./mailbox.js";
 import type { Outside } from "./outside.js";
+import type { SearchThreads } from "./search-threads.js";
 
 /** What handlers may use. */
 export interface ToolResources {
   readonly mailbox: Mailbox;
-  /** Where they are given, the handlers that only read mail are called on them. */
-  readonly mailThreads?: MailThreads;
+  /** Where they are given, the handlers that search mail are called on them. */
+  readonly searchThreads?: SearchThreads;
   /** What tools of one's own reach out with; where there is none, their calls are refused. */
   readonly outside?: Outside | undefined;
   /** Where Python runs; absent: in whichever sandbox works on this machine, and nowhere else. */

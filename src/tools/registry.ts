@@ -9,8 +9,8 @@ import { type AttachedTool, getTool, listAttachedTools } from "../store/tools.js
 import { toArgumentSchema } from "./argument-schema.js";
 import { DEFAULT_TOOL_IDS, HANDLERS } from "./builtin.js";
 import type { Handler, ToolResources } from "./handler.js";
-import { MAIL_HANDLERS } from "./mail-handlers.js";
 import { refuse } from "./mailbox.js";
+import { SEARCH_HANDLERS } from "./search-handlers.js";
 
 /** The agent's live tools, made from its rows; an agent without rows gets the defaults. */
 export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {
@@ -39,7 +39,7 @@ export function toolsDigest(db: Db, agentId: string): string {
 export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
   const { tool } = attached;
   const { handler, schema, settings } = checkAttached(attached);
-  const threads = Object.hasOwn(MAIL_HANDLERS, tool.handlerKey) ? resources.mailThreads : undefined;
+  const threads = Object.hasOwn(SEARCH_HANDLERS, tool.handlerKey) ? resources.searchThreads : undefined;
   return {
     id: tool.id,
     description: tool.description,

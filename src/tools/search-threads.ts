@@ -2,8 +2,8 @@ import { availableParallelism } from "node:os";
 import type { ToolContext, ToolResult } from "../domain/tool.js";
 import { ThreadCalls } from "../store/thread-calls.js";
 
-/** A call of a mail handler. Arguments and config are checked already. */
-export interface MailCall {
+/** A call of a search handler. Arguments and config are checked already. */
+export interface SearchCall {
   readonly handlerKey: string;
   readonly args: unknown;
   readonly context: Omit<ToolContext, "signal">;
@@ -17,14 +17,14 @@ const MOST_THREADS = 3;
 const YOUNG_MEGABYTES = 32;
 
 /**
- * Threads that search and read mail, so that the loop of a run never waits for SQLite. As many as there are cores: the loop
+ * Threads that search mail, so that the loop of a run waits for no search. As many as there are cores: the loop
  * leaves a third of one free, which a thread too few leaves idle.
  */
-export class MailThreads {
-  private readonly threads: readonly ThreadCalls<MailCall, ToolResult>[];
+export class SearchThreads {
+  private readonly threads: readonly ThreadCalls<SearchCall, ToolResult>[];
 
   constructor(path: string, count = Math.min(MOST_THREADS, availableParallelism())) {
-    const file = new URL("./mail-thread.js", import.meta.url);
+    const file = new URL("./search-thread.js", import.meta.url);
     this.threads = Array.from({ length: count }, () => new ThreadCalls(file, { path }, YOUNG_MEGABYTES / count));
   }
 

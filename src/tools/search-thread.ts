@@ -1,13 +1,13 @@
-/** A thread that reads the mail file for agents: calls of the mail handlers come in, their results go out. */
+/** A thread that searches the mail file for agents: calls of the search handlers come in, their results go out. */
 import { getPriority, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import type { ToolResult } from "../domain/tool.js";
 import { openReadOnly } from "../store/open.js";
 import type { ThreadAnswer, ThreadCall } from "../store/thread-calls.js";
-import { MAIL_HANDLERS } from "./mail-handlers.js";
-import { rehearsals } from "./mail-rehearsal.js";
-import type { MailCall } from "./mail-threads.js";
 import { openMailbox } from "./mailbox.js";
+import { SEARCH_HANDLERS } from "./search-handlers.js";
+import { rehearsals } from "./search-rehearsal.js";
+import type { SearchCall } from "./search-threads.js";
 
 /**
  * Where cores are few, the loop must not stand behind searches: what is late there holds up every task, a search only its
@@ -32,36 +32,14 @@ const mailbox = openMailbox(db);
 /** No call here can be stopped halfway: each is a few milliseconds of SQLite. */
 const { signal } = new AbortController();
 
-/** At once, as all handlers of mail do. */
-function answer({ handlerKey, args, context, config }: MailCall): ToolResult {
-  const handler = MAIL_HANDLERS[handlerKey];
-  if (handler === undefined) throw new Error(`${handlerKey} is no handler of mail`);
+/** At once, as all of these handlers do. */
+function answer({ handlerKey, args, context, config }: SearchCall): ToolResult {
+  const handler = SEARCH_HANDLERS[handlerKey];
+  if (handler === undefined) throw new Error(`${handlerKey} is no handler that searches mail`);
   return handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
 }
 
-const reads: ThreadCall<MailCall>[] = [];
-const searches: ThreadCall<MailCall>[] = [];
-
-/**
- * A mail read is a tenth of a search: were it to wait for all searches that came before, tasks would go through in
- * convoys, now all at this thread and now all at the model.
- */
-function next(): ThreadCall<MailCall> | undefined {
-  return reads.shift() ?? searches.shift();
-}
-
-let isWorking = false;
-
-/** One call; what has come in meanwhile is taken up before the next. */
-function work(): void {
-  const one = next();
-  isWorking = one !== undefined;
-  if (one === undefined) return;
-  parentPort?.postMessage(outcome(one));
-  setImmediate(work);
-}
-
-function outcome({ id, call }: ThreadCall<MailCall>): ThreadAnswer<ToolResult> {
+function outcome({ id, call }: ThreadCall<SearchCall>): ThreadAnswer<ToolResult> {
   try {
     return { id, answer: answer(call) };
   } catch (error) {
@@ -72,7 +50,7 @@ function outcome({ id, call }: ThreadCall<MailCall>): ThreadAnswer<ToolResult> {
 let isAsked = false;
 
 /** Until the first call comes. What is wrong with the file is that one's to say. */
-function rehearse(calls: Iterator<MailCall, void>): void {
+function rehearse(calls: Iterator<SearchCall, void>): void {
   try {
     const call = isAsked ? undefined : calls.next().value;
     if (call === undefined) return;
@@ -84,8 +62,7 @@ function rehearse(calls: Iterator<MailCall, void>): void {
 }
 rehearse(rehearsals(db));
 
-parentPort?.on("message", (one: ThreadCall<MailCall>) => {
+parentPort?.on("message", (one: ThreadCall<SearchCall>) => {
   isAsked = true;
-  (one.call.handlerKey === "email_get" ? reads : searches).push(one);
-  if (!isWorking) work();
+  parentPort?.postMessage(outcome(one));
 });

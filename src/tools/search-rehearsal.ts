@@ -1,5 +1,5 @@
 import type { Db } from "../store/open.js";
-import type { MailCall } from "./mail-threads.js";
+import type { SearchCall } from "./search-threads.js";
 
 /** By then the code is compiled: the first searches of a thread take five times as long as those after a hundred. */
 const REHEARSALS = 100;
@@ -15,7 +15,7 @@ const SQL = {
 } as const;
 
 /** Searches as agents make them, for mails from all over the file: each by its subject, in its sender's mailbox. */
-export function* rehearsals(db: Db): Generator<MailCall> {
+export function* rehearsals(db: Db): Generator<SearchCall> {
   const mails = (db.prepare(SQL.mails).pluck().get() as number | null) ?? 0;
   const read = db.prepare(SQL.read);
   for (let i = 0; i < Math.min(REHEARSALS, mails); i++) {

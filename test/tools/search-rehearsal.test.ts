@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ToolResult } from "../../src/domain/tool.js";
 import { emailSearch } from "../../src/tools/email-search.js";
-import { rehearsals } from "../../src/tools/mail-rehearsal.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
+import { rehearsals } from "../../src/tools/search-rehearsal.js";
 import { openDemo, type TestDb } from "../runner/demo-setup.js";
 import { openCorpus } from "../store/small-corpus.js";
 
