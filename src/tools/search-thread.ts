@@ -13,7 +13,7 @@ import type { SearchCall } from "./search-threads.js";
  * Where cores are few, the loop must not stand behind searches: what is late there holds up every task, a search only its
  * own. On Linux alone a priority is a thread's, elsewhere its process's (`man 2 setpriority`, under "C library/kernel
  * differences"). With 15 a run without latency, where all cores are full, loses 7 % to tasks that wait for searches; with 5
- * it loses 1 %, and one with latency wins as much.
+ * it loses 1 %, and one with latency gains 4 %.
  */
 const LESS_URGENT = 5;
 if (process.platform === "linux") beLessUrgent();
