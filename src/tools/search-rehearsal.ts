@@ -18,8 +18,9 @@ const SQL = {
 export function* rehearsals(db: Db): Generator<SearchCall> {
   const mails = (db.prepare(SQL.mails).pluck().get() as number | null) ?? 0;
   const read = db.prepare(SQL.read);
-  for (let i = 0; i < Math.min(REHEARSALS, mails); i++) {
-    const row = read.get(1 + Math.floor((i * mails) / REHEARSALS)) as Row | undefined;
+  const calls = Math.min(REHEARSALS, mails);
+  for (let i = 0; i < calls; i++) {
+    const row = read.get(1 + Math.floor((i * mails) / calls)) as Row | undefined;
     if (row === undefined || row.sender === "") continue;
     const { subject, sender } = row;
     const context = { inbox: sender, cutoff: null };

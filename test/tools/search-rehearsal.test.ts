@@ -4,7 +4,7 @@ import { emailSearch } from "../../src/tools/email-search.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { rehearsals } from "../../src/tools/search-rehearsal.js";
 import { openDemo, type TestDb } from "../runner/demo-setup.js";
-import { openCorpus } from "../store/small-corpus.js";
+import { mail, openCorpus } from "../store/small-corpus.js";
 
 let test: TestDb;
 beforeAll(async () => {
@@ -25,6 +25,16 @@ it("searches for mails from all over the file as an agent would, and finds them"
   expect(new Set(calls.map(({ context }) => context.inbox)).size).toBeGreaterThan(5);
   expect(found.every((result) => result.ok)).toBe(true);
   expect(found.some((result) => JSON.stringify(result).includes("all_words"))).toBe(true);
+});
+
+it("searches for each mail once in a file of few", () => {
+  const few = openCorpus(["a", "b", "c"].map((id) => mail(id, { subject: `about ${id}` })));
+  expect([...rehearsals(few)].map(({ args }) => (args as { query: string }).query).sort()).toEqual([
+    "about a",
+    "about b",
+    "about c",
+  ]);
+  few.close();
 });
 
 it("is nothing in a file without mail", () => {

@@ -36,7 +36,7 @@ it("answers as the search on this thread does", async () => {
 });
 
 it("sees what another connection has changed since", async () => {
-  const first = async () => JSON.stringify((await search("contract")) as unknown);
+  const first = async () => JSON.stringify(await search("contract"));
   const [id = ""] = listed(await search("contract"));
   expect(await first()).not.toContain("Changed meanwhile");
   const change = test.db.prepare(
