@@ -75,7 +75,7 @@ export async function planNewRun(
   const model = await readyModel(settings, flags, door.settings, false);
   const set = await loadDataset(flags, door);
   const questions = select(set, flags, flags.limit);
-  if (usesMailHere(settings)) checkMailboxes(db, questions, flags.partialInboxes);
+  if (usesMailHere(settings.elsewhere)) checkMailboxes(db, questions, flags.partialInboxes);
   const tasks = repeated(questions, flags.epochs);
   const { source, revision, sha256, split } = set;
   const runId = newRunId();

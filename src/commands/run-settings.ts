@@ -49,7 +49,7 @@ export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }:
 }
 
 /** Whether the agent reads the mail of this file: it lives here, or is a program that is given our tools. */
-export function usesMailHere({ elsewhere }: RunSettings): boolean {
+export function usesMailHere(elsewhere: Elsewhere | undefined): boolean {
   return elsewhere === undefined || elsewhere.kind === "command";
 }
 

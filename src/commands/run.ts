@@ -27,6 +27,7 @@ import { runProgress } from "./run-progress.js";
 import { planRepeat } from "./run-repeat.js";
 import { printTotals, saveResults } from "./run-results.js";
 import { planResume } from "./run-resume.js";
+import { usesMailHere } from "./run-settings.js";
 import { fromDatabase } from "./run-source.js";
 import { keepHeapSmall } from "./small-heap.js";
 import { printDatasetFigures } from "./stats.js";
@@ -46,16 +47,17 @@ export const runCommand: Command = {
     if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
     if (flags.output !== undefined) checkWritable("--output", flags.output);
     if (flags.record !== undefined) checkWritable("--record", flags.record);
-    const db = openStore(door.settings.db, { mustExist: needsFile(flags, door) });
+    const readsMail = needsFile(flags, door);
+    const db = openStore(door.settings.db, { mustExist: readsMail });
     keepSmall(db);
     leaveLog(db);
     // Before all else: the threads get ready while the questions are read and the run is laid down.
-    const searchThreads = new SearchThreads(door.settings.db);
+    const searchThreads = readsMail && !flags.dryRun ? new SearchThreads(door.settings.db) : undefined;
     try {
       const gating = await openGating(flags, door);
       return await carryOut({ db, searchThreads }, await planOf(db, flags, argv, door), gating, flags, door);
     } finally {
-      await searchThreads.close();
+      await searchThreads?.close();
       db.close();
     }
   },
@@ -64,14 +66,13 @@ export const runCommand: Command = {
 /** The file, on this thread and on others. */
 interface Opened {
   readonly db: Db;
-  readonly searchThreads: SearchThreads;
+  readonly searchThreads: SearchThreads | undefined;
 }
 
 /** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
 function needsFile(flags: RunFlags, { settings }: Door): boolean {
   if (flags.resume !== undefined || flags.repeat !== undefined) return true;
-  const where = elsewhereOf(flags, settings.env);
-  return where === undefined || where.kind === "command";
+  return usesMailHere(elsewhereOf(flags, settings.env));
 }
 
 function planOf(db: Db, flags: RunFlags, argv: Readonly<Record<string, unknown>>, door: Door): Promise<RunPlan> {

@@ -37,7 +37,7 @@ export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () =
 
 /**
  * Runs `work` with a deadline, and rejects at once when that is over: with the outer signal's reason, or with a `timeout`
- * ModelError. By hand again: a race of promises would take as long as the rest of a call's way to the socket.
+ * ModelError. By hand again: a race would be three promises more a call.
  */
 export async function withDeadline<T>(
   signal: AbortSignal,

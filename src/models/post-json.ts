@@ -13,7 +13,7 @@ class HttpError extends Error {
   }
 }
 
-/** The headers of a JSON request, made once: checking them takes as long as sending them. */
+/** The headers of a JSON request, made once a model and checked then, not at each call. */
 export function jsonHeaders(others: Readonly<Record<string, string>>): Record<string, string> {
   const type = "application/json";
   return plainHeaders({ accept: type, "content-type": type, "user-agent": "art-e", ...others });
@@ -31,7 +31,7 @@ export async function postJson(
   body: unknown,
   signal: AbortSignal,
 ): Promise<unknown> {
-  // As bytes, which lie outside V8's heap: as strings, most of what it would copy while the calls of a run are under way.
+  // As bytes, which lie outside V8's heap: as strings they were the largest part of what it copied while calls were under way.
   const bytes = Buffer.from(JSON.stringify(body));
   const reply = await exchange(url, { method: "POST", headers, body: bytes, signal });
   if (reply.ok) return JSON.parse(await reply.text());

@@ -9,7 +9,7 @@ import type { SearchThreads } from "./search-threads.js";
 export interface ToolResources {
   readonly mailbox: Mailbox;
   /** Where they are given, the handlers that search mail are called on them. */
-  readonly searchThreads?: SearchThreads;
+  readonly searchThreads?: SearchThreads | undefined;
   /** What tools of one's own reach out with; where there is none, their calls are refused. */
   readonly outside?: Outside | undefined;
   /** Where Python runs; absent: in whichever sandbox works on this machine, and nowhere else. */
