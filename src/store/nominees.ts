@@ -29,7 +29,7 @@ export function spanOfAll(lists: readonly (readonly number[])[], range: Position
 }
 
 /** Whether a list of positions, newest first, has this one. */
-function holds(list: readonly number[], position: number): boolean {
+export function holds(list: readonly number[], position: number): boolean {
   let from = 0;
   let to = list.length;
   while (from < to) {
@@ -60,34 +60,39 @@ export function nominate(lists: readonly (readonly number[])[], weights: readonl
   );
   const ranked = Math.max(BEST_MATCH_RANKED, wanted);
   // Only what weighs as much as the last that is ranked needs an order; of equals the newest stay first.
-  const least =
-    Float64Array.from(named, ({ weight }) => weight)
-      .sort()
-      .at(-ranked) ?? 0;
-  return named
-    .filter(({ weight }) => weight >= least)
-    .sort((a, b) => b.weight - a.weight)
-    .slice(0, ranked)
-    .map(({ position, weight }) => ({ position, weight: weight + unlisted }));
+  const least = named.weights.slice().sort().at(-ranked) ?? 0;
+  const heaviest: Nominee[] = [];
+  for (const [i, weight] of named.weights.entries()) {
+    if (weight >= least) heaviest.push({ position: named.positions[i] as number, weight: weight + unlisted });
+  }
+  return heaviest.sort((a, b) => b.weight - a.weight).slice(0, ranked);
 }
 
 /** The positions of all lists, newest first as they are, each once with the weights of its lists together. */
-function merge(lists: readonly (readonly number[])[], weights: readonly number[]): Nominee[] {
+function merge(
+  lists: readonly (readonly number[])[],
+  listWeights: readonly number[],
+): { positions: Float64Array; weights: Float64Array } {
+  const most = lists.reduce((sum, list) => sum + list.length, 0);
+  const positions = new Float64Array(most);
+  const weights = new Float64Array(most);
   const heads = new Uint32Array(lists.length);
-  const merged: Nominee[] = [];
-  for (;;) {
+  for (let merged = 0; ; merged++) {
     let position = Number.POSITIVE_INFINITY;
     for (let i = 0; i < lists.length; i++) {
       const head = lists[i]?.[heads[i] ?? 0];
       if (head !== undefined && head < position) position = head;
     }
-    if (position === Number.POSITIVE_INFINITY) return merged;
+    if (position === Number.POSITIVE_INFINITY) {
+      return { positions: positions.subarray(0, merged), weights: weights.subarray(0, merged) };
+    }
     let weight = 0;
     for (let i = 0; i < lists.length; i++) {
       if (lists[i]?.[heads[i] ?? 0] !== position) continue;
-      weight += weights[i] ?? 0;
+      weight += listWeights[i] ?? 0;
       heads[i] = (heads[i] ?? 0) + 1;
     }
-    merged.push({ position, weight });
+    positions[merged] = position;
+    weights[merged] = weight;
   }
 }

@@ -1,6 +1,6 @@
 import { type MailFilter, openCandidates } from "./candidates.js";
 import { allWordsExpression, contentTokens, termExpression, tokenize } from "./match.js";
-import { COUNTED_TO, type Nominee, nominate, spanOfAll, weigh } from "./nominees.js";
+import { COUNTED_TO, holds, type Nominee, nominate, spanOfAll, weigh } from "./nominees.js";
 import { distinctTerms, type Occurrence, occurrenceFinder } from "./occurrences.js";
 import type { Db } from "./open.js";
 import { openPeriods, type Period } from "./period.js";
@@ -48,9 +48,9 @@ const ALL_WORDS_RANKED = 60;
 const COUNTED = 1_000;
 
 /** Bodies are ranked by their beginning: what a mail is about stands there, quoted mail behind it. */
-const RANKED_REACH = 8_000;
+const RANKED_REACH = 4_000;
 
-/** Of a mail that is listed the body is searched this far for the words; beyond it the mail's beginning is shown. */
+/** Of a mail that is listed the body is searched this far for words not found so far; beyond it the mail's beginning is shown. */
 const SHOWN_REACH = 60_000;
 
 interface Row {
@@ -66,6 +66,8 @@ interface Scored {
   readonly position: number;
   readonly score: number;
   readonly row: Row;
+  readonly inSubject: readonly Occurrence[];
+  /** In its beginning. */
   readonly inBody: readonly Occurrence[];
 }
 
@@ -97,8 +99,9 @@ export function openMailSearch(db: Db): MailSearch {
   const scorer = (find: Find, weights: readonly number[]) => (position: number) => {
     const row = readAt(position);
     const body = row.body.slice(0, RANKED_REACH);
+    const inSubject = find(row.subject);
     const inBody = find(body);
-    return { position, row, inBody, score: scoreMail({ body, inBody, inSubject: find(row.subject) }, weights) };
+    return { position, row, inSubject, inBody, score: scoreMail({ body, inSubject, inBody }, weights) };
   };
 
   // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
@@ -137,15 +140,17 @@ export function openMailSearch(db: Db): MailSearch {
       const others = all.length < limit ? nominate(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
       const rest = best(others, limit - first.length, scoreAt);
       const listed = (match: MailHit["match"]) => (one: Scored) =>
-        toHit(
-          one.row,
-          one.row.body.length > RANKED_REACH ? find(one.row.body.slice(0, SHOWN_REACH)) : one.inBody,
-          match,
-        );
+        toHit(one.row, holdsMore(one, lists) ? find(one.row.body.slice(0, SHOWN_REACH)) : one.inBody, match);
       const hits = [...first.map(listed("all_words")), ...rest.map(listed("best_match"))];
       return { hits, total: Math.max(matching.length, hits.length) };
     }),
   };
+}
+
+/** Whether the mail holds a word, by the lists of those that do, that was not found in its subject or its beginning. */
+function holdsMore({ position, row, inSubject, inBody }: Scored, lists: readonly (readonly number[])[]): boolean {
+  const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
+  return row.body.length > RANKED_REACH && lists.some((list, term) => !isFound(term) && holds(list, position));
 }
 
 /**
