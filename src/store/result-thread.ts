@@ -62,6 +62,17 @@ function outcome(thrown: unknown): NonNullable<SaveOutcome> {
   return { message, code };
 }
 
-parentPort?.on("message", ({ id, call }: ThreadCall<readonly ResultRow[]>) => {
-  parentPort?.postMessage({ id, answer: save(call) } satisfies ThreadAnswer<SaveOutcome[]>);
+let waiting: ThreadCall<ResultRow>[] = [];
+
+function saveWaiting(): void {
+  const batch = waiting;
+  waiting = [];
+  const outcomes = save(batch.map(({ call }) => call));
+  const answers = batch.map(({ id }, i): ThreadAnswer<SaveOutcome> => ({ id, answer: outcomes[i] ?? null }));
+  parentPort?.postMessage(answers);
+}
+
+// What came in while a batch was saved is handed over at once, and saved when all of it is there.
+parentPort?.on("message", (call: ThreadCall<ResultRow>) => {
+  if (waiting.push(call) === 1) setImmediate(saveWaiting);
 });

@@ -31,35 +31,12 @@ export type SaveOutcome = { readonly message: string; readonly code?: string | u
  */
 export function threadedResultWriter(path: string): ResultWriter {
   const file = new URL("./result-thread.js", import.meta.url);
-  const thread = new ThreadCalls<readonly ResultRow[], SaveOutcome[]>(file, { path }, YOUNG_MEGABYTES);
-  let waiting: { readonly row: ResultRow; resolve(): void; reject(error: Error): void }[] = [];
-  let isSaving = false;
-
-  const saveWaiting = async (): Promise<void> => {
-    isSaving = true;
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      try {
-        const outcomes = await thread.call(batch.map(({ row }) => row));
-        for (const [i, { resolve, reject }] of batch.entries()) {
-          const refused = outcomes[i] ?? null;
-          if (refused === null) resolve();
-          else reject(unwritable(path, refused));
-        }
-      } catch (error) {
-        for (const { reject } of batch) reject(error as Error);
-      }
-    }
-    isSaving = false;
-  };
-
+  const thread = new ThreadCalls<ResultRow, SaveOutcome>(file, { path }, YOUNG_MEGABYTES);
   return {
-    save: (trace, result, failed) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ row: toResultRow(trace, result, failed), resolve, reject });
-        if (!isSaving) void saveWaiting();
-      }),
+    async save(trace, result, failed) {
+      const refused = await thread.call(toResultRow(trace, result, failed));
+      if (refused !== null) throw unwritable(path, refused);
+    },
     close: () => thread.close(),
   };
 }

@@ -9,14 +9,21 @@ export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[
   });
 }
 
-/** The tasks at some places of a run's order, each read when its turn comes: a run has more than need be in memory. */
-export function* tasksAt(db: Db, runId: string, positions: Iterable<number>): Generator<PlannedTask> {
-  const select = db.prepare(`SELECT q.*, t.epoch ${PLANNED} AND t.position = @position`);
-  for (const position of positions) {
-    const row = select.get({ runId, position }) as TaskRow | undefined;
-    // A run cannot be answered whole without it, and would be resumed for ever.
-    if (row === undefined) throw new Error(`task ${position} of run ${runId} is not in the file`);
-    yield toTask(row);
+/**
+ * The tasks at some places of a run's order, given in that order. A page of them is read when its turn comes, as a run has
+ * more than need be in memory.
+ */
+export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
+  const select = db.prepare(
+    `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@page)) ORDER BY t.position`,
+  );
+  for (let from = 0; from < positions.length; from += PAGE) {
+    const page = positions.slice(from, from + PAGE);
+    const rows = select.all({ runId, page: JSON.stringify(page) }) as TaskRow[];
+    // A run cannot be answered whole without each of them, and would be resumed for ever.
+    const lost = page.length - rows.length;
+    if (lost > 0) throw new Error(`${lost} of ${page.length} tasks of run ${runId} are not in the file`);
+    for (const row of rows) yield toTask(row);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 
-/** What goes to a thread, and what comes back: the same number on both. */
+/** What goes to a thread, one at a time, and what comes back, as many as there are: the same number on both. */
 export interface ThreadCall<Call> {
   readonly id: number;
   readonly call: Call;
@@ -20,11 +20,8 @@ export class ThreadCalls<Call, Answer> {
   /** @param youngMegabytes room for what a call makes: what is too much is filled with garbage, and counts as memory */
   constructor(file: URL, workerData: unknown, youngMegabytes: number) {
     this.worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes } });
-    this.worker.on("message", (message: ThreadAnswer<Answer>) => {
-      const caller = this.waiting.get(message.id);
-      this.waiting.delete(message.id);
-      if ("answer" in message) caller?.resolve(message.answer);
-      else caller?.reject(Object.assign(new Error(message.error.message), { code: message.error.code }));
+    this.worker.on("message", (answers: readonly ThreadAnswer<Answer>[]) => {
+      for (const answer of answers) this.settle(answer);
     });
     this.worker.on("error", (error) => this.end(error as Error));
     this.worker.on("exit", (code) => this.end(new Error(`a thread ended (${code})`)));
@@ -49,6 +46,13 @@ export class ThreadCalls<Call, Answer> {
   /** Ends the thread, whatever it is doing. */
   async close(): Promise<void> {
     await this.worker.terminate();
+  }
+
+  private settle(answer: ThreadAnswer<Answer>): void {
+    const caller = this.waiting.get(answer.id);
+    this.waiting.delete(answer.id);
+    if ("answer" in answer) caller?.resolve(answer.answer);
+    else caller?.reject(Object.assign(new Error(answer.error.message), { code: answer.error.code }));
   }
 
   private end(error: Error): void {

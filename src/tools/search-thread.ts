@@ -64,5 +64,5 @@ rehearse(rehearsals(db));
 
 parentPort?.on("message", (one: ThreadCall<SearchCall>) => {
   isAsked = true;
-  parentPort?.postMessage(outcome(one));
+  parentPort?.postMessage([outcome(one)]);
 });

@@ -26,6 +26,8 @@ const remaining = (runId: string, retryFailed: boolean) => [
 const left = (retryFailed = false) =>
   remaining("run_a", retryFailed).map(({ question, epoch }) => [question.id, epoch]);
 
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+
 describe("what is left of a run", () => {
   it("is all of it at first, in its order, each question as it was asked", () => {
     expect(remaining("run_a", false)).toEqual(
@@ -62,7 +64,7 @@ describe("what is left of a run", () => {
     expect(remaining("run_x", true)).toEqual([]);
   });
 
-  it("is looked for a page of the order at a time, and read when its turn comes", () => {
+  it("is looked for and read a page of the order at a time, when its turn comes", () => {
     saveRun(test.db, "run_b");
     const plan = Array.from({ length: 301 }, (_, i) => ({ question: ONE, epoch: i + 1 }));
     saveRunTasks(test.db, "run_b", plan.slice(0, 150));
@@ -73,8 +75,10 @@ describe("what is left of a run", () => {
     const tasks = tasksAt(test.db, "run_b", pages.flat());
     expect(tasks.next().value?.epoch).toBe(1);
     test.db.exec("UPDATE art_e_tasks SET question = 'Another?' WHERE id = 1");
-    expect(tasks.next().value).toMatchObject({ question: { question: "Another?" }, epoch: 2 });
-    expect([...tasks].at(-1)?.epoch).toBe(301);
+    const others = [...tasks];
+    expect(others.map(({ epoch }) => epoch)).toEqual([...range(2, 100), ...range(201, 301)]);
+    const isReadLater = ({ question }: { question: { question: string } }) => question.question === "Another?";
+    expect(others.filter(isReadLater).map(({ epoch }) => epoch)).toEqual(range(201, 301));
   });
 
   it("comes from the run's own split of a dataset", () => {
