@@ -33,7 +33,7 @@ interface Word {
   readonly end: number;
 }
 
-const REACH = 8_000;
+const REACH = 4_000;
 
 export function referenceSearch(mails: readonly PlainMail[], stopWords: ReadonlySet<string>) {
   const read = mails.map((mail) => ({ mail, subject: wordsOf(mail.subject), body: wordsOf(mail.body) }));
