@@ -9,20 +9,23 @@ export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[
   });
 }
 
+/** Tasks that are read ahead: few, as they are read between the steps of those under way. */
+const AHEAD = 20;
+
 /**
- * The tasks at some places of a run's order, given in that order. A page of them is read when its turn comes, as a run has
+ * The tasks at some places of a run's order, given in that order. Some of them are read when their turn comes, as a run has
  * more than need be in memory.
  */
 export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
   const select = db.prepare(
-    `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@page)) ORDER BY t.position`,
+    `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
-  for (let from = 0; from < positions.length; from += PAGE) {
-    const page = positions.slice(from, from + PAGE);
-    const rows = select.all({ runId, page: JSON.stringify(page) }) as TaskRow[];
+  for (let from = 0; from < positions.length; from += AHEAD) {
+    const some = positions.slice(from, from + AHEAD);
+    const rows = select.all({ runId, some: JSON.stringify(some) }) as TaskRow[];
     // A run cannot be answered whole without each of them, and would be resumed for ever.
-    const lost = page.length - rows.length;
-    if (lost > 0) throw new Error(`${lost} of ${page.length} tasks of run ${runId} are not in the file`);
+    const lost = some.length - rows.length;
+    if (lost > 0) throw new Error(`${lost} of ${some.length} tasks of run ${runId} are not in the file`);
     for (const row of rows) yield toTask(row);
   }
 }
