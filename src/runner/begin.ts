@@ -1,3 +1,4 @@
+import { inPieces } from "../domain/in-pieces.js";
 import type { PlannedTask, QuestionSet } from "../domain/question.js";
 import type { RunSettings, TaskResult } from "../domain/result.js";
 import { readFingerprint } from "../store/corpus-stats.js";
@@ -41,9 +42,9 @@ const A_TRANSACTION = 2_000;
  */
 export async function beginRun(db: Db, { runId, set, tasks, settings, worker }: NewRunRequest): Promise<Session> {
   const datasetId = saveQuestions(db, set, []);
-  for (const many of slices(tasks, A_TRANSACTION)) {
+  for (const many of inPieces(tasks, A_TRANSACTION)) {
     await inTransaction(db, async () => {
-      for await (const some of inTurns(slices(many, AT_ONCE))) {
+      for await (const some of inTurns(inPieces(many, AT_ONCE))) {
         const questions = some.map(({ question }) => question);
         saveQuestions(db, set, questions);
       }
@@ -62,7 +63,7 @@ export async function beginRun(db: Db, { runId, set, tasks, settings, worker }: 
       startedAt: new Date().toISOString(),
     });
     let before = 0;
-    for await (const some of inTurns(slices(tasks, AT_ONCE))) {
+    for await (const some of inTurns(inPieces(tasks, AT_ONCE))) {
       saveRunTasks(db, runId, some, before);
       before += some.length;
     }
@@ -82,10 +83,6 @@ async function inTransaction(db: Db, work: () => Promise<void>): Promise<void> {
     if (db.inTransaction) db.exec("ROLLBACK");
     throw error;
   }
-}
-
-function* slices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
-  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
 
 async function* noResults(): AsyncGenerator<TaskResult> {}

@@ -17,17 +17,19 @@ const writeAll = db.transaction((rows: readonly ResultRow[]) => {
 /** Bytes. */
 const LONGEST_LOG = 64 * 1024 * 1024;
 
-function save(rows: readonly ResultRow[]): SaveOutcome[] {
+function save(calls: readonly ThreadCall<ResultRow>[]): ThreadAnswer<SaveOutcome>[] {
+  const answers = (outcomeOf: (row: ResultRow) => SaveOutcome) =>
+    calls.map(({ id, call }) => ({ id, answer: outcomeOf(call) }));
   try {
-    writeAll.immediate(rows);
+    writeAll.immediate(calls.map(({ call }) => call));
     cutLog();
-    return rows.map(() => null);
+    return answers(() => null);
   } catch (thrown) {
     const refused = outcome(thrown);
     // Each alone would wait as long again for who holds the file.
-    if (refused.code?.startsWith("SQLITE_BUSY")) return rows.map(() => refused);
+    if (refused.code?.startsWith("SQLITE_BUSY")) return answers(() => refused);
     // Whichever of them it was, the others are still worth keeping.
-    return rows.map(saveAlone);
+    return answers(saveAlone);
   }
 }
 
@@ -67,9 +69,7 @@ let waiting: ThreadCall<ResultRow>[] = [];
 function saveWaiting(): void {
   const batch = waiting;
   waiting = [];
-  const outcomes = save(batch.map(({ call }) => call));
-  const answers = batch.map(({ id }, i): ThreadAnswer<SaveOutcome> => ({ id, answer: outcomes[i] ?? null }));
-  parentPort?.postMessage(answers);
+  parentPort?.postMessage(save(batch));
 }
 
 // What came in while a batch was saved is handed over at once, and saved when all of it is there.

@@ -1,3 +1,4 @@
+import { inPieces } from "../domain/in-pieces.js";
 import { type PlannedTask, questionSchema } from "../domain/question.js";
 import type { Db } from "./open.js";
 
@@ -20,8 +21,7 @@ export function* tasksAt(db: Db, runId: string, positions: readonly number[]): G
   const select = db.prepare(
     `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
-  for (let from = 0; from < positions.length; from += AHEAD) {
-    const some = positions.slice(from, from + AHEAD);
+  for (const some of inPieces(positions, AHEAD)) {
     const rows = select.all({ runId, some: JSON.stringify(some) }) as TaskRow[];
     // A run cannot be answered whole without each of them, and would be resumed for ever.
     const lost = some.length - rows.length;

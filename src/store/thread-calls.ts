@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 
-/** What goes to a thread, one at a time, and what comes back, as many as there are: the same number on both. */
+/** A call to a thread and its answer bear the same number. Calls go one at a time; answers come as many as there are. */
 export interface ThreadCall<Call> {
   readonly id: number;
   readonly call: Call;

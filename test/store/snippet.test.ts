@@ -71,6 +71,7 @@ describe("a snippet", () => {
       };
       expect(at(100)).toContain("zebra");
       expect(at(3_990)).toContain("zebra");
+      expect(at(7_990)).toContain("zebra");
       expect(at(59_900)).toContain("zebra");
       expect(at(60_100)).toMatch(/^lorem ipsum/);
     },
