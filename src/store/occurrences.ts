@@ -15,7 +15,11 @@ const MOST_STEMS = 20_000;
 /** A longer word, cut out of a text, may keep the whole text in memory (V8 copies only what is shorter than 13). */
 const LONGEST_KEPT = 12;
 
+/** The index leaves longer ones as they are (FTS5_PORTER_MAX_TOKEN). */
+const LONGEST_STEMMED = 64;
+
 function stemOf(word: string): string {
+  if (word.length > LONGEST_STEMMED) return word;
   if (word.length > LONGEST_KEPT) return stemmer(word);
   let stem = stems.get(word);
   if (stem === undefined) {
@@ -32,45 +36,54 @@ export function distinctTerms(words: readonly string[]): string[] {
   return [...new Set(words)].filter((word) => byStem.get(stemOf(word)) === word);
 }
 
-/** Letters, digits and all beyond ASCII, said as what they are not: so the pattern, made for one search, compiles in half the time. */
-const REST_OF_WORD = "[^\\0-/:-@\\[-`{-\\x7f]*";
+/** Finds occurrences of terms in a text, in order: of all terms, or of some, by their indices. */
+export type FindOccurrences = (text: string, among?: readonly number[]) => Occurrence[];
 
 /**
- * Finds the words of a text that have the stem of one of the terms, in order; letters beyond ASCII are part of words, as
- * in the index.
+ * Finds the words of a text that have the stem of one of the terms; letters beyond ASCII are part of words, as in the
+ * index. One term after the other is looked for: to say which ones a text can hold is what makes it fast.
  */
-export function occurrenceFinder(terms: readonly string[]): (text: string) => Occurrence[] {
-  if (terms.length === 0) return () => [];
-  const termOf = new Map(terms.map((term, i) => [stemOf(term), i]));
-  const prefixes = [...termOf.keys()].map(prefixOf).sort((a, b) => b.length - a.length);
-  // To the end of the word, so that what begins inside one is passed over whole. To look back in the pattern is slower.
-  const pattern = new RegExp(`(?:${prefixes.join("|")})${REST_OF_WORD}`, "gi");
-  // A word is stemmed once, however often it stands in however many texts.
-  const known = new Map<string, number | undefined>();
-  return (text) => {
+export function occurrenceFinder(terms: readonly string[]): FindOccurrences {
+  const stems = terms.map((term) => stemOf(fold(term)));
+  const beginnings = stems.map(beginningsOf);
+  const every = terms.map((_, term) => term);
+  return (text, among = every) => {
     const found: Occurrence[] = [];
-    pattern.lastIndex = 0;
-    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-      const { 0: word, index } = match;
-      if (isInWord(text, index - 1)) continue;
-      let term = known.get(word);
-      if (term === undefined && !known.has(word)) {
-        term = termOf.get(stemOf(word.toLowerCase()));
-        known.set(word, term);
+    const folded = fold(text);
+    for (const term of among) {
+      for (const beginning of beginnings[term] ?? []) {
+        for (let start = folded.indexOf(beginning); start !== -1; ) {
+          const end = endOfWord(folded, start + beginning.length);
+          if (!isInWord(folded, start - 1) && stemOf(folded.slice(start, end)) === stems[term]) {
+            found.push({ start, end, term });
+          }
+          start = folded.indexOf(beginning, end);
+        }
       }
-      if (term !== undefined) found.push({ start: index, end: index + word.length, term });
     }
-    return found;
+    return found.sort((a, b) => a.start - b.start);
   };
+}
+
+/** In lower case, of the same length: of one letter alone the small form is longer than the capital. */
+function fold(text: string): string {
+  return (text.includes("İ") ? text.replaceAll("İ", "i") : text).toLowerCase();
+}
+
+function endOfWord(text: string, from: number): number {
+  let end = from;
+  while (end < text.length && isInWord(text, end)) end++;
+  return end;
 }
 
 function isInWord(text: string, index: number): boolean {
   const code = index < 0 ? 0 : text.charCodeAt(index);
-  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code >= 0x80;
+  return (code >= 48 && code <= 57) || (code >= 97 && code <= 122) || code >= 0x80;
 }
 
-/** What every word with this stem begins with, as a pattern: stems end in `e`, `i`, `y` or `bl` (possibility) where the words need not. */
-function prefixOf(stem: string): string {
+/** What every word with this stem begins with, one way or the other: stems end in `e`, `i`, `y` or `bl` (possibility) where the words need not. */
+function beginningsOf(stem: string): string[] {
   // Of two letters one would be too little to begin with: `ai` is the stem of `ays`.
-  return stem.length > 2 ? stem.replace(/[eiy]$|(?<=b)l$/, "") : stem.replace(/i$/, "[iy]");
+  if (stem.length <= 2) return stem.endsWith("i") ? [stem, stem.replace(/i$/, "y")] : [stem];
+  return [stem.replace(/[eiy]$|(?<=b)l$/, "")];
 }

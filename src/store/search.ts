@@ -1,11 +1,12 @@
 import { type MailFilter, openCandidates } from "./candidates.js";
 import { allWordsExpression, contentTokens, termExpression, tokenize } from "./match.js";
-import { COUNTED_TO, holds, type Nominee, nominate, spanOfAll, weigh } from "./nominees.js";
-import { distinctTerms, type Occurrence, occurrenceFinder } from "./occurrences.js";
+import { type Nominee, nominate } from "./nominees.js";
+import { distinctTerms, type FindOccurrences, type Occurrence, occurrenceFinder } from "./occurrences.js";
 import type { Db } from "./open.js";
 import { openPeriods, type Period } from "./period.js";
 import { MAX_PER_WEIGHT, scoreMail } from "./rank.js";
 import { snippet } from "./snippet.js";
+import { COUNTED_TO, holds, spanOfAll, type TermLists, termsAt, weigh } from "./term-lists.js";
 
 export interface MailQuery {
   readonly words: string;
@@ -53,55 +54,53 @@ const RANKED_REACH = 4_000;
 /** Of a mail that is listed the body is searched this far for words not found so far; beyond it the mail's beginning is shown. */
 const SHOWN_REACH = 60_000;
 
-interface Row {
-  readonly mailId: number;
-  readonly subject: string;
-  readonly sender: string;
-  readonly date: string | null;
-  readonly body: string;
-}
+/** What ranking reads of a mail: mailId, subject, body. */
+type Ranked = readonly [number, string, string];
+
+/** What only a listed mail is asked for. */
+type Listed = Pick<MailHit, "messageId" | "sender" | "date">;
 
 /** A mail that was read for its score. What was found in it is kept for the snippet. */
 interface Scored {
   readonly position: number;
   readonly score: number;
-  readonly row: Row;
+  readonly mail: Ranked;
   readonly inSubject: readonly Occurrence[];
   /** In its beginning. */
   readonly inBody: readonly Occurrence[];
 }
 
-type Find = (text: string) => Occurrence[];
-
 export const SEARCH_SQL = {
-  read: `SELECT m.id AS mailId, m.subject, m.sender, m.date, m.body
-         FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?`,
-  messageId: "SELECT min(message_id) FROM messages WHERE mail_id = ?",
+  ranked: "SELECT m.id, m.subject, m.body FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?",
+  listed: `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId, m.sender, m.date
+           FROM mails m WHERE m.id = ?`,
 } as const;
 
 export function openMailSearch(db: Db): MailSearch {
   const periods = openPeriods(db);
   const candidates = openCandidates(db);
-  const read = db.prepare(SEARCH_SQL.read);
-  const messageId = db.prepare(SEARCH_SQL.messageId).pluck();
+  // As a list: to name the columns of a row takes longer than to read it.
+  const ranked = db.prepare(SEARCH_SQL.ranked).raw();
+  const listed = db.prepare(SEARCH_SQL.listed);
   const filterOf = ({ inboxId, fromIds, toIds, period }: MailQuery): MailFilter => ({
     inboxId,
     fromIds,
     toIds,
     range: periods.positions(period),
   });
-  const readAt = (position: number) => read.get(position) as Row;
-  const toHit = (row: Row, inBody: readonly Occurrence[], match: MailHit["match"]): MailHit => {
-    const { mailId, subject, sender, date, body } = row;
-    const id = messageId.get(mailId) as string;
-    return { mailId, messageId: id, subject, sender, date, snippet: snippet(body, inBody), match };
+  const readAt = (position: number) => ranked.get(position) as Ranked;
+  const toHit = ([mailId, subject, body]: Ranked, inBody: readonly Occurrence[], match: MailHit["match"]): MailHit => {
+    const { messageId, sender, date } = listed.get(mailId) as Listed;
+    return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
   };
-  const scorer = (find: Find, weights: readonly number[]) => (position: number) => {
-    const row = readAt(position);
-    const body = row.body.slice(0, RANKED_REACH);
-    const inSubject = find(row.subject);
-    const inBody = find(body);
-    return { position, row, inSubject, inBody, score: scoreMail({ body, inSubject, inBody }, weights) };
+  const scorer = (find: FindOccurrences, lists: TermLists, weights: readonly number[]) => (position: number) => {
+    const mail = readAt(position);
+    const [, subject, whole] = mail;
+    const body = whole.slice(0, RANKED_REACH);
+    const terms = termsAt(lists, position);
+    const inSubject = find(subject, terms);
+    const inBody = find(body, terms);
+    return { position, mail, inSubject, inBody, score: scoreMail({ body, inSubject, inBody }, weights) };
   };
 
   // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
@@ -112,8 +111,8 @@ export function openMailSearch(db: Db): MailSearch {
       if (words === null) return [];
       const find = occurrenceFinder(distinctTerms(tokenize(query.words)));
       return candidates.newest(words, filterOf(query), query.limit).map((position) => {
-        const row = readAt(position);
-        return toHit(row, find(row.body.slice(0, SHOWN_REACH)), "all_words");
+        const mail = readAt(position);
+        return toHit(mail, find(shownOf(mail)), "all_words");
       });
     }),
 
@@ -129,7 +128,7 @@ export function openMailSearch(db: Db): MailSearch {
       const range = spanOfAll(lists, filter.range);
       const matching = candidates.newest(words, { ...filter, range }, COUNTED);
       const all = matching.slice(0, ALL_WORDS_RANKED);
-      const scoreAt = scorer(find, weights);
+      const scoreAt = scorer(find, lists, weights);
       const whole = weights.reduce((sum, weight) => sum + weight, 0);
       const first = best(
         all.map((position) => ({ position, weight: whole })),
@@ -139,18 +138,22 @@ export function openMailSearch(db: Db): MailSearch {
       const have = new Set(all);
       const others = all.length < limit ? nominate(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
       const rest = best(others, limit - first.length, scoreAt);
-      const listed = (match: MailHit["match"]) => (one: Scored) =>
-        toHit(one.row, holdsMore(one, lists) ? find(one.row.body.slice(0, SHOWN_REACH)) : one.inBody, match);
-      const hits = [...first.map(listed("all_words")), ...rest.map(listed("best_match"))];
+      const shown = (match: MailHit["match"]) => (one: Scored) =>
+        toHit(one.mail, holdsMore(one, lists) ? find(shownOf(one.mail)) : one.inBody, match);
+      const hits = [...first.map(shown("all_words")), ...rest.map(shown("best_match"))];
       return { hits, total: Math.max(matching.length, hits.length) };
     }),
   };
 }
 
+function shownOf([, , body]: Ranked): string {
+  return body.slice(0, SHOWN_REACH);
+}
+
 /** Whether the mail holds a word, by the lists of those that do, that was not found in its subject or its beginning. */
-function holdsMore({ position, row, inSubject, inBody }: Scored, lists: readonly (readonly number[])[]): boolean {
+function holdsMore({ position, mail, inSubject, inBody }: Scored, lists: TermLists): boolean {
   const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
-  return row.body.length > RANKED_REACH && lists.some((list, term) => !isFound(term) && holds(list, position));
+  return mail[2].length > RANKED_REACH && lists.some((list, term) => !isFound(term) && holds(list, position));
 }
 
 /**

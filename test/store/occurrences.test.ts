@@ -103,6 +103,10 @@ describe("what the index finds by a word", () => {
     ["meeting", "MEETINGS"],
     ["rating", "rate"],
     ["ai", "ays"],
+    ["CAFÉ", "CAFÉ"],
+    ["İstanbul", "İstanbul"],
+    [`${"x".repeat(63)}s`, "x".repeat(63)],
+    [`${"x".repeat(64)}s`, `${"x".repeat(64)}s`],
   ])("%s finds %s, in both", (asked, written) => {
     const db = openCorpus([mail("1", { body: `So ${written}, then.` })]);
     const [hit] = openMailSearch(db).newestFirst(query(asked));
@@ -130,6 +134,22 @@ describe("an occurrence", () => {
       { start: 11, end: 13, term: 2 },
       { start: 14, end: 17, term: 0 },
     ]);
+  });
+
+  test("is one of the terms that were asked for, where not all are", () => {
+    const find = occurrenceFinder(["gas", "price", "oil"]);
+    expect(find("oil and gas prices", [0, 2]).map(({ term }) => term)).toEqual([2, 0]);
+    expect(find("oil and gas prices", [])).toEqual([]);
+  });
+
+  test("of a word too long for the index to stem has every letter of it", () => {
+    const long = "x".repeat(64);
+    expect(occurrenceFinder([`${long}s`])(`${long} ${long}s`)).toHaveLength(1);
+  });
+
+  test("stands where it stood before capitals were made small", () => {
+    const find = occurrenceFinder(["gas"]);
+    expect(find("İİ GAS")).toEqual([{ start: 3, end: 6, term: 0 }]);
   });
 
   test("is found in one text as in another, and there is none without terms", () => {
