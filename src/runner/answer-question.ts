@@ -121,7 +121,10 @@ function agentRun(shared: Answering, { question, epoch, context }: AgentTask): A
       inbox_address: question.inbox_address,
       query_date: question.query_date,
       max_turns: shared.agent.settings.maxTurns,
-      tools: listTools(shared.tools),
+      // Few prompts ask for them.
+      get tools() {
+        return listTools(shared.tools);
+      },
     }),
     question: question.question,
     task: { id: question.id, epoch },

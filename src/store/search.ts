@@ -57,8 +57,8 @@ const SHOWN_REACH = 60_000;
 /** What ranking reads of a mail: mailId, subject, body. */
 type Ranked = readonly [number, string, string];
 
-/** What only a listed mail is asked for. */
-type Listed = Pick<MailHit, "messageId" | "sender" | "date">;
+/** What only a listed mail is asked for: messageId, sender, date. */
+type Listed = readonly [string, string, string | null];
 
 /** A mail that was read for its score. What was found in it is kept for the snippet. */
 interface Scored {
@@ -72,16 +72,16 @@ interface Scored {
 
 export const SEARCH_SQL = {
   ranked: "SELECT m.id, m.subject, m.body FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?",
-  listed: `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId, m.sender, m.date
+  listed: `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = m.id), m.sender, m.date
            FROM mails m WHERE m.id = ?`,
 } as const;
 
 export function openMailSearch(db: Db): MailSearch {
   const periods = openPeriods(db);
   const candidates = openCandidates(db);
-  // As a list: to name the columns of a row takes longer than to read it.
+  // As lists: to name the columns of a row takes longer than to read it.
   const ranked = db.prepare(SEARCH_SQL.ranked).raw();
-  const listed = db.prepare(SEARCH_SQL.listed);
+  const listed = db.prepare(SEARCH_SQL.listed).raw();
   const filterOf = ({ inboxId, fromIds, toIds, period }: MailQuery): MailFilter => ({
     inboxId,
     fromIds,
@@ -90,7 +90,7 @@ export function openMailSearch(db: Db): MailSearch {
   });
   const readAt = (position: number) => ranked.get(position) as Ranked;
   const toHit = ([mailId, subject, body]: Ranked, inBody: readonly Occurrence[], match: MailHit["match"]): MailHit => {
-    const { messageId, sender, date } = listed.get(mailId) as Listed;
+    const [messageId, sender, date] = listed.get(mailId) as Listed;
     return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
   };
   const scorer = (find: FindOccurrences, lists: TermLists, weights: readonly number[]) => (position: number) => {
