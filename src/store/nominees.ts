@@ -1,3 +1,4 @@
+import { insertInOrder } from "./in-order.js";
 import { isRare, type TermLists } from "./term-lists.js";
 
 /** Best matches are chosen from so many mails, or as many as are wanted: those whose words weigh most. */
@@ -17,32 +18,23 @@ export function nominate(lists: TermLists, weights: readonly number[], wanted: n
   const isNaming = (list: readonly number[]) => isRare(list) || !enough;
   // A common term may be held by mails that its list, cut off, does not name.
   const unlisted = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
-  const heaviest = new Heaviest(Math.max(BEST_MATCH_RANKED, wanted));
+  const most = Math.max(BEST_MATCH_RANKED, wanted);
+  const heaviest: Nominee[] = [];
   merge(
     lists.filter(isNaming),
     weights.filter((_, term) => isNaming(lists[term] ?? [])),
-    (position, weight) => heaviest.consider(position, weight),
+    (position, weight) => {
+      const lightest = heaviest[most - 1];
+      // Of equals the newest stay first, as they come first.
+      if (lightest === undefined || weight > lightest.weight)
+        insertInOrder(heaviest, { position, weight }, most, isHeavier);
+    },
   );
-  return heaviest.nominees.map(({ position, weight }) => ({ position, weight: weight + unlisted }));
+  return heaviest.map(({ position, weight }) => ({ position, weight: weight + unlisted }));
 }
 
-/** The heaviest of those considered, in order; of equals the first stay first. */
-class Heaviest {
-  readonly nominees: Nominee[] = [];
-  /** What weighs no more is not among them. */
-  private least = Number.NEGATIVE_INFINITY;
-
-  constructor(private readonly most: number) {}
-
-  consider(position: number, weight: number): void {
-    if (weight <= this.least) return;
-    const { nominees, most } = this;
-    let at = nominees.length;
-    while (at > 0 && (nominees[at - 1] as Nominee).weight < weight) at--;
-    nominees.splice(at, 0, { position, weight });
-    if (nominees.length > most) nominees.pop();
-    if (nominees.length === most) this.least = (nominees[most - 1] as Nominee).weight;
-  }
+function isHeavier(a: Nominee, b: Nominee): boolean {
+  return a.weight > b.weight;
 }
 
 /** Visits the positions of all lists, newest first as they are, each once with the weights of its lists together. */

@@ -1,4 +1,5 @@
 import { type MailFilter, openCandidates } from "./candidates.js";
+import { insertInOrder } from "./in-order.js";
 import { allWordsExpression, contentTokens, termExpression, tokenize } from "./match.js";
 import { type Nominee, nominate } from "./nominees.js";
 import { distinctTerms, type FindOccurrences, type Occurrence, occurrenceFinder } from "./occurrences.js";
@@ -54,17 +55,19 @@ const RANKED_REACH = 4_000;
 /** Of a mail that is listed the body is searched this far for words not found so far; beyond it the mail's beginning is shown. */
 const SHOWN_REACH = 60_000;
 
-/** What ranking reads of a mail: mailId, subject, body. */
-type Ranked = readonly [number, string, string];
+/** What ranking reads of a mail. */
+type Ranked = readonly [mailId: number, subject: string, body: string];
 
-/** What only a listed mail is asked for: messageId, sender, date. */
-type Listed = readonly [string, string, string | null];
+/** What only a listed mail is asked for. */
+type Listed = readonly [messageId: string, sender: string, date: string | null];
 
 /** A mail that was read for its score. What was found in it is kept for the snippet. */
 interface Scored {
   readonly position: number;
   readonly score: number;
   readonly mail: Ranked;
+  /** That it holds, or may hold. */
+  readonly terms: readonly number[];
   readonly inSubject: readonly Occurrence[];
   /** In its beginning. */
   readonly inBody: readonly Occurrence[];
@@ -100,7 +103,7 @@ export function openMailSearch(db: Db): MailSearch {
     const terms = termsAt(lists, position);
     const inSubject = find(subject, terms);
     const inBody = find(body, terms);
-    return { position, mail, inSubject, inBody, score: scoreMail({ body, inSubject, inBody }, weights) };
+    return { position, mail, terms, inSubject, inBody, score: scoreMail({ body, inSubject, inBody }, weights) };
   };
 
   // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
@@ -139,7 +142,7 @@ export function openMailSearch(db: Db): MailSearch {
       const others = all.length < limit ? nominate(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
       const rest = best(others, limit - first.length, scoreAt);
       const shown = (match: MailHit["match"]) => (one: Scored) =>
-        toHit(one.mail, holdsMore(one, lists) ? find(shownOf(one.mail)) : one.inBody, match);
+        toHit(one.mail, holdsMore(one, lists) ? find(shownOf(one.mail), one.terms) : one.inBody, match);
       const hits = [...first.map(shown("all_words")), ...rest.map(shown("best_match"))];
       return { hits, total: Math.max(matching.length, hits.length) };
     }),
@@ -151,9 +154,10 @@ function shownOf([, , body]: Ranked): string {
 }
 
 /** Whether the mail holds a word, by the lists of those that do, that was not found in its subject or its beginning. */
-function holdsMore({ position, mail, inSubject, inBody }: Scored, lists: TermLists): boolean {
+function holdsMore({ position, mail, terms, inSubject, inBody }: Scored, lists: TermLists): boolean {
+  const [, , body] = mail;
   const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
-  return mail[2].length > RANKED_REACH && lists.some((list, term) => !isFound(term) && holds(list, position));
+  return body.length > RANKED_REACH && terms.some((term) => !isFound(term) && holds(lists[term] ?? [], position));
 }
 
 /**
@@ -165,12 +169,11 @@ function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: 
   for (const { position, weight } of nominees) {
     const worst = found.length < wanted ? undefined : found.at(-1);
     if (worst !== undefined && weight * MAX_PER_WEIGHT < worst.score) break;
-    const one = scoreAt(position);
-    const at = found.findIndex(
-      (other) => other.score < one.score || (other.score === one.score && other.position > position),
-    );
-    found.splice(at === -1 ? found.length : at, 0, one);
-    if (found.length > wanted) found.pop();
+    insertInOrder(found, scoreAt(position), wanted, isBetter);
   }
   return found;
+}
+
+function isBetter(a: Scored, b: Scored): boolean {
+  return a.score > b.score || (a.score === b.score && a.position < b.position);
 }
