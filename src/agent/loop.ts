@@ -1,7 +1,7 @@
 import type { AgentSettings } from "../domain/agent.js";
 import type { ToolCall } from "../domain/conversation.js";
 import type { Ending } from "../domain/ending.js";
-import type { Completion, Model, ModelRequest, Usage } from "../domain/model.js";
+import type { Completion, Model, ModelRequest, ToolSpec, Usage } from "../domain/model.js";
 import { endOfAnswer, type Rollout, type Transcript } from "../domain/rollout.js";
 import type { Tool, ToolContext, ToolResult } from "../domain/tool.js";
 import type { Turn } from "../domain/trace.js";
@@ -106,7 +106,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     {
       system: run.system,
       messages: transcript.messages.slice(1),
-      tools: run.tools.map((tool) => ({ name: tool.id, description: tool.description, parameters: tool.parameters })),
+      tools: specsOf(run.tools),
       toolChoice: run.settings.toolChoice,
       maxTokens: run.settings.maxTokens,
       temperature: run.settings.temperature,
@@ -131,6 +131,17 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     cached: reply.cached ?? false,
   });
   return reply;
+}
+
+const specs = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
+
+/** The same list for the same tools, so that whoever puts it on the wire need not write it anew for every call. */
+function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
+  const known = specs.get(tools);
+  if (known !== undefined) return known;
+  const made = tools.map(({ id, description, parameters }) => ({ name: id, description, parameters }));
+  specs.set(tools, made);
+  return made;
 }
 
 /** What to tell a model whose reply is neither a call nor an answer. A refusal is an answer, and a wrong one. */

@@ -5,6 +5,7 @@ import { type JsonValue, jsonValueSchema } from "../domain/json.js";
 import type { FinishReason, Model, ModelRequest, Usage } from "../domain/model.js";
 import { callOnce, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
+import { withDeadline } from "./deadline.js";
 import { plainFetch } from "./plain-fetch.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
@@ -39,8 +40,11 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
     complete: (request, signal) => {
       const body = toBody(name, request);
       const headers = headersFor(endpoint, "temperature" in body);
-      const send = (within: AbortSignal) => client.post("/v1/messages", { body, headers, signal: within });
-      return callOnce(endpoint, signal, send, (reply) => fromBody(reply, request.messages));
+      const send = () =>
+        withDeadline(signal, endpoint.timeoutMs, (within) =>
+          client.post("/v1/messages", { body, headers, signal: within }),
+        );
+      return callOnce(endpoint.apiKey, signal, send, (reply) => fromBody(reply, request.messages));
     },
   };
 }

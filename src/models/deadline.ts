@@ -45,8 +45,7 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const message = `no complete reply within ${timeoutMs / 1000} s`;
-  const deadline = openDeadline(signal, timeoutMs, () => new ModelError("timeout", message, { retryable: true }));
+  const deadline = openDeadline(signal, timeoutMs, () => tooLate(timeoutMs));
   const inner = deadline.signal;
   try {
     return await new Promise<T>((resolve, reject) => {
@@ -57,6 +56,11 @@ export async function withDeadline<T>(
   } finally {
     deadline.close();
   }
+}
+
+/** Why a call is given up whose time is over. */
+export function tooLate(timeoutMs: number): ModelError {
+  return new ModelError("timeout", `no complete reply within ${timeoutMs / 1000} s`, { retryable: true });
 }
 
 /** Why a task's own deadline aborts: in the platform's word for it. */

@@ -3,11 +3,10 @@ import type { JsonValue } from "../domain/json.js";
 import { ModelError, type Usage, usageSchema } from "../domain/model.js";
 import { type AgentBackend, type AgentTask, endOfAnswer } from "../domain/rollout.js";
 import type { Endpoint } from "./connection.js";
-import { withDeadline } from "./deadline.js";
 import { toModelError } from "./errors.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply } from "./openai-server.js";
-import { jsonHeaders, postJson } from "./post-json.js";
+import { jsonBytes, jsonHeaders, postJson } from "./post-json.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
 export interface EndpointAgent {
@@ -63,7 +62,7 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       const startedAt = new Date().toISOString();
       const began = performance.now();
       try {
-        const reply = await withDeadline(signal, endpoint.timeoutMs, (within) => postJson(url, headers, body, within));
+        const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
         const { content, usage, rawFinishReason } = readReply(reply);
         transcript.messages.push({ role: "assistant", content, toolCalls: [] });
         transcript.turns.push({

@@ -6,6 +6,7 @@ import type { FinishReason, Model, ModelRequest, Usage } from "../domain/model.j
 import { MAX_BYTES, tooLarge } from "./bounded-body.js";
 import { callOnce, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
+import { withDeadline } from "./deadline.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { googleSchema } from "./tool-schema.js";
 
@@ -32,13 +33,14 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) => {
       const body = toBody(request);
-      const send = async (within: AbortSignal) => {
+      const ask = async (within: AbortSignal) => {
         const { response } = await model.generateContent(body, { signal: within });
         // The SDK has read it whole by now: it takes no fetch but the global one.
         if (JSON.stringify(response).length > MAX_BYTES) throw tooLarge();
         return response;
       };
-      return callOnce(endpoint, signal, send, (reply) => fromBody(reply, request.messages));
+      const send = () => withDeadline(signal, endpoint.timeoutMs, ask);
+      return callOnce(endpoint.apiKey, signal, send, (reply) => fromBody(reply, request.messages));
     },
   };
 }

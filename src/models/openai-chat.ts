@@ -6,7 +6,7 @@ import { callOnce, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-server.js";
-import { jsonHeaders, postJson } from "./post-json.js";
+import { jsonBytes, jsonHeaders, postJson } from "./post-json.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 
@@ -19,39 +19,58 @@ const REASONING_FIELDS = ["reasoning_content", "reasoning_details", "reasoning"]
 export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const url = chatUrl(endpoint);
   const headers = jsonHeaders(openaiHeaders(endpoint));
+  const { apiKey, timeoutMs } = endpoint;
+  const toolsOf = toolsWriter();
   return {
     id: `openai/${name}`,
     complete: (request, signal) => {
-      const body = toBody(name, endpoint, request);
-      const send = (within: AbortSignal) => postJson(url, headers, body, within);
-      return callOnce(endpoint, signal, send, (reply) => fromBody(reply, request.messages));
+      // Before the call, so that nothing but the bytes is kept while it is under way.
+      const body = withMore(jsonBytes(toBody(name, endpoint, request)), toolsOf(request));
+      const send = () => postJson(url, headers, body, { signal, timeoutMs });
+      return callOnce(apiKey, signal, send, (reply) => fromBody(reply, request.messages));
     },
   };
 }
 
-function toBody(name: string, endpoint: Endpoint, request: ModelRequest) {
-  const { system, tools, temperature } = request;
+/** All but the tools. */
+function toBody(name: string, endpoint: Endpoint, { system, messages, maxTokens, temperature }: ModelRequest) {
   const reasoning = isReasoningModel(name);
   // OpenAI takes the newer name for all models; other servers mostly know the older one alone.
   const limit = reasoning || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
   return {
     model: name,
-    messages: [
-      ...(system === "" ? [] : [{ role: "system", content: wellFormed(system) }]),
-      ...request.messages.map(toMessage),
-    ],
-    [limit]: request.maxTokens,
+    messages: [...(system === "" ? [] : [{ role: "system", content: wellFormed(system) }]), ...messages.map(toMessage)],
+    [limit]: maxTokens,
     ...(temperature === undefined || reasoning ? {} : { temperature }),
-    ...(tools.length === 0
-      ? {}
-      : {
-          tools: tools.map(({ name, description, parameters }) => ({
-            type: "function",
-            function: { name, description, parameters: objectSchema(parameters) },
-          })),
-          tool_choice: request.toolChoice,
-        }),
   };
+}
+
+/** The fields for the tools. They are the same in all calls of a run, and a third of what most of them say. */
+function toolsWriter(): (request: ModelRequest) => Buffer {
+  let last: { readonly tools: ModelRequest["tools"]; readonly choice: string; readonly bytes: Buffer } | null = null;
+  return ({ tools, toolChoice }) => {
+    if (last?.tools !== tools || last.choice !== toolChoice) {
+      last = { tools, choice: toolChoice, bytes: jsonBytes(toToolFields(tools, toolChoice)) };
+    }
+    return last.bytes;
+  };
+}
+
+function toToolFields(tools: ModelRequest["tools"], toolChoice: ModelRequest["toolChoice"]) {
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map(({ name, description, parameters }) => ({
+      type: "function",
+      function: { name, description, parameters: objectSchema(parameters) },
+    })),
+    tool_choice: toolChoice,
+  };
+}
+
+/** Two JSON objects as one: that of the first, which has fields, and those of the second behind them. */
+function withMore(first: Buffer, second: Buffer): Buffer {
+  const isEmpty = second.length === "{}".length;
+  return isEmpty ? first : Buffer.concat([first.subarray(0, -1), Buffer.from(","), second.subarray(1)]);
 }
 
 function toMessage(message: Message): Record<string, JsonValue> {

@@ -4,6 +4,7 @@ import { type JsonValue, jsonValueSchema } from "../domain/json.js";
 import type { FinishReason, Model, ModelRequest } from "../domain/model.js";
 import { callOnce, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
+import { withDeadline } from "./deadline.js";
 import { httpError } from "./errors.js";
 import { openaiClient, openaiHeaders } from "./openai-client.js";
 import { isReasoningModel } from "./openai-server.js";
@@ -23,8 +24,11 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
     id: `openai/${name}`,
     complete: (request, signal) => {
       const body = toBody(name, request);
-      const send = (within: AbortSignal) => client.post("/responses", { body, headers, signal: within });
-      return callOnce(endpoint, signal, send, (reply) => fromBody(reply, request.messages));
+      const send = () =>
+        withDeadline(signal, endpoint.timeoutMs, (within) =>
+          client.post("/responses", { body, headers, signal: within }),
+        );
+      return callOnce(endpoint.apiKey, signal, send, (reply) => fromBody(reply, request.messages));
     },
   };
 }

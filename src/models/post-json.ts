@@ -1,4 +1,4 @@
-import { exchange, plainHeaders } from "./plain-fetch.js";
+import { exchange, type Patience, plainHeaders } from "./exchange.js";
 
 /** An HTTP status of 400 or above, with the members that the SDKs' errors have. */
 class HttpError extends Error {
@@ -19,21 +19,24 @@ export function jsonHeaders(others: Readonly<Record<string, string>>): Record<st
   return plainHeaders({ accept: type, "content-type": type, "user-agent": "art-e", ...others });
 }
 
+/** As bytes, which lie outside V8's heap: as strings they were the largest part of what it copied while calls were under way. */
+export function jsonBytes(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
 /**
  * One POST of JSON and the JSON that comes back. For the wire format that every local server speaks: there the OpenAI SDK,
  * which does the same, would take a tenth of the time that the loop has for a call.
  * @param headers by `jsonHeaders`
- * @throws what the network throws, `HttpError`, or a SyntaxError where the reply is no JSON
+ * @throws what `exchange` throws, `HttpError`, or a SyntaxError where the reply is no JSON
  */
 export async function postJson(
   url: string,
   headers: Readonly<Record<string, string>>,
-  body: unknown,
-  signal: AbortSignal,
+  body: Buffer,
+  patience: Patience,
 ): Promise<unknown> {
-  // As bytes, which lie outside V8's heap: as strings they were the largest part of what it copied while calls were under way.
-  const bytes = Buffer.from(JSON.stringify(body));
-  const reply = await exchange(url, { method: "POST", headers, body: bytes, signal });
+  const reply = await exchange(url, { method: "POST", headers, body }, patience);
   if (reply.ok) return JSON.parse(await reply.text());
   // What the status says holds though the body cannot be read.
   const text = await reply.text().catch(() => "");

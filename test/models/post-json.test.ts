@@ -1,10 +1,11 @@
+import { getEventListeners } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelError } from "../../src/domain/model.js";
 import { toModelError } from "../../src/models/errors.js";
 import { openaiClient, openaiHeaders } from "../../src/models/openai-client.js";
-import { jsonHeaders, postJson } from "../../src/models/post-json.js";
+import { jsonBytes, jsonHeaders, postJson } from "../../src/models/post-json.js";
 
 interface Canned {
   readonly status: number;
@@ -34,7 +35,9 @@ afterAll(() => server.closeAllConnections());
 const BODY = { model: "m", messages: [{ role: "user", content: "naïve – 💰" }] };
 const endpoint = () => ({ apiKey: "sk-test-0123456789", baseUrl, timeoutMs: 5_000 });
 const signal = () => new AbortController().signal;
-const ours = () => postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), BODY, signal());
+const patience = (timeoutMs = 5_000) => ({ signal: signal(), timeoutMs });
+const ours = () =>
+  postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), jsonBytes(BODY), patience());
 const sdk = () =>
   openaiClient(endpoint()).post("/chat/completions", {
     body: BODY,
@@ -128,7 +131,7 @@ describe("beside the OpenAI SDK", () => {
 });
 
 describe("a server that does not speak HTTP", () => {
-  const asked = (url: string) => () => postJson(url, {}, BODY, signal());
+  const asked = (url: string) => () => postJson(url, {}, jsonBytes(BODY), patience());
 
   it.each([
     ["garbage", "garbage\r\n\r\n"],
@@ -153,11 +156,67 @@ it("is given up at once where the connection is still being made", async () => {
   await new Promise<void>((listening) => silent.listen(0, "127.0.0.1", listening));
   const { port } = silent.address() as AddressInfo;
   const reason = new Error("enough");
-  const call = postJson(`https://127.0.0.1:${port}/v1`, {}, BODY, AbortSignal.any([AbortSignal.abort(reason)]));
-  await expect(call).rejects.toBe(reason);
+  const call = (signal: AbortSignal, timeoutMs: number) =>
+    postJson(`https://127.0.0.1:${port}/v1`, {}, jsonBytes(BODY), { signal, timeoutMs });
+  await expect(call(AbortSignal.abort(reason), 5_000)).rejects.toBe(reason);
   const controller = new AbortController();
-  const later = postJson(`https://127.0.0.1:${port}/v1`, {}, BODY, controller.signal);
   setTimeout(() => controller.abort(reason), 100);
-  await expect(later).rejects.toBe(reason);
+  await expect(call(controller.signal, 5_000)).rejects.toBe(reason);
+  await expect(call(signal(), 50)).rejects.toMatchObject({ kind: "timeout", retryable: true });
   silent.close();
+});
+
+it("follows a server that has moved, with the same bytes", async () => {
+  const old = createServer((_, response) => response.writeHead(308, { location: `${baseUrl}/moved` }).end());
+  await new Promise<void>((listening) => old.listen(0, "127.0.0.1", listening));
+  canned = { status: 200, body: '{"id":"there"}' };
+  received.length = 0;
+  const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}/v1`;
+  expect(await postJson(url, {}, jsonBytes(BODY), patience())).toEqual({ id: "there" });
+  expect(received).toMatchObject([{ url: "/v1/moved", body: JSON.stringify(BODY) }]);
+  old.closeAllConnections();
+  old.close();
+});
+
+describe("a server that is slower than its time", () => {
+  const HEAD = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n";
+  const TIMEOUT = { kind: "timeout", retryable: true, message: "no complete reply within 0.15 s" };
+
+  it.each([
+    ["says nothing", ""],
+    ["stops in the middle of its reply", `${HEAD}{"id":`],
+  ])("is given up where it %s, and its connection closed", async (_, bytes) => {
+    let open = 0;
+    const slow = createTcpServer((socket) => {
+      open++;
+      socket.on("error", () => undefined).on("close", () => open--);
+      socket.once("data", () => socket.write(bytes));
+    });
+    await new Promise<void>((listening) => slow.listen(0, "127.0.0.1", listening));
+    const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/v1`;
+    expect(await failure(() => postJson(url, {}, jsonBytes(BODY), patience(150)))).toMatchObject(TIMEOUT);
+    await expect.poll(() => open).toBe(0);
+    slow.close();
+  });
+
+  it("is given up where it has moved to another that says nothing", async () => {
+    const moved = createServer((request, response) => {
+      if (request.url === "/v1") response.writeHead(307, { location: "/there" }).end();
+    });
+    await new Promise<void>((listening) => moved.listen(0, "127.0.0.1", listening));
+    const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/v1`;
+    expect(await failure(() => postJson(url, {}, jsonBytes(BODY), patience(150)))).toMatchObject(TIMEOUT);
+    moved.closeAllConnections();
+    moved.close();
+  });
+
+  it("has none of it left once it has answered: a later abort changes nothing", async () => {
+    canned = { status: 200, body: '{"id":"1"}' };
+    const controller = new AbortController();
+    const url = `${baseUrl}/chat/completions`;
+    const reply = await postJson(url, {}, jsonBytes(BODY), { signal: controller.signal, timeoutMs: 60_000 });
+    expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+    controller.abort();
+    expect(reply).toEqual({ id: "1" });
+  });
 });
