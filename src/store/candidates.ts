@@ -1,6 +1,9 @@
+import { KeptLists } from "./kept-lists.js";
+import { termExpression } from "./match.js";
 import type { Db } from "./open.js";
 import { PARTY } from "./parties.js";
-import type { Positions } from "./period.js";
+import { EVERYTHING, type Positions } from "./period.js";
+import { COUNTED_TO, isRare, listWithin } from "./term-lists.js";
 
 /** Whose mail, and when it was sent. Ids are those of the address book; null leaves a side open. */
 export interface MailFilter {
@@ -10,11 +13,14 @@ export interface MailFilter {
   readonly range: Positions;
 }
 
+/** The mails that a filter leaves. */
 export interface Candidates {
-  /** Positions of mails that match an expression on subject and body, newest first. */
-  newest(words: string, filter: MailFilter, limit: number): number[];
-  /** Mails in the mailbox, or in the whole file, whatever their date. */
-  mailsIn(inboxId: number | null): number;
+  /** Positions of those that match an expression on subject and body, newest first, within `range` of the filter's own. */
+  newest(words: string, range: Positions, limit: number): number[];
+  /** Positions of those that hold a word in any of its forms, newest first, up to `COUNTED_TO`. */
+  holding(term: string): readonly number[];
+  /** How many lie in the mailbox, or in the whole file, whatever their date. */
+  readonly inMailbox: number;
 }
 
 export const CANDIDATES_SQL = {
@@ -22,46 +28,75 @@ export const CANDIDATES_SQL = {
   inInbox: "SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?",
 } as const;
 
-/** Asks the index which mails match. Nothing is ranked there: bm25() reads every mail of the file that holds a word. */
-export function openCandidates(db: Db): Candidates {
-  const newest = db.prepare(CANDIDATES_SQL.newest).pluck();
+/**
+ * Asks the index which mails match. Nothing is ranked there: bm25() reads every mail of the file that holds a word. The
+ * lists of words are kept: an agent that searches a mailbox again mostly asks for a word that it has asked for before.
+ */
+export function openCandidates(db: Db): (filter: MailFilter) => Candidates {
+  const matching = db.prepare(CANDIDATES_SQL.newest).pluck();
   const inInbox = db.prepare(CANDIDATES_SQL.inInbox).pluck();
   const all = db.prepare("SELECT count(*) FROM mail_order").pluck();
   const state = db.prepare("SELECT fingerprint FROM corpus_state").pluck();
-  let sizes = new Map<number | null, number>();
-  let sizesOf: unknown;
-  return {
-    newest: (words, filter, limit) =>
-      filter.range.first > filter.range.last
-        ? []
-        : (newest.all(expression(words, filter), filter.range.first, filter.range.last, limit) as number[]),
-    mailsIn(inboxId) {
-      // Another process may import while this one runs.
-      const fingerprint = state.get();
-      if (fingerprint !== sizesOf) {
-        sizes = new Map();
-        sizesOf = fingerprint;
-      }
-      let size = sizes.get(inboxId);
-      if (size === undefined) {
-        size = (inboxId === null ? all.get() : inInbox.get(`parties : ${PARTY.in(inboxId)}`)) as number;
-        sizes.set(inboxId, size);
-      }
-      return size;
-    },
+  let kept = { lists: new KeptLists(), sizes: new Map<number | null, number>() };
+  let keptOf: unknown;
+
+  const newest = (expression: string, { first, last }: Positions, limit: number) =>
+    first > last ? [] : (matching.all(expression, first, last, limit) as number[]);
+
+  const listOf = (expression: string): readonly number[] => {
+    const known = kept.lists.get(expression);
+    if (known !== undefined) return known;
+    const list = newest(expression, EVERYTHING, COUNTED_TO);
+    kept.lists.add(expression, list);
+    return list;
+  };
+
+  const sizeOf = (inboxId: number | null): number => {
+    let size = kept.sizes.get(inboxId);
+    if (size === undefined) {
+      size = (inboxId === null ? all.get() : inInbox.get(`parties : ${PARTY.in(inboxId)}`)) as number;
+      kept.sizes.set(inboxId, size);
+    }
+    return size;
+  };
+
+  return (filter) => {
+    // Another process may import while this one runs.
+    const fingerprint = state.get();
+    if (fingerprint !== keptOf) {
+      kept = { lists: new KeptLists(), sizes: new Map() };
+      keptOf = fingerprint;
+    }
+    const parties = partiesExpression(filter);
+    return {
+      newest: (words, range, limit) => newest(expressionOf(parties, words), range, limit),
+      holding(term) {
+        const expression = expressionOf(parties, termExpression(term));
+        const list = listOf(expression);
+        // A list that was cut off does not say who comes behind its end.
+        return isRare(list) ? listWithin(list, filter.range) : newest(expression, filter.range, COUNTED_TO);
+      },
+      get inMailbox() {
+        return sizeOf(filter.inboxId);
+      },
+    };
   };
 }
 
 /** What begins like a token of `parties`, whatever the stemmer would take off its end. */
 const LIKE_A_PARTY = /\b(?:in|from|to)\d/;
 
-/** The words in subject or body, narrowed by who the mail has to do with. */
-function expression(words: string, { inboxId, fromIds, toIds }: MailFilter): string {
+/** Who the mail has to do with; empty where that is open. */
+function partiesExpression({ inboxId, fromIds, toIds }: MailFilter): string {
   const filters: string[] = [];
   if (inboxId !== null) filters.push(PARTY.in(inboxId));
   if (fromIds !== null) filters.push(`(${fromIds.map(PARTY.from).join(" OR ")})`);
   if (toIds !== null) filters.push(`(${toIds.map(PARTY.to).join(" OR ")})`);
+  return filters.map((filter) => `parties : ${filter} AND `).join("");
+}
+
+/** The words in subject or body, narrowed by who the mail has to do with. */
+function expressionOf(parties: string, words: string): string {
   // Looking which column a word stands in takes time; it is needed only where it might be taken for a token of `parties`.
-  const text = LIKE_A_PARTY.test(words) ? `{subject body} : (${words})` : `(${words})`;
-  return [...filters.map((filter) => `parties : ${filter}`), text].join(" AND ");
+  return LIKE_A_PARTY.test(words) ? `${parties}{subject body} : (${words})` : `${parties}(${words})`;
 }

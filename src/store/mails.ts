@@ -46,7 +46,6 @@ export function openMails(db: Db): Mails {
   const get = db.prepare(MAILS_SQL.get);
   const parties = db.prepare(MAILS_SQL.parties).pluck();
   const canonical = db.prepare(MAILS_SQL.canonical).pluck();
-  const spellings = (id: string) => [id, id.trim(), `<${id.trim().replace(/^<|>$/g, "")}>`];
   return {
     get(messageId) {
       for (const id of spellings(messageId)) {
@@ -67,6 +66,14 @@ export function openMails(db: Db): Mails {
       return messageId;
     },
   };
+}
+
+/** As it is first, which most are found by. */
+function* spellings(messageId: string): Generator<string> {
+  yield messageId;
+  const bare = messageId.trim();
+  yield bare;
+  yield `<${bare.replace(/^<|>$/g, "")}>`;
 }
 
 function toMail({ recipients, toCount, ccCount, ...mail }: Row): StoredMail {

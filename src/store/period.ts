@@ -13,7 +13,7 @@ export interface Positions {
   readonly last: number;
 }
 
-const EVERYTHING: Positions = { first: 0, last: Number.MAX_SAFE_INTEGER };
+export const EVERYTHING: Positions = { first: 0, last: Number.MAX_SAFE_INTEGER };
 const NOTHING: Positions = { first: 1, last: 0 };
 
 export const PERIOD_SQL = {

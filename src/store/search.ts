@@ -1,13 +1,13 @@
 import { type MailFilter, openCandidates } from "./candidates.js";
 import { insertInOrder } from "./in-order.js";
-import { allWordsExpression, contentTokens, termExpression, tokenize } from "./match.js";
+import { allWordsExpression, contentTokens, tokenize } from "./match.js";
 import { type Nominee, nominate } from "./nominees.js";
 import { distinctTerms, type FindOccurrences, type Occurrence, occurrenceFinder } from "./occurrences.js";
 import type { Db } from "./open.js";
 import { openPeriods, type Period } from "./period.js";
 import { MAX_PER_WEIGHT, scoreMail } from "./rank.js";
 import { snippet } from "./snippet.js";
-import { COUNTED_TO, holds, spanOfAll, type TermLists, termsAt, weigh } from "./term-lists.js";
+import { holds, spanOfAll, type TermLists, termsAt, weigh } from "./term-lists.js";
 
 export interface MailQuery {
   readonly words: string;
@@ -81,7 +81,7 @@ export const SEARCH_SQL = {
 
 export function openMailSearch(db: Db): MailSearch {
   const periods = openPeriods(db);
-  const candidates = openCandidates(db);
+  const candidatesOf = openCandidates(db);
   // As lists: to name the columns of a row takes longer than to read it.
   const ranked = db.prepare(SEARCH_SQL.ranked).raw();
   const listed = db.prepare(SEARCH_SQL.listed).raw();
@@ -113,10 +113,13 @@ export function openMailSearch(db: Db): MailSearch {
       const words = allWordsExpression(query.words);
       if (words === null) return [];
       const find = occurrenceFinder(distinctTerms(tokenize(query.words)));
-      return candidates.newest(words, filterOf(query), query.limit).map((position) => {
-        const mail = readAt(position);
-        return toHit(mail, find(shownOf(mail)), "all_words");
-      });
+      const filter = filterOf(query);
+      return candidatesOf(filter)
+        .newest(words, filter.range, query.limit)
+        .map((position) => {
+          const mail = readAt(position);
+          return toHit(mail, find(shownOf(mail)), "all_words");
+        });
     }),
 
     bestFirst: db.transaction((query: MailQuery) => {
@@ -126,10 +129,10 @@ export function openMailSearch(db: Db): MailSearch {
       const filter = filterOf(query);
       const terms = distinctTerms(contentTokens(query.words));
       const find = occurrenceFinder(terms);
-      const lists = terms.map((term) => candidates.newest(termExpression(term), filter, COUNTED_TO));
-      const weights = weigh(lists, candidates.mailsIn(query.inboxId));
-      const range = spanOfAll(lists, filter.range);
-      const matching = candidates.newest(words, { ...filter, range }, COUNTED);
+      const candidates = candidatesOf(filter);
+      const lists = terms.map((term) => candidates.holding(term));
+      const weights = weigh(lists, candidates.inMailbox);
+      const matching = candidates.newest(words, spanOfAll(lists, filter.range), COUNTED);
       const all = matching.slice(0, ALL_WORDS_RANKED);
       const scoreAt = scorer(find, lists, weights);
       const whole = weights.reduce((sum, weight) => sum + weight, 0);

@@ -31,6 +31,17 @@ export function spanOfAll(lists: TermLists, range: Positions): Positions {
 
 /** Whether a list of positions, newest first, has this one. */
 export function holds(list: readonly number[], position: number): boolean {
+  return list[placeOf(list, position)] === position;
+}
+
+/** Those of a list that lie in a range. */
+export function listWithin(list: readonly number[], { first, last }: Positions): readonly number[] {
+  const isWhole = first <= (list[0] ?? first) && last >= (list.at(-1) ?? last);
+  return isWhole ? list : list.slice(placeOf(list, first), placeOf(list, last + 1));
+}
+
+/** Of the first entry that is not below `position`. */
+function placeOf(list: readonly number[], position: number): number {
   let from = 0;
   let to = list.length;
   while (from < to) {
@@ -38,7 +49,7 @@ export function holds(list: readonly number[], position: number): boolean {
     if ((list[middle] as number) < position) from = middle + 1;
     else to = middle;
   }
-  return list[from] === position;
+  return from;
 }
 
 /** The terms that a mail holds, or may hold: a list that was cut off does not tell. */
