@@ -21,7 +21,7 @@ export async function callTool(
   const startedAt = new Date().toISOString();
   const started = performance.now();
   const result = await attempt(call, tools, context);
-  const content = result.ok ? JSON.stringify(result.value) : result.error;
+  const content = result.ok ? (result.json ?? JSON.stringify(result.value)) : result.error;
   return {
     result,
     message: toolMessage(call, content, !result.ok),

@@ -34,11 +34,11 @@ export interface ToolContext {
 }
 
 /**
- * What came of a call. An error is written for the model: what was wrong, what would be right.
- * `final` ends the agent's loop with this answer.
+ * What came of a call. An error is written for the model: what was wrong, what would be right. `json` is the value's text
+ * where it has been written already; `final` ends the agent's loop with this answer.
  */
 export type ToolResult =
-  | { readonly ok: true; readonly value: JsonValue; readonly final?: FinalAnswer }
+  | { readonly ok: true; readonly value: JsonValue; readonly json?: string; readonly final?: FinalAnswer }
   | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind };
 
 /** Kept apart because ART's reward weighs them differently. */

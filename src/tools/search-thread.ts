@@ -7,7 +7,7 @@ import type { ThreadAnswer, ThreadCall } from "../store/thread-calls.js";
 import { openMailbox } from "./mailbox.js";
 import { SEARCH_HANDLERS } from "./search-handlers.js";
 import { rehearsals } from "./search-rehearsal.js";
-import type { SearchCall } from "./search-threads.js";
+import type { SearchAnswer, SearchCall } from "./search-threads.js";
 
 /**
  * Where cores are few, the loop must not stand behind searches: what is late there holds up every task, a search only its
@@ -39,9 +39,10 @@ function answer({ handlerKey, args, context, config }: SearchCall): ToolResult {
   return handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
 }
 
-function outcome({ id, call }: ThreadCall<SearchCall>): ThreadAnswer<ToolResult> {
+function outcome({ id, call }: ThreadCall<SearchCall>): ThreadAnswer<SearchAnswer> {
   try {
-    return { id, answer: answer(call) };
+    const result = answer(call);
+    return { id, answer: result.ok ? { ok: true, json: JSON.stringify(result.value) } : result };
   } catch (error) {
     return { id, error: { message: (error as Error).stack ?? (error as Error).message } };
   }

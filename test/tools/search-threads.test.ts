@@ -35,6 +35,15 @@ it("answers as the search on this thread does", async () => {
   expect(listed(await search("contract draft"))).toEqual(hits.map((hit) => hit.messageId));
 });
 
+it("answers alike from whichever of several threads", async () => {
+  const several = new built.SearchThreads(test.db.name, 3);
+  const words = ["contract", "draft", "meeting", "contract draft", "meeting", "contract"];
+  const ask = (query: string) => several.call("email_search", { query, limit: 10 }, context, {});
+  const together = await Promise.all(words.map(ask));
+  for (const [i, query] of words.entries()) expect(together[i]).toEqual(await search(query));
+  await several.close();
+});
+
 it("sees what another connection has changed since", async () => {
   const first = async () => JSON.stringify(await search("contract"));
   const [id = ""] = listed(await search("contract"));
