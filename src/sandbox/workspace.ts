@@ -3,19 +3,20 @@ import { chmod, chown, mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import pLimit from "p-limit";
+import pLimit, { type LimitFunction } from "p-limit";
 import type { Workspace, WorkspaceFolders } from "../domain/workspace.js";
 import { sandboxUser } from "./sandbox-user.js";
 
 /** The workspace of one task, under the system's temporary folder. Nothing is made until it is used. */
 export function openWorkspace(): Workspace {
-  const oneAtATime = pLimit(1);
+  let oneAtATime: LimitFunction | undefined;
   let root: string | null = null;
   let folders: WorkspaceFolders | null = null;
   let closed = false;
   return {
     async use(work) {
       if (closed) throw new Error("the workspace is closed");
+      oneAtATime ??= pLimit(1);
       return oneAtATime(async () => {
         root ??= await mkdtemp(join(await realpath(tmpdir()), "art-e-workspace-"));
         folders ??= await makeFolders(root);
@@ -24,7 +25,7 @@ export function openWorkspace(): Workspace {
     },
     async close() {
       closed = true;
-      await oneAtATime(async () => {
+      await oneAtATime?.(async () => {
         // A folder that cannot be removed must not cost the task its answer.
         if (root !== null) await remove(root).catch(() => undefined);
         root = null;

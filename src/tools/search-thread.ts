@@ -1,30 +1,19 @@
 /** A thread that searches the mail file for agents: calls of the search handlers come in, their results go out. */
-import { getPriority, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import type { ToolResult } from "../domain/tool.js";
 import { openReadOnly } from "../store/open.js";
 import type { ThreadAnswer, ThreadCall } from "../store/thread-calls.js";
+import { beLessUrgent } from "../store/urgency.js";
 import { openMailbox } from "./mailbox.js";
 import { SEARCH_HANDLERS } from "./search-handlers.js";
 import { rehearsals } from "./search-rehearsal.js";
 import type { SearchAnswer, SearchCall } from "./search-threads.js";
 
 /**
- * Where cores are few, the loop must not stand behind searches: what is late there holds up every task, a search only its
- * own. On Linux alone a priority is a thread's, elsewhere its process's (`man 2 setpriority`, under "C library/kernel
- * differences"). With 15 a run without latency, where all cores are full, loses 7 % to tasks that wait for searches; with 5
- * it loses 1 %, and one with latency gains 4 %.
+ * With 15 a run without latency, where all cores are full, loses 7 % to tasks that wait for searches; with 5 it loses 1 %,
+ * and one with latency gains 4 %.
  */
-const LESS_URGENT = 5;
-if (process.platform === "linux") beLessUrgent();
-
-function beLessUrgent(): void {
-  try {
-    setPriority(Math.min(19, getPriority() + LESS_URGENT));
-  } catch {
-    // Where a container forbids it, it is as urgent as the loop.
-  }
-}
+beLessUrgent(5);
 
 const db = openReadOnly((workerData as { path: string }).path);
 const mailbox = openMailbox(db);
