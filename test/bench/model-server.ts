@@ -7,11 +7,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
-import { z } from "zod";
-
-const requestSchema = z.object({
-  messages: z.array(z.object({ role: z.string(), content: z.string().nullish() })),
-});
 
 const { values } = parseArgs({
   options: {
@@ -65,7 +60,8 @@ const server = createServer((request, response) => {
       return;
     }
     const reply = JSON.stringify(completion(body));
-    const send = () => response.writeHead(200, { "content-type": "application/json" }).end(reply);
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(reply) };
+    const send = () => response.writeHead(200, headers).end(reply);
     if (latencyMs === 0) send();
     else setTimeout(send, latencyMs);
   });
@@ -73,18 +69,19 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 60_000;
 server.listen(0, "127.0.0.1", () => console.log((server.address() as AddressInfo).port));
 
+/**
+ * Read with the eye on a few words, not parsed: it shares its machine's cores with what is measured. A quote within a text is
+ * escaped, so that none of them can stand there.
+ */
 function completion(body: string): unknown {
-  const { messages } = requestSchema.parse(JSON.parse(body));
-  const results = messages.filter(({ role }) => role === "tool");
-  const question = messages.find(({ role }) => role === "user")?.content ?? "";
-  const id = /<[^<>"]+>/.exec(results[0]?.content ?? "")?.[0] ?? "<none>";
-  if (results.length === 0) {
-    const inbox = /[\w.+-]+@[\w.-]+\w/.exec(messages[0]?.content ?? "")?.[0] ?? "";
-    return call("email_search", { query: question, inbox_id: inbox });
-  }
-  return results.length === 1
-    ? call("email_get", { message_id: id })
-    : call("return_final_answer", { answer: "benchmark", sources: [id] });
+  const [asked = "", found = "", read] = body.split('"role":"tool"');
+  const id = /<[^<>"\\]+>/.exec(found)?.[0] ?? "<none>";
+  if (read !== undefined) return call("return_final_answer", { answer: "benchmark", sources: [id] });
+  if (found !== "") return call("email_get", { message_id: id });
+  const [system = "", user = '""}'] = asked.split('"role":"user","content":');
+  const inbox = /[\w.+-]+@[\w.-]+\w/.exec(system)?.[0] ?? "";
+  const question = JSON.parse(/^"(?:[^"\\]|\\.)*"/.exec(user)?.[0] ?? '""') as string;
+  return call("email_search", { query: question, inbox_id: inbox });
 }
 
 let calls = 0;
