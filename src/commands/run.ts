@@ -4,7 +4,7 @@ import { runTasks, type SessionEnd } from "../runner/run.js";
 import { inTurns } from "../runner/turns.js";
 import { findHostPython } from "../sandbox/host-python.js";
 import { isScorerName } from "../scoring/scorers.js";
-import { type Db, keepSmall, leaveLog, openStore } from "../store/open.js";
+import { type Db, keepSmall, leaveLog, openReadOnly, openStore } from "../store/open.js";
 import { threadedResultWriter } from "../store/result-writer.js";
 import { attemptPages } from "../store/runs.js";
 import { letThisThreadGoFirst } from "../store/urgency.js";
@@ -139,6 +139,7 @@ async function answerAll(
   const progress = runProgress(settings, plan.model.throttle);
   let elsewhere: OpenBackend | null = null;
   const writer = threadedResultWriter(settings.db);
+  const mailDb = openReadOnly(settings.db);
   try {
     const session = await plan.begin(thisWorker);
     const budget = new Budget({
@@ -150,7 +151,7 @@ async function answerAll(
     for await (const page of inTurns(attemptPages(db, plan.runId))) {
       for (const { result } of page) budget.charge(result);
     }
-    const mailbox = openMailbox(db);
+    const mailbox = openMailbox(mailDb);
     const stopNow = door.untilSecond(() => {
       const tasks = progress.underWay();
       return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
@@ -194,6 +195,7 @@ async function answerAll(
   } finally {
     progress.stop();
     await Promise.all([writer.close(), outside.close(), elsewhere?.close()]);
+    mailDb.close();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Db } from "./open.js";
 import { PARTY } from "./parties.js";
+import { readInTurns } from "./read-turn.js";
 
 /** One mail, whole. */
 export interface StoredMail {
@@ -46,21 +47,22 @@ export function openMails(db: Db): Mails {
   const get = db.prepare(MAILS_SQL.get);
   const parties = db.prepare(MAILS_SQL.parties).pluck();
   const canonical = db.prepare(MAILS_SQL.canonical).pluck();
+  const inTurn = readInTurns(db);
   return {
     get(messageId) {
       for (const id of spellings(messageId)) {
-        const row = get.get(id) as Row | undefined;
+        const row = inTurn(() => get.get(id)) as Row | undefined;
         if (row !== undefined) return toMail(row);
       }
       return null;
     },
     isInInbox(mailId, addressId) {
-      const row = parties.get(mailId) as string | undefined;
+      const row = inTurn(() => parties.get(mailId)) as string | undefined;
       return row?.split(" ").includes(PARTY.in(addressId)) ?? false;
     },
     canonicalId(messageId) {
       for (const id of spellings(messageId)) {
-        const found = canonical.get(id) as string | null;
+        const found = inTurn(() => canonical.get(id)) as string | null;
         if (found !== null) return found;
       }
       return messageId;

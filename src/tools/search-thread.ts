@@ -21,12 +21,12 @@ const mailbox = openMailbox(db);
 /** No call here can be stopped halfway: each is a few milliseconds of SQLite. */
 const { signal } = new AbortController();
 
-/** At once, as all of these handlers do. */
-function answer({ handlerKey, args, context, config }: SearchCall): ToolResult {
+/** At once, as all of these handlers do; and in one transaction, of which only the first statement asks for SQLite's locks. */
+const answer = db.transaction(({ handlerKey, args, context, config }: SearchCall): ToolResult => {
   const handler = SEARCH_HANDLERS[handlerKey];
   if (handler === undefined) throw new Error(`${handlerKey} is no handler that searches mail`);
   return handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
-}
+});
 
 function outcome({ id, call }: ThreadCall<SearchCall>): ThreadAnswer<SearchAnswer> {
   try {
