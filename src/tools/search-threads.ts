@@ -26,8 +26,6 @@ const YOUNG_MEGABYTES = 32;
  */
 export class SearchThreads {
   private readonly threads: readonly ThreadCalls<SearchCall, SearchAnswer>[];
-  /** By mailbox: the thread that searched it last has its words at hand. */
-  private readonly homes = new Map<string | null, ThreadCalls<SearchCall, SearchAnswer>>();
 
   constructor(path: string, count = Math.max(1, Math.min(MOST_THREADS, availableParallelism() - 1))) {
     const file = new URL("./search-thread.js", import.meta.url);
@@ -41,12 +39,12 @@ export class SearchThreads {
     return answer.ok ? { ...answer, value: JSON.parse(answer.json) as JsonValue } : answer;
   }
 
+  /** The idlest, and of equals the same for a mailbox each time: it has the mailbox's words at hand. */
   private threadFor(inbox: string | null): ThreadCalls<SearchCall, SearchAnswer> {
-    const home = this.homes.get(inbox);
     const idlest = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
-    if (home !== undefined && home.pending <= idlest.pending) return home;
-    this.homes.set(inbox, idlest);
-    return idlest;
+    const letters = [...(inbox ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
+    const home = this.threads[letters % this.threads.length];
+    return home !== undefined && home.pending <= idlest.pending ? home : idlest;
   }
 
   async close(): Promise<void> {
