@@ -135,11 +135,11 @@ async function answerAll(
   door: Door,
 ): Promise<SessionEnd> {
   const { settings } = door;
+  const mailDb = openReadOnly(settings.db);
   const outside = openOutside(settings.env);
   const progress = runProgress(settings, plan.model.throttle);
   let elsewhere: OpenBackend | null = null;
   const writer = threadedResultWriter(settings.db);
-  const mailDb = openReadOnly(settings.db);
   try {
     const session = await plan.begin(thisWorker);
     const budget = new Budget({
