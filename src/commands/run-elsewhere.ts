@@ -127,6 +127,11 @@ export function elsewhereSettings(where: Elsewhere, agentId: string, flags: RunF
   };
 }
 
+/** Whether the agent reads the mail of this file: it lives here, or is a program that is given our tools. */
+export function usesMailHere(elsewhere: Elsewhere | undefined): boolean {
+  return elsewhere === undefined || elsewhere.kind === "command";
+}
+
 function checkUrl(flag: string, given: string): string {
   const url = URL.parse(given.trim());
   const isPlain = url !== null && url.username === "" && url.password === "" && url.search === "" && url.hash === "";

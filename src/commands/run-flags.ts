@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { UserError } from "../domain/errors.js";
 import { PROVIDERS } from "../models/providers.js";
 import type { Flags } from "./command.js";
 import { above, failures, oneOf, price, text, whole, within } from "./flags.js";
@@ -189,3 +190,22 @@ export const RESUME_KEEPS: Readonly<Record<string, string>> = {
   epochs: "--epochs",
   price: "--price",
 };
+
+/** The agent of a new run. Asked for before anything is opened. */
+export function agentOfNewRun(flags: RunFlags): string {
+  if (flags.agent === undefined && flags.agentCommand === undefined) {
+    throw new UserError(
+      "flag_missing",
+      "--agent is missing.",
+      "Name one: art-e run -a baseline (art-e agents list shows all).",
+    );
+  }
+  if (flags.retryFailed || flags.force) {
+    throw new UserError(
+      "flags_contradict",
+      `${flags.force ? "--force" : "--retry-failed"} is for --resume, which is not given.`,
+      "Add --resume RUN, or leave it out.",
+    );
+  }
+  return flags.agent ?? "agent-command";
+}

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { Agent } from "../domain/agent.js";
-import { UserError } from "../domain/errors.js";
 import type { PlannedTask, Question } from "../domain/question.js";
 import type { RunSettings } from "../domain/result.js";
 import { keepCurrent } from "../registry/versions.js";
@@ -16,10 +15,10 @@ import type { AttachedTool } from "../store/tools.js";
 import { attachedOrDefault } from "../tools/registry.js";
 import type { Door } from "./command.js";
 import { loadDataset, select } from "./question-flags.js";
-import { elsewhereOf, elsewhereSettings, refuseUnheard } from "./run-elsewhere.js";
-import type { RunFlags } from "./run-flags.js";
+import { elsewhereOf, elsewhereSettings, refuseUnheard, usesMailHere } from "./run-elsewhere.js";
+import { agentOfNewRun, type RunFlags } from "./run-flags.js";
 import { type ReadyModel, readyModel } from "./run-model.js";
-import { agentOf, newSettings, usesMailHere } from "./run-settings.js";
+import { agentOf, newSettings } from "./run-settings.js";
 
 /** A run that could begin: nothing has been written or spent. */
 export interface RunPlan {
@@ -34,25 +33,6 @@ export interface RunPlan {
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   /** Once. */
   begin(worker: Worker): Promise<Session>;
-}
-
-/** The agent of a new run. Asked for before anything is opened. */
-export function agentOfNewRun(flags: RunFlags): string {
-  if (flags.agent === undefined && flags.agentCommand === undefined) {
-    throw new UserError(
-      "flag_missing",
-      "--agent is missing.",
-      "Name one: art-e run -a baseline (art-e agents list shows all).",
-    );
-  }
-  if (flags.retryFailed || flags.force) {
-    throw new UserError(
-      "flags_contradict",
-      `${flags.force ? "--force" : "--retry-failed"} is for --resume, which is not given.`,
-      "Add --resume RUN, or leave it out.",
-    );
-  }
-  return flags.agent ?? "agent-command";
 }
 
 export async function planNewRun(

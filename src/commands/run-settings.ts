@@ -48,11 +48,6 @@ export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }:
   };
 }
 
-/** Whether the agent reads the mail of this file: it lives here, or is a program that is given our tools. */
-export function usesMailHere(elsewhere: Elsewhere | undefined): boolean {
-  return elsewhere === undefined || elsewhere.kind === "command";
-}
-
 /** The agent as the run has it, whatever its row says by now. */
 export function agentOf(settings: RunSettings): Agent {
   const { agentId, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;

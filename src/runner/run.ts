@@ -2,7 +2,8 @@ import { setMaxListeners } from "node:events";
 import { isFailure } from "../domain/ending.js";
 import type { Emit } from "../domain/event.js";
 import type { PlannedTask } from "../domain/question.js";
-import type { RunTotals } from "../domain/result.js";
+import type { RunTotals, TaskResult } from "../domain/result.js";
+import type { Trace } from "../domain/trace.js";
 import type { Db } from "../store/open.js";
 import type { ResultWriter } from "../store/result-writer.js";
 import { finishRun, getRun } from "../store/runs.js";
@@ -30,6 +31,12 @@ export interface SessionEnd {
   /** Tasks of the run, answered or not. */
   readonly asked: number;
   readonly stopped: { readonly by: "user" | "limit"; readonly why: string } | null;
+}
+
+/** A task that is answered and graded, and not saved yet. */
+interface Answered {
+  readonly trace: Trace;
+  readonly result: TaskResult;
 }
 
 /**
@@ -61,14 +68,19 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
     }
   }
 
-  const answer = async (task: PlannedTask): Promise<void> => {
+  const answer = async (task: PlannedTask): Promise<Answered | null> => {
     emit({ type: "task_started", taskId: task.question.id });
     const trace = await answerQuestion(answering, task, stop, (why) => budget.giveUp(why));
-    if (trace.ending === "interrupted") return;
+    if (trace.ending === "interrupted") return null;
     const result = toTaskResult(trace);
+    // Before its place is free: the next task may be one too many.
+    budget.add(result);
+    return { trace, result };
+  };
+
+  const save = async ({ trace, result }: Answered): Promise<void> => {
     await writer.save(trace, result, isFailure(trace.ending));
     left--;
-    budget.add(result);
     emit({ type: "task_finished", result });
   };
 
@@ -80,9 +92,16 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
       if (stop.aborted || windDown?.aborted) break;
       emit({ type: "task_kept", result });
     }
-    await inPlaces(toBegin(), request.onConcurrency, (task) =>
-      answer(task).catch((error: unknown) => fault.abort(error)),
-    );
+    const stopAll = (error: unknown) => {
+      fault.abort(error);
+      return null;
+    };
+    await inPlaces(toBegin(), request.onConcurrency, {
+      work: (task) => answer(task).catch(stopAll),
+      putAway: async (answered) => {
+        if (answered !== null) await save(answered).catch(stopAll);
+      },
+    });
     fault.signal.throwIfAborted();
   } catch (error) {
     end("interrupted");

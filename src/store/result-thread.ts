@@ -7,8 +7,8 @@ import { openRowWriter, type ResultRow } from "./runs.js";
 import type { ThreadAnswer, ThreadCall } from "./thread-calls.js";
 
 /**
- * Pages of the log (16 MB) after which SQLite moves them into the file: it waits for the disk then, and with it every task
- * that is finished meanwhile. By itself it would do so four times as often.
+ * Pages of the log (16 MB) after which SQLite moves them into the file: it waits for the disk then, and with it what is to
+ * be saved meanwhile. By itself it would do so four times as often.
  */
 const MOVED_AT = 4_000;
 
@@ -71,15 +71,4 @@ function outcome(thrown: unknown): NonNullable<SaveOutcome> {
   return { message, code };
 }
 
-let waiting: ThreadCall<ResultRow>[] = [];
-
-function saveWaiting(): void {
-  const batch = waiting;
-  waiting = [];
-  parentPort?.postMessage(save(batch));
-}
-
-// What came in while a batch was saved is handed over at once, and saved when all of it is there.
-parentPort?.on("message", (call: ThreadCall<ResultRow>) => {
-  if (waiting.push(call) === 1) setImmediate(saveWaiting);
-});
+parentPort?.on("message", (calls: readonly ThreadCall<ResultRow>[]) => parentPort?.postMessage(save(calls)));

@@ -22,16 +22,23 @@ export function resultWriter(db: Db): ResultWriter {
 
 const YOUNG_MEGABYTES = 8;
 
+/**
+ * Of a run of quick tasks, several finish in so short a time: a transaction for each would take twice as much of the
+ * processor as one for all. Where tasks take seconds, none waits.
+ */
+const GATHER_MS = 20;
+
 /** Null: it is saved. Else what SQLite said. */
 export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
 
-/**
- * On a thread of its own, so that no task waits for the disk but those that are saved. What comes in while it is busy
- * is saved together: a run of quick tasks would spend most of its time on transactions of one row.
- */
+/** On a thread of its own, so that no task waits for the disk but those that are saved. What comes in together is saved together. */
 export function threadedResultWriter(path: string): ResultWriter {
   const file = new URL("./result-thread.js", import.meta.url);
-  const thread = new ThreadCalls<ResultRow, SaveOutcome>(file, { path }, YOUNG_MEGABYTES);
+  const thread = new ThreadCalls<ResultRow, SaveOutcome>(file, {
+    data: { path },
+    youngMegabytes: YOUNG_MEGABYTES,
+    gatherMs: GATHER_MS,
+  });
   return {
     async save(trace, result, failed) {
       const refused = await thread.call(toResultRow(trace, result, failed));

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 
-/** A call to a thread and its answer bear the same number. Calls go one at a time; answers come as many as there are. */
+/** A call to a thread and its answer bear the same number. Both go as many at a time as there are. */
 export interface ThreadCall<Call> {
   readonly id: number;
   readonly call: Call;
@@ -10,16 +10,31 @@ export type ThreadAnswer<Answer> =
   | { readonly id: number; readonly answer: Answer }
   | { readonly id: number; readonly error: { readonly message: string; readonly code?: string | undefined } };
 
+export interface ThreadOptions {
+  readonly data: unknown;
+  /** Room for what a call makes: what is too much is filled with garbage, and counts as memory. */
+  readonly youngMegabytes: number;
+  /** Calls that come within so many milliseconds of the last are handed over together: to wake a thread takes time. */
+  readonly gatherMs?: number;
+}
+
 /** A thread that answers calls in any order. It keeps the process alive until it is closed. */
 export class ThreadCalls<Call, Answer> {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
+  private readonly gatherMs: number;
   private calls = 0;
+  private gathered: ThreadCall<Call>[] = [];
+  private gathering: NodeJS.Timeout | undefined;
+  private handedOverAt = Number.NEGATIVE_INFINITY;
   private ended: Error | null = null;
 
-  /** @param youngMegabytes room for what a call makes: what is too much is filled with garbage, and counts as memory */
-  constructor(file: URL, workerData: unknown, youngMegabytes: number) {
-    this.worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes } });
+  constructor(file: URL, { data, youngMegabytes, gatherMs = 0 }: ThreadOptions) {
+    this.gatherMs = gatherMs;
+    this.worker = new Worker(file, {
+      workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
+    });
     this.worker.on("message", (answers: readonly ThreadAnswer<Answer>[]) => {
       for (const answer of answers) this.settle(answer);
     });
@@ -37,15 +52,32 @@ export class ThreadCalls<Call, Answer> {
     if (this.ended !== null) return Promise.reject(this.ended);
     const id = this.calls++;
     return new Promise((resolve, reject) => {
-      // Throws, and so rejects, where the call cannot be copied.
-      this.worker.postMessage({ id, call } satisfies ThreadCall<Call>);
       this.waiting.set(id, { resolve, reject });
+      this.gathered.push({ id, call });
+      if (this.gathering !== undefined) return;
+      const wait = this.handedOverAt + this.gatherMs - performance.now();
+      if (wait <= 0) this.handOver();
+      else this.gathering = setTimeout(() => this.handOver(), wait);
     });
   }
 
   /** Ends the thread, whatever it is doing. */
   async close(): Promise<void> {
+    clearTimeout(this.gathering);
     await this.worker.terminate();
+  }
+
+  private handOver(): void {
+    const calls = this.gathered;
+    this.gathered = [];
+    this.gathering = undefined;
+    if (this.gatherMs > 0) this.handedOverAt = performance.now();
+    try {
+      this.worker.postMessage(calls);
+    } catch (error) {
+      // Something in them cannot be copied.
+      for (const { id } of calls) this.settle({ id, error: error as Error });
+    }
   }
 
   private settle(answer: ThreadAnswer<Answer>): void {

@@ -1,8 +1,8 @@
 import type { Db } from "../store/open.js";
 import type { SearchCall } from "./search-threads.js";
 
-/** By then the code is compiled: the first searches of a thread take five times as long as those after a hundred. */
-const REHEARSALS = 100;
+/** By then the code is compiled: the first fifty searches of a thread take two to three times as long as the last of so many. */
+const REHEARSALS = 300;
 
 interface Row {
   readonly subject: string;

@@ -52,7 +52,7 @@ function rehearse(calls: Iterator<SearchCall, void>): void {
 }
 rehearse(rehearsals(db));
 
-parentPort?.on("message", (one: ThreadCall<SearchCall>) => {
+parentPort?.on("message", (calls: readonly ThreadCall<SearchCall>[]) => {
   isAsked = true;
-  parentPort?.postMessage([outcome(one)]);
+  for (const call of calls) parentPort?.postMessage([outcome(call)]);
 });

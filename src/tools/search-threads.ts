@@ -29,7 +29,8 @@ export class SearchThreads {
 
   constructor(path: string, count = Math.max(1, Math.min(MOST_THREADS, availableParallelism() - 1))) {
     const file = new URL("./search-thread.js", import.meta.url);
-    this.threads = Array.from({ length: count }, () => new ThreadCalls(file, { path }, YOUNG_MEGABYTES / count));
+    const options = { data: { path }, youngMegabytes: YOUNG_MEGABYTES / count };
+    this.threads = Array.from({ length: count }, () => new ThreadCalls(file, options));
   }
 
   /** Rejects only where a thread failed, which is a fault of ours. */

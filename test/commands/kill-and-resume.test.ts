@@ -103,7 +103,8 @@ async function killedRun(mostKills: number): Promise<number> {
     const askedAgain = served.filter(({ taskId }) => known.has(taskId));
     expect(askedAgain, "a finished task was asked again").toEqual([]);
     const lost = served.filter(({ taskId }) => !finished.has(taskId));
-    expect(new Set(lost.map(({ taskId }) => taskId)).size).toBeLessThanOrEqual(AT_ONCE);
+    // Those that were asked, and at most as many that were answered and not saved yet.
+    expect(new Set(lost.map(({ taskId }) => taskId)).size).toBeLessThanOrEqual(2 * AT_ONCE);
     billed += sum(served) - sum(lost);
     expect(tokensOf(rows)).toBe(billed);
     known = finished;

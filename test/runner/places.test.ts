@@ -6,6 +6,8 @@ function workshop(count: number) {
   const taken: number[] = [];
   const begun: number[] = [];
   const ends = new Map<number, () => void>();
+  const putAways = new Map<number, () => void>();
+  let isSlow = false;
   let setPlaces: (places: number) => void = () => {};
   function* tasks() {
     for (let task = 1; task <= count; task++) {
@@ -15,8 +17,10 @@ function workshop(count: number) {
   }
   const work = (task: number) => {
     begun.push(task);
-    return new Promise<void>((resolve) => ends.set(task, resolve));
+    return new Promise<number>((resolve) => ends.set(task, () => resolve(task)));
   };
+  const putAway = (task: number) =>
+    isSlow ? new Promise<void>((resolve) => putAways.set(task, resolve)) : Promise.resolve();
   const run = (places: number) =>
     inPlaces(
       tasks(),
@@ -24,7 +28,7 @@ function workshop(count: number) {
         setPlaces = listener;
         listener(places);
       },
-      work,
+      { work, putAway },
     );
   const end = async (...finished: number[]) => {
     for (const task of finished) {
@@ -34,7 +38,24 @@ function workshop(count: number) {
     await filled();
   };
   const underWay = () => [...ends.keys()];
-  return { taken, begun, run, end, underWay, setPlaces: (places: number) => setPlaces(places) };
+  const putAwaySlowly = () => {
+    isSlow = true;
+  };
+  const finishPuttingAway = async (task: number) => {
+    putAways.get(task)?.();
+    putAways.delete(task);
+    await filled();
+  };
+  return {
+    taken,
+    begun,
+    run,
+    end,
+    underWay,
+    setPlaces: (places: number) => setPlaces(places),
+    putAwaySlowly,
+    finishPuttingAway,
+  };
 }
 
 /** As many turns of the loop as there are tasks in a test, and more. */
@@ -90,4 +111,31 @@ it("of no tasks it is over at once, and a limit that changes later changes nothi
   await run(3);
   setPlaces(9);
   expect(begun).toEqual([]);
+});
+
+it("what is put away keeps no place, until there is as much of it as there are places; and it is waited for", async () => {
+  const { run, end, underWay, putAwaySlowly, finishPuttingAway } = workshop(7);
+  putAwaySlowly();
+  let isOver = false;
+  const running = run(2).then(() => {
+    isOver = true;
+  });
+  await filled();
+  await end(1);
+  expect(underWay()).toEqual([2, 3]);
+  await end(2);
+  expect(underWay()).toEqual([3, 4]);
+  await end(3);
+  expect(underWay()).toEqual([4]);
+  await finishPuttingAway(2);
+  expect(underWay()).toEqual([4, 5]);
+  for (const task of [1, 3]) await finishPuttingAway(task);
+  await end(4, 5);
+  for (const task of [4, 5]) await finishPuttingAway(task);
+  await end(6, 7);
+  expect(underWay()).toEqual([]);
+  await finishPuttingAway(6);
+  expect(isOver).toBe(false);
+  await finishPuttingAway(7);
+  await running;
 });
