@@ -15,14 +15,12 @@ export interface Deadline {
  */
 export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () => unknown): Deadline {
   const controller = new AbortController();
-  const onAbort = () => controller.abort(outer.reason);
   let hasPassed = false;
   const timer = setTimeout(() => {
     hasPassed = !controller.signal.aborted;
     controller.abort(reason());
   }, timeoutMs);
-  if (outer.aborted) onAbort();
-  else outer.addEventListener("abort", onAbort, { once: true });
+  const leave = follow(outer, controller);
   return {
     signal: controller.signal,
     get hasPassed() {
@@ -30,9 +28,51 @@ export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () =
     },
     close() {
       clearTimeout(timer);
-      outer.removeEventListener("abort", onAbort);
+      leave();
     },
   };
+}
+
+interface Followers {
+  readonly controllers: Set<AbortController>;
+  /** Takes them off the signal. */
+  close(): void;
+}
+
+const followers = new WeakMap<AbortSignal, Followers>();
+
+/**
+ * Aborts with `outer`, until it leaves. All of them are one listener there: a signal looks through its listeners whenever
+ * one more is added or taken off, and that of a run has one for every task under way.
+ */
+function follow(outer: AbortSignal, controller: AbortController): () => void {
+  if (outer.aborted) {
+    controller.abort(outer.reason);
+    return () => undefined;
+  }
+  const together = followers.get(outer) ?? openFollowers(outer);
+  together.controllers.add(controller);
+  return () => {
+    together.controllers.delete(controller);
+    if (together.controllers.size === 0) together.close();
+  };
+}
+
+function openFollowers(outer: AbortSignal): Followers {
+  const controllers = new Set<AbortController>();
+  const onAbort = () => {
+    for (const controller of controllers) controller.abort(outer.reason);
+  };
+  const opened = {
+    controllers,
+    close() {
+      outer.removeEventListener("abort", onAbort);
+      followers.delete(outer);
+    },
+  };
+  outer.addEventListener("abort", onAbort, { once: true });
+  followers.set(outer, opened);
+  return opened;
 }
 
 /**

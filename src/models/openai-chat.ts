@@ -20,12 +20,13 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const url = chatUrl(endpoint);
   const headers = jsonHeaders(openaiHeaders(endpoint));
   const { apiKey, timeoutMs } = endpoint;
+  const bodyOf = bodyWriter(name, endpoint);
   const toolsOf = toolsWriter();
   return {
     id: `openai/${name}`,
     complete: (request, signal) => {
       // Before the call, so that nothing but the bytes is kept while it is under way.
-      const body = withMore(jsonBytes(toBody(name, endpoint, request)), toolsOf(request));
+      const body = withMore(jsonBytes(bodyOf(request)), toolsOf(request));
       const send = () => postJson(url, headers, body, { signal, timeoutMs });
       return callOnce(apiKey, signal, send, (reply) => fromBody(reply, request.messages));
     },
@@ -33,16 +34,16 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
 }
 
 /** All but the tools. */
-function toBody(name: string, endpoint: Endpoint, { system, messages, maxTokens, temperature }: ModelRequest) {
-  const reasoning = isReasoningModel(name);
+function bodyWriter(name: string, endpoint: Endpoint) {
+  const isReasoning = isReasoningModel(name);
   // OpenAI takes the newer name for all models; other servers mostly know the older one alone.
-  const limit = reasoning || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
-  return {
+  const limit = isReasoning || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
+  return ({ system, messages, maxTokens, temperature }: ModelRequest) => ({
     model: name,
     messages: [...(system === "" ? [] : [{ role: "system", content: wellFormed(system) }]), ...messages.map(toMessage)],
     [limit]: maxTokens,
-    ...(temperature === undefined || reasoning ? {} : { temperature }),
-  };
+    ...(temperature === undefined || isReasoning ? {} : { temperature }),
+  });
 }
 
 /** The fields for the tools. They are the same in all calls of a run, and a third of what most of them say. */

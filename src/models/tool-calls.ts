@@ -31,9 +31,11 @@ export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "inval
  * from zero in every reply. Made ids depend on the conversation only, so that a replay gives the same.
  */
 export function uniqueIds(ids: readonly string[], earlier: readonly Message[]): string[] {
-  const taken = new Set(
-    earlier.flatMap((message) => (message.role === "assistant" ? message.toolCalls.map((call) => call.id) : [])),
-  );
+  if (ids.length === 0) return [];
+  const taken = new Set<string>();
+  for (const message of earlier) {
+    if (message.role === "assistant") for (const { id } of message.toolCalls) taken.add(id);
+  }
   let next = taken.size + 1;
   return ids.map((id) => {
     let unique = id;

@@ -24,7 +24,8 @@ export interface Candidates {
 }
 
 export const CANDIDATES_SQL = {
-  newest: "SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?",
+  // `+?`: by the value of a bare `LIMIT ?` SQLite plans the statement, and so prepares it anew each time one is bound.
+  newest: "SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT +?",
   inInbox: "SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?",
 } as const;
 

@@ -44,7 +44,8 @@ export type FindOccurrences = (text: string, among?: readonly number[]) => Occur
  * index. One term after the other is looked for: to say which ones a text can hold is what makes it fast.
  */
 export function occurrenceFinder(terms: readonly string[]): FindOccurrences {
-  const stems = terms.map((term) => stemOf(fold(term)));
+  const words = terms.map(fold);
+  const stems = words.map(stemOf);
   const beginnings = stems.map(beginningsOf);
   const every = terms.map((_, term) => term);
   return (text, among = every) => {
@@ -54,8 +55,10 @@ export function occurrenceFinder(terms: readonly string[]): FindOccurrences {
       for (const beginning of beginnings[term] ?? []) {
         for (let start = folded.indexOf(beginning); start !== -1; ) {
           const end = endOfWord(folded, start + beginning.length);
-          if (!isInWord(folded, start - 1) && stemOf(folded.slice(start, end)) === stems[term]) {
-            found.push({ start, end, term });
+          if (!isInWord(folded, start - 1)) {
+            const word = folded.slice(start, end);
+            // Most often it is the term itself: to look its stem up takes longer than to see that.
+            if (word === words[term] || stemOf(word) === stems[term]) found.push({ start, end, term });
           }
           start = folded.indexOf(beginning, end);
         }
