@@ -29,7 +29,7 @@ export interface PlainRequest {
 }
 
 /** How long the whole reply is waited for. */
-export interface Patience {
+export interface ExchangeOptions {
   readonly signal: AbortSignal;
   /** Null: as long as the signal lasts. */
   readonly timeoutMs: number | null;
@@ -53,10 +53,10 @@ export function plainHeaders(given: RequestInit["headers"]): Record<string, stri
  * spends most of it on streams that nobody reads piece by piece here.
  * @throws the signal's reason, a `timeout` ModelError, or what the network throws, in the platform's words
  */
-export async function exchange(url: string, request: PlainRequest, patience: Patience): Promise<PlainReply> {
-  const { signal, timeoutMs } = patience;
+export async function exchange(url: string, request: PlainRequest, options: ExchangeOptions): Promise<PlainReply> {
+  const { signal, timeoutMs } = options;
   signal.throwIfAborted();
-  const reply = await dispatch(url, request, patience);
+  const reply = await dispatch(url, request, options);
   if (reply.status < 300 || reply.status >= 400 || !reply.headers.has("location")) return reply;
   await reply.bytes;
   if (timeoutMs === null) return followed(url, request, signal);
@@ -72,12 +72,12 @@ async function followed(url: string, request: PlainRequest, signal: AbortSignal)
 }
 
 /** Resolves when the headers are there. */
-function dispatch(url: string, { method, headers, body }: PlainRequest, patience: Patience): Promise<WholeReply> {
+function dispatch(url: string, { method, headers, body }: PlainRequest, options: ExchangeOptions): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
   return new Promise((resolve, reject) => {
-    const handler = new ReplyHandler(url, patience, resolve, reject);
-    const options = { origin, path: `${pathname}${search}`, method: method as Dispatcher.HttpMethod, headers, body };
-    connections.dispatch(options, handler);
+    const handler = new ReplyHandler(url, options, resolve, reject);
+    const path = `${pathname}${search}`;
+    connections.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, handler);
   });
 }
 
@@ -97,17 +97,17 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 
   constructor(
     private readonly url: string,
-    private readonly patience: Patience,
+    private readonly options: ExchangeOptions,
     private readonly resolve: (reply: WholeReply) => void,
     reject: (error: Error) => void,
   ) {
     this.fail = reject;
-    const { signal, timeoutMs } = patience;
+    const { signal, timeoutMs } = options;
     signal.addEventListener("abort", this.abort, { once: true });
     if (timeoutMs !== null) this.timer = setTimeout(() => this.stop(tooLate(timeoutMs)), timeoutMs);
   }
 
-  private readonly abort = (): void => this.stop(this.patience.signal.reason as Error);
+  private readonly abort = (): void => this.stop(this.options.signal.reason as Error);
 
   /** Rejects at once, whatever becomes of the connection, which may still be in the making. */
   private stop(why: Error): void {
@@ -119,7 +119,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 
   private end(): void {
     clearTimeout(this.timer);
-    this.patience.signal.removeEventListener("abort", this.abort);
+    this.options.signal.removeEventListener("abort", this.abort);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

@@ -11,6 +11,6 @@ export const plainFetch: Fetch = async (input, init = {}) => {
   const { method = "GET", body, signal } = init;
   const url = input instanceof Request ? input.url : String(input);
   const request = { method, headers: plainHeaders(init.headers), body: (body ?? null) as string | null };
-  const patience = { signal: signal ?? new AbortController().signal, timeoutMs: null };
-  return (await exchange(url, request, patience)) as unknown as Response;
+  const options = { signal: signal ?? new AbortController().signal, timeoutMs: null };
+  return (await exchange(url, request, options)) as unknown as Response;
 };

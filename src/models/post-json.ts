@@ -1,4 +1,4 @@
-import { exchange, type Patience, plainHeaders } from "./exchange.js";
+import { type ExchangeOptions, exchange, plainHeaders } from "./exchange.js";
 
 /** An HTTP status of 400 or above, with the members that the SDKs' errors have. */
 class HttpError extends Error {
@@ -34,9 +34,9 @@ export async function postJson(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: Buffer,
-  patience: Patience,
+  options: ExchangeOptions,
 ): Promise<unknown> {
-  const reply = await exchange(url, { method: "POST", headers, body }, patience);
+  const reply = await exchange(url, { method: "POST", headers, body }, options);
   if (reply.ok) return JSON.parse(await reply.text());
   // What the status says holds though the body cannot be read.
   const text = await reply.text().catch(() => "");

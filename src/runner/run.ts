@@ -97,8 +97,8 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
       return null;
     };
     await inPlaces(toBegin(), request.onConcurrency, {
-      work: (task) => answer(task).catch(stopAll),
-      putAway: async (answered) => {
+      answer: (task) => answer(task).catch(stopAll),
+      save: async (answered) => {
         if (answered !== null) await save(answered).catch(stopAll);
       },
     });

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { withDeadline } from "../../src/models/deadline.js";
+import { openDeadline, outOfTime, withDeadline } from "../../src/models/deadline.js";
 
 const never = new AbortController().signal;
 const forever = () => new Promise<never>(() => undefined);
@@ -38,4 +38,27 @@ it("ends with the outer signal's reason, whatever the work says of it", async ()
   await expect(hanging).rejects.toBe(reason);
   await expect(complaining).rejects.toBe(reason);
   await expect(withDeadline(controller.signal, 60_000, async () => 7)).rejects.toBe(reason);
+});
+
+it("stands on the outer signal once for all that are open, and not when none is", () => {
+  const outer = new AbortController();
+  const open = () => openDeadline(outer.signal, 60_000, outOfTime);
+  const listeners = () => getEventListeners(outer.signal, "abort").length;
+  const [first, second, third] = [open(), open(), open()];
+  expect(listeners()).toBe(1);
+  first.close();
+  second.close();
+  expect(listeners()).toBe(1);
+  third.close();
+  expect(listeners()).toBe(0);
+  const [fourth, closed, sixth] = [open(), open(), open()];
+  closed.close();
+  outer.abort(new Error("enough"));
+  const late = open();
+  for (const { signal, hasPassed } of [fourth, sixth, late]) {
+    expect({ reason: signal.reason, hasPassed }).toEqual({ reason: outer.signal.reason, hasPassed: false });
+  }
+  expect([first.signal.aborted, closed.signal.aborted]).toEqual([false, false]);
+  for (const one of [fourth, sixth, late]) one.close();
+  expect(listeners()).toBe(0);
 });

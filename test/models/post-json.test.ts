@@ -35,9 +35,9 @@ afterAll(() => server.closeAllConnections());
 const BODY = { model: "m", messages: [{ role: "user", content: "naïve – 💰" }] };
 const endpoint = () => ({ apiKey: "sk-test-0123456789", baseUrl, timeoutMs: 5_000 });
 const signal = () => new AbortController().signal;
-const patience = (timeoutMs = 5_000) => ({ signal: signal(), timeoutMs });
+const options = (timeoutMs = 5_000) => ({ signal: signal(), timeoutMs });
 const ours = () =>
-  postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), jsonBytes(BODY), patience());
+  postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), jsonBytes(BODY), options());
 const sdk = () =>
   openaiClient(endpoint()).post("/chat/completions", {
     body: BODY,
@@ -131,7 +131,7 @@ describe("beside the OpenAI SDK", () => {
 });
 
 describe("a server that does not speak HTTP", () => {
-  const asked = (url: string) => () => postJson(url, {}, jsonBytes(BODY), patience());
+  const asked = (url: string) => () => postJson(url, {}, jsonBytes(BODY), options());
 
   it.each([
     ["garbage", "garbage\r\n\r\n"],
@@ -172,7 +172,7 @@ it("follows a server that has moved, with the same bytes", async () => {
   canned = { status: 200, body: '{"id":"there"}' };
   received.length = 0;
   const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}/v1`;
-  expect(await postJson(url, {}, jsonBytes(BODY), patience())).toEqual({ id: "there" });
+  expect(await postJson(url, {}, jsonBytes(BODY), options())).toEqual({ id: "there" });
   expect(received).toMatchObject([{ url: "/v1/moved", body: JSON.stringify(BODY) }]);
   old.closeAllConnections();
   old.close();
@@ -194,7 +194,7 @@ describe("a server that is slower than its time", () => {
     });
     await new Promise<void>((listening) => slow.listen(0, "127.0.0.1", listening));
     const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/v1`;
-    expect(await failure(() => postJson(url, {}, jsonBytes(BODY), patience(150)))).toMatchObject(TIMEOUT);
+    expect(await failure(() => postJson(url, {}, jsonBytes(BODY), options(150)))).toMatchObject(TIMEOUT);
     await expect.poll(() => open).toBe(0);
     slow.close();
   });
@@ -205,7 +205,7 @@ describe("a server that is slower than its time", () => {
     });
     await new Promise<void>((listening) => moved.listen(0, "127.0.0.1", listening));
     const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/v1`;
-    expect(await failure(() => postJson(url, {}, jsonBytes(BODY), patience(150)))).toMatchObject(TIMEOUT);
+    expect(await failure(() => postJson(url, {}, jsonBytes(BODY), options(150)))).toMatchObject(TIMEOUT);
     moved.closeAllConnections();
     moved.close();
   });

@@ -6,7 +6,7 @@ function workshop(count: number) {
   const taken: number[] = [];
   const begun: number[] = [];
   const ends = new Map<number, () => void>();
-  const putAways = new Map<number, () => void>();
+  const saves = new Map<number, () => void>();
   let isSlow = false;
   let setPlaces: (places: number) => void = () => {};
   function* tasks() {
@@ -15,12 +15,12 @@ function workshop(count: number) {
       yield task;
     }
   }
-  const work = (task: number) => {
+  const answer = (task: number) => {
     begun.push(task);
     return new Promise<number>((resolve) => ends.set(task, () => resolve(task)));
   };
-  const putAway = (task: number) =>
-    isSlow ? new Promise<void>((resolve) => putAways.set(task, resolve)) : Promise.resolve();
+  const save = (task: number) =>
+    isSlow ? new Promise<void>((resolve) => saves.set(task, resolve)) : Promise.resolve();
   const run = (places: number) =>
     inPlaces(
       tasks(),
@@ -28,7 +28,7 @@ function workshop(count: number) {
         setPlaces = listener;
         listener(places);
       },
-      { work, putAway },
+      { answer, save },
     );
   const end = async (...finished: number[]) => {
     for (const task of finished) {
@@ -38,12 +38,12 @@ function workshop(count: number) {
     await filled();
   };
   const underWay = () => [...ends.keys()];
-  const putAwaySlowly = () => {
+  const saveSlowly = () => {
     isSlow = true;
   };
-  const finishPuttingAway = async (task: number) => {
-    putAways.get(task)?.();
-    putAways.delete(task);
+  const finishSaving = async (task: number) => {
+    saves.get(task)?.();
+    saves.delete(task);
     await filled();
   };
   return {
@@ -53,8 +53,8 @@ function workshop(count: number) {
     end,
     underWay,
     setPlaces: (places: number) => setPlaces(places),
-    putAwaySlowly,
-    finishPuttingAway,
+    saveSlowly,
+    finishSaving,
   };
 }
 
@@ -113,9 +113,9 @@ it("of no tasks it is over at once, and a limit that changes later changes nothi
   expect(begun).toEqual([]);
 });
 
-it("what is put away keeps no place, until there is as much of it as there are places; and it is waited for", async () => {
-  const { run, end, underWay, putAwaySlowly, finishPuttingAway } = workshop(7);
-  putAwaySlowly();
+it("what is saved keeps no place, until there is as much of it as there are places; and it is waited for", async () => {
+  const { run, end, underWay, saveSlowly, finishSaving } = workshop(7);
+  saveSlowly();
   let isOver = false;
   const running = run(2).then(() => {
     isOver = true;
@@ -127,15 +127,15 @@ it("what is put away keeps no place, until there is as much of it as there are p
   expect(underWay()).toEqual([3, 4]);
   await end(3);
   expect(underWay()).toEqual([4]);
-  await finishPuttingAway(2);
+  await finishSaving(2);
   expect(underWay()).toEqual([4, 5]);
-  for (const task of [1, 3]) await finishPuttingAway(task);
+  for (const task of [1, 3]) await finishSaving(task);
   await end(4, 5);
-  for (const task of [4, 5]) await finishPuttingAway(task);
+  for (const task of [4, 5]) await finishSaving(task);
   await end(6, 7);
   expect(underWay()).toEqual([]);
-  await finishPuttingAway(6);
+  await finishSaving(6);
   expect(isOver).toBe(false);
-  await finishPuttingAway(7);
+  await finishSaving(7);
   await running;
 });
