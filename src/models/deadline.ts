@@ -20,7 +20,7 @@ export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () =
     hasPassed = !controller.signal.aborted;
     controller.abort(reason());
   }, timeoutMs);
-  const leave = follow(outer, controller);
+  follow(outer, controller);
   return {
     signal: controller.signal,
     get hasPassed() {
@@ -28,51 +28,43 @@ export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () =
     },
     close() {
       clearTimeout(timer);
-      leave();
+      leave(outer, controller);
     },
   };
 }
 
-interface Followers {
-  readonly controllers: Set<AbortController>;
-  /** Takes them off the signal. */
-  close(): void;
-}
-
-const followers = new WeakMap<AbortSignal, Followers>();
+/** What is to be aborted with a signal. */
+const followers = new WeakMap<AbortSignal, Set<AbortController>>();
 
 /**
  * Aborts with `outer`, until it leaves. All of them are one listener there: a signal looks through its listeners whenever
- * one more is added or taken off, and that of a run has one for every task under way.
+ * one more is added or taken off, and that of a run would have one for every task under way.
  */
-function follow(outer: AbortSignal, controller: AbortController): () => void {
+function follow(outer: AbortSignal, controller: AbortController): void {
   if (outer.aborted) {
     controller.abort(outer.reason);
-    return () => undefined;
+    return;
   }
-  const together = followers.get(outer) ?? openFollowers(outer);
-  together.controllers.add(controller);
-  return () => {
-    together.controllers.delete(controller);
-    if (together.controllers.size === 0) together.close();
-  };
+  let together = followers.get(outer);
+  if (together === undefined) {
+    together = new Set();
+    followers.set(outer, together);
+    outer.addEventListener("abort", abortFollowers, { once: true });
+  }
+  together.add(controller);
 }
 
-function openFollowers(outer: AbortSignal): Followers {
-  const controllers = new Set<AbortController>();
-  const onAbort = () => {
-    for (const controller of controllers) controller.abort(outer.reason);
-  };
-  const opened = {
-    controllers,
-    close() {
-      outer.removeEventListener("abort", onAbort);
-      followers.delete(outer);
-    },
-  };
-  outer.addEventListener("abort", onAbort, { once: true });
-  followers.set(outer, opened);
-  return opened;
+function leave(outer: AbortSignal, controller: AbortController): void {
+  const together = followers.get(outer);
+  together?.delete(controller);
+  if (together?.size !== 0) return;
+  followers.delete(outer);
+  outer.removeEventListener("abort", abortFollowers);
+}
+
+function abortFollowers({ target }: Event): void {
+  const outer = target as AbortSignal;
+  for (const controller of followers.get(outer) ?? []) controller.abort(outer.reason);
 }
 
 /**

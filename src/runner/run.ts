@@ -51,7 +51,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   // A fault of ours in one task must not leave the others running behind the error.
   const fault = new AbortController();
   const stop = AbortSignal.any([signal, fault.signal]);
-  // Each task under way listens to it: many listeners are no leak here.
+  // Each judgement under way listens to it: many listeners are no leak here.
   setMaxListeners(0, stop);
   let left = session.left;
   const asked = session.left + session.finished;

@@ -71,7 +71,7 @@ export class ThreadCalls<Call, Answer> {
     const calls = this.gathered;
     this.gathered = [];
     this.gathering = undefined;
-    if (this.gatherMs > 0) this.handedOverAt = performance.now();
+    this.handedOverAt = performance.now();
     try {
       this.worker.postMessage(calls);
     } catch (error) {

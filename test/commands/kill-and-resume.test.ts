@@ -133,6 +133,7 @@ it(
     let kills = 0;
     while (kills < KILLS) kills += await killedRun(KILLS - kills);
     expect(kills).toBe(KILLS);
+    expect(mostUnderWay, "more were asked at once than may be").toBeLessThanOrEqual(AT_ONCE);
     expect(mostUnderWay, "too few were under way to show anything").toBeGreaterThanOrEqual(AT_ONCE / 2);
     const runs = JSON.parse((await artE("stats --runs --json")).stdout);
     for (const run of runs) expect(run).toMatchObject({ status: "completed", tasks: TASKS, totalTasks: TASKS });

@@ -51,6 +51,10 @@ it("stands on the outer signal once for all that are open, and not when none is"
   expect(listeners()).toBe(1);
   third.close();
   expect(listeners()).toBe(0);
+  const alone = open();
+  third.close();
+  expect(listeners()).toBe(1);
+  alone.close();
   const [fourth, closed, sixth] = [open(), open(), open()];
   closed.close();
   outer.abort(new Error("enough"));
