@@ -15,6 +15,12 @@ const FACT = "(information|answer|record|mention|reference|details?|evidence|res
 const COULD_NOT =
   "(could not|couldn't|cannot|can't|can not|did not|didn't|do not|don't|have not|haven't|(am|was|were|been) unable to|(am|was|were) not able to|wasn't able to|(have not|haven't) been able to)";
 
+const SEARCHED = `(available |provided |searched |retrieved )?(${MAIL}|search results|available information|information (available|provided))( (in|of|from|to|that) [^,]*)?`;
+const TELLS = "(mentions?|contains?|says?|specif(y|ies)|states?)";
+
+/** Every form below has one of these: most answers are done with when they are looked for. */
+const DENIES = /no|n't|never|un|insufficient|n\/a/;
+
 /** Each against the first sentence, in lower case. Where a word could be said of one mail's contents, the whole mailbox must be meant. */
 const ABSTAINS: readonly RegExp[] = [
   /^(i|we) (do not|don't|can not|cannot|can't) (actually |really |currently )?(know|say|tell)( (the answer|for (sure|certain)|this|that|who|whom|whose|what|when|where|which|why|how|if|whether|based|from|because|as|since|yet|sorry)\b.*)?$/,
@@ -31,8 +37,9 @@ const ABSTAINS: readonly RegExp[] = [
   /^(there (is|are|was|were) )?no (relevant |specific |matching |such )*(e-?mails?|mails?|messages?) .*\b(about|regarding|mention\w*|contain\w*|match\w*|found|(in|within) (the|your|this) (mailbox|inbox))\b.*$/,
   /^there (is|are|was|were) (nothing|no (e-?mails?|mails?|messages?))\b.*\b(mailbox|inbox|e-?mails|mails|messages)\b.*$/,
   new RegExp(
-    `^(the|your|this|my|none of the|available|these) (available |provided |searched |retrieved )?(${MAIL}|search results|available information|information (available|provided))( (in|of|from|to|that) [^,]*)? (does not|do not|doesn't|don't|did not|didn't|(never )?(mentions?|contains?|says?|specif(y|ies)|states?))\\b.*$`,
+    `^(the|your|this|my|available|these) ${SEARCHED} (does not|do not|doesn't|don't|did not|didn't|never ${TELLS})\\b.*$`,
   ),
+  new RegExp(`^none of (the|your|my|these) ${SEARCHED} ${TELLS}\\b.*$`),
   new RegExp(
     `^.{0,80} (is|was|are|were) (not|never) (\\w+ )?(mentioned|specified|stated|given|found|available|provided|contained|known|recorded|included) (anywhere )?${FOUND_IN}.*$`,
   ),
@@ -57,7 +64,7 @@ export function isDontKnow(answer: string): boolean {
     .replace(/[*_`"“”]/g, "")
     .replace(/\s+/g, " ")
     .trim();
-  if (plain === "" || plain.length > LONGEST) return false;
+  if (plain === "" || plain.length > LONGEST || !DENIES.test(plain)) return false;
   const said = plain.replace(LEAD, "");
   if (GOES_ON.test(said)) return false;
   const [first = ""] = said.split(/(?<=[.!?])\s/);

@@ -29,6 +29,8 @@ describe("an answer that says only that there is none", () => {
     "Your inbox doesn't mention a hotel for RTO Week.",
     "The emails do not specify the passcode.",
     "None of the emails mention a passcode.",
+    "None of your emails say when it begins.",
+    "The emails never mention a passcode.",
     "The available information does not say when it begins.",
     "No information about the hotel was found.",
     "There is no mention of the passcode in your mailbox.",
@@ -69,6 +71,9 @@ describe("an answer that says only that there is none", () => {
     "The email does not mention a price.",
     "The contract does not contain a price.",
     "No e-mails were sent to Kay.",
+    "The emails say that Ken Lay left in August.",
+    "Your mailbox contains three offers.",
+    "The messages in the thread state a price of $40.",
     "No information was available on the other firms' credit, so they were left out.",
     "Not available on Friday.",
   ])("is not %j", (answer) => {
