@@ -21,13 +21,34 @@ export interface Candidates {
   holding(term: string): readonly number[];
   /** How many lie in the mailbox, or in the whole file, whatever their date. */
   readonly inMailbox: number;
+  /** The id of the mail at one of these positions. */
+  mailAt(position: number): number;
 }
 
 export const CANDIDATES_SQL = {
   // `+?`: by the value of a bare `LIMIT ?` SQLite plans the statement, and so prepares it anew each time one is bound.
   newest: "SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT +?",
   inInbox: "SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?",
+  mailAt: "SELECT mail_id FROM mail_order WHERE position = ?",
 } as const;
+
+/** What does not change until the next import. */
+class Kept {
+  readonly lists = new KeptLists();
+  /** Of mailboxes. */
+  readonly sizes = new Map<number, number>();
+  /** By position; 0: not asked for so far. Four bytes a mail spare a search half of its pages: each mail stands on another. */
+  readonly mailIds: Uint32Array;
+
+  constructor(
+    /** Of the imported mail. */
+    readonly fingerprint: unknown,
+    /** In the whole file. */
+    readonly mails: number,
+  ) {
+    this.mailIds = new Uint32Array(mails + 1);
+  }
+}
 
 /**
  * Asks the index which mails match. Nothing is ranked there: bm25() reads every mail of the file that holds a word. The
@@ -36,10 +57,12 @@ export const CANDIDATES_SQL = {
 export function openCandidates(db: Db): (filter: MailFilter) => Candidates {
   const matching = db.prepare(CANDIDATES_SQL.newest).pluck();
   const inInbox = db.prepare(CANDIDATES_SQL.inInbox).pluck();
-  const all = db.prepare("SELECT count(*) FROM mail_order").pluck();
+  // Positions are counted from 1 without a gap.
+  const all = db.prepare("SELECT coalesce(max(position), 0) FROM mail_order").pluck();
   const state = db.prepare("SELECT fingerprint FROM corpus_state").pluck();
-  let kept = { lists: new KeptLists(), sizes: new Map<number | null, number>() };
-  let keptOf: unknown;
+  const mailAt = db.prepare(CANDIDATES_SQL.mailAt).pluck();
+  // Of no mail so far: what is imported has a fingerprint, and it is not null.
+  let kept = new Kept(null, 0);
 
   const newest = (expression: string, { first, last }: Positions, limit: number) =>
     first > last ? [] : (matching.all(expression, first, last, limit) as number[]);
@@ -53,9 +76,10 @@ export function openCandidates(db: Db): (filter: MailFilter) => Candidates {
   };
 
   const sizeOf = (inboxId: number | null): number => {
+    if (inboxId === null) return kept.mails;
     let size = kept.sizes.get(inboxId);
     if (size === undefined) {
-      size = (inboxId === null ? all.get() : inInbox.get(`parties : ${PARTY.in(inboxId)}`)) as number;
+      size = inInbox.get(`parties : ${PARTY.in(inboxId)}`) as number;
       kept.sizes.set(inboxId, size);
     }
     return size;
@@ -64,10 +88,7 @@ export function openCandidates(db: Db): (filter: MailFilter) => Candidates {
   return (filter) => {
     // Another process may import while this one runs.
     const fingerprint = state.get();
-    if (fingerprint !== keptOf) {
-      kept = { lists: new KeptLists(), sizes: new Map() };
-      keptOf = fingerprint;
-    }
+    if (fingerprint !== kept.fingerprint) kept = new Kept(fingerprint, all.get() as number);
     const parties = partiesExpression(filter);
     return {
       newest: (words, range, limit) => newest(expressionOf(parties, words), range, limit),
@@ -79,6 +100,13 @@ export function openCandidates(db: Db): (filter: MailFilter) => Candidates {
       },
       get inMailbox() {
         return sizeOf(filter.inboxId);
+      },
+      mailAt(position) {
+        const known = kept.mailIds[position];
+        if (known !== undefined && known !== 0) return known;
+        const id = mailAt.get(position) as number;
+        kept.mailIds[position] = id;
+        return id;
       },
     };
   };

@@ -1,4 +1,4 @@
-import { type MailFilter, openCandidates } from "./candidates.js";
+import { type Candidates, type MailFilter, openCandidates } from "./candidates.js";
 import { insertInOrder } from "./in-order.js";
 import { allWordsExpression, contentTokens, tokenize } from "./match.js";
 import { type Nominee, nominate } from "./nominees.js";
@@ -74,7 +74,7 @@ interface Scored {
 }
 
 export const SEARCH_SQL = {
-  ranked: "SELECT m.id, m.subject, m.body FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?",
+  ranked: "SELECT id, subject, body FROM mails WHERE id = ?",
   listed: `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = m.id), m.sender, m.date
            FROM mails m WHERE m.id = ?`,
 } as const;
@@ -91,20 +91,22 @@ export function openMailSearch(db: Db): MailSearch {
     toIds,
     range: periods.positions(period),
   });
-  const readAt = (position: number) => ranked.get(position) as Ranked;
+  const readAt = (candidates: Candidates, position: number) => ranked.get(candidates.mailAt(position)) as Ranked;
   const toHit = ([mailId, subject, body]: Ranked, inBody: readonly Occurrence[], match: MailHit["match"]): MailHit => {
     const [messageId, sender, date] = listed.get(mailId) as Listed;
     return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
   };
-  const scorer = (find: FindOccurrences, lists: TermLists, weights: readonly number[]) => (position: number) => {
-    const mail = readAt(position);
-    const [, subject, whole] = mail;
-    const body = whole.slice(0, RANKED_REACH);
-    const terms = termsAt(lists, position);
-    const inSubject = find(subject, terms);
-    const inBody = find(body, terms);
-    return { position, mail, terms, inSubject, inBody, score: scoreMail({ body, inSubject, inBody }, weights) };
-  };
+  const scorer =
+    (candidates: Candidates, find: FindOccurrences, lists: TermLists, weights: readonly number[]) =>
+    (position: number) => {
+      const mail = readAt(candidates, position);
+      const [, subject, whole] = mail;
+      const body = whole.slice(0, RANKED_REACH);
+      const terms = termsAt(lists, position);
+      const inSubject = find(subject, terms);
+      const inBody = find(body, terms);
+      return { position, mail, terms, inSubject, inBody, score: scoreMail({ body, inSubject, inBody }, weights) };
+    };
 
   // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
   // Of the forty statements of a search only the first then asks for SQLite's locks, and looks whether a page has changed.
@@ -114,12 +116,11 @@ export function openMailSearch(db: Db): MailSearch {
       if (words === null) return [];
       const find = occurrenceFinder(distinctTerms(tokenize(query.words)));
       const filter = filterOf(query);
-      return candidatesOf(filter)
-        .newest(words, filter.range, query.limit)
-        .map((position) => {
-          const mail = readAt(position);
-          return toHit(mail, find(shownOf(mail)), "all_words");
-        });
+      const candidates = candidatesOf(filter);
+      return candidates.newest(words, filter.range, query.limit).map((position) => {
+        const mail = readAt(candidates, position);
+        return toHit(mail, find(shownOf(mail)), "all_words");
+      });
     }),
 
     bestFirst: db.transaction((query: MailQuery) => {
@@ -134,7 +135,7 @@ export function openMailSearch(db: Db): MailSearch {
       const weights = weigh(lists, candidates.inMailbox);
       const matching = candidates.newest(words, spanOfAll(lists, filter.range), COUNTED);
       const all = matching.slice(0, ALL_WORDS_RANKED);
-      const scoreAt = scorer(find, lists, weights);
+      const scoreAt = scorer(candidates, find, lists, weights);
       const whole = weights.reduce((sum, weight) => sum + weight, 0);
       const first = best(
         all.map((position) => ({ position, weight: whole })),

@@ -170,3 +170,18 @@ test("a search that was opened before an import weighs words as one that was ope
   expect(first(openMailSearch(db))).toBe("<zebra@plains.example>");
   expect(first(before)).toBe("<zebra@plains.example>");
 });
+
+test("a search that was opened before an import finds the mails that stand elsewhere after it", () => {
+  const on = (day: number) => new Date(Date.UTC(2001, 4, day)).toISOString().replace(".000", "");
+  const about = (name: string, day: number) => mail(name, { body: `gas in ${name}`, date: on(day) });
+  const db = openCorpus([about("may", 1), about("june", 32)]);
+  open.push(db);
+  const before = openMailSearch(db);
+  const period = { after: null, before: null };
+  const asked = { words: "gas", inboxId: addressId(db, BEN), fromIds: null, toIds: null, period, limit: 9 };
+  const found = (search: typeof before) => search.newestFirst(asked).map(({ messageId }) => messageId);
+  expect(found(before)).toEqual(["june", "may"].map((name) => `<${name}@plains.example>`));
+  fill(db, [about("july", 62), about("between", 20)]);
+  const all = ["july", "june", "between", "may"].map((name) => `<${name}@plains.example>`);
+  expect([found(openMailSearch(db)), found(before)]).toEqual([all, all]);
+});
