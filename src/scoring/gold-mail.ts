@@ -31,16 +31,19 @@ export const readGold = goldAmong((trace) => trace.toolCalls.flatMap(openedIds))
 /** Searches answer with a list of mails, bare or as `emails`, whatever the tool is called. */
 export function listedIds({ result }: ToolCallRecord): string[] {
   const list = Array.isArray(result) ? result : isObject(result) ? result.emails : undefined;
-  return Array.isArray(list) ? list.flatMap((item: JsonValue) => idOf(item)) : [];
+  if (!Array.isArray(list)) return [];
+  const ids: string[] = [];
+  for (const item of list as readonly JsonValue[]) if (hasId(item)) ids.push(item.message_id);
+  return ids;
 }
 
 /** Reading answers with one mail. */
 function openedIds({ result }: ToolCallRecord): string[] {
-  return isObject(result) && result.body !== undefined ? idOf(result) : [];
+  return isObject(result) && result.body !== undefined && hasId(result) ? [result.message_id] : [];
 }
 
-function idOf(value: JsonValue): string[] {
-  return isObject(value) && typeof value.message_id === "string" ? [value.message_id] : [];
+function hasId(value: JsonValue): value is { readonly message_id: string } {
+  return isObject(value) && typeof value.message_id === "string";
 }
 
 function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {

@@ -59,11 +59,15 @@ const TIME_FORMS: readonly (readonly [RegExp, (groups: Groups) => TimeOfDay | nu
   [/(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)/g, ([h, m]) => clock(Number(h), Number(m))],
 ];
 
+/** Every form of a day or a time has one of these: most answers are done with when they are looked for. */
+const MAY_HOLD = /\d|noon|midday|midnight/;
+
 /** Days and times of day in a text. Numeric days are read the American way unless only the other can be. */
 export function momentsIn(text: string): Moments {
   const days: CalendarDay[] = [];
   const times: TimeOfDay[] = [];
   let rest = text.toLowerCase();
+  if (!MAY_HOLD.test(rest)) return { days, times, rest };
   for (const [form, read] of DAY_FORMS) rest = taken(rest, form, read, days);
   for (const [form, read] of TIME_FORMS) rest = taken(rest, form, read, times);
   return { days, times, rest };

@@ -26,7 +26,7 @@ const AMBIGUOUS: ReadonlySet<string> = new Set(["m", "mm", "b"]);
 const PHONE = /(?<![\d-])(?:\+?1[-. ])?\(?(\d{3})\)?[-. ]{1,2}(\d{3})[-. ](\d{4})(?!\d)/g;
 
 const FIGURES =
-  /(?<!\w)(?<!\d\.)([-−](?=[$€£]?[\d.]))?[$€£]?\s?(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?(?:[\s-]?(hundred|dozen|thousand|million|mil|billion|bn|trillion)s?\b|(mm|k|m|b)\b)?(\s?%|\s?(?:percent|per cent|pct)\b)?/g;
+  /(?<!\w)(?<!\d\.)([-−](?=[$€£]?[\d.]))?[$€£]?\s?(?=\.?\d)(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?(?:[\s-]?(hundred|dozen|thousand|million|mil|billion|bn|trillion)s?\b|(mm|k|m|b)\b)?(\s?%|\s?(?:percent|per cent|pct)\b)?/g;
 
 const SMALL = [
   "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(
@@ -54,8 +54,7 @@ export function quantitiesIn(text: string): Quantity[] {
   text
     .toLowerCase()
     .replace(PHONE, (_, area: string, exchange: string, line: string) => add([Number(area + exchange + line)]))
-    .replace(FIGURES, (whole: string, minus, digits, decimals, scale, letter, percent) => {
-      if (digits === undefined && decimals === undefined) return whole;
+    .replace(FIGURES, (_, minus, digits, decimals, scale, letter, percent) => {
       const plain = Number(`${minus === undefined ? "" : "-"}${(digits ?? "0").replaceAll(",", "")}${decimals ?? ""}`);
       const scaled = plain * (SCALES[scale ?? letter ?? ""] ?? 1);
       const values = AMBIGUOUS.has(letter ?? "") ? [scaled, plain] : [scaled];

@@ -13,12 +13,16 @@ function valuesIn(text: string): Values {
   return { days, times, quantities: quantitiesIn(rest) };
 }
 
+/** Whether an answer holds one value of the gold answer. */
+type IsSaid = (answer: Values) => boolean;
+
 /** 1 where the answer holds every value of the gold answer that `wanted` picks, however written; more of them in the answer do no harm. */
-function allSaid(wanted: (gold: Values, answer: Values) => readonly boolean[], what: string): Scorer {
+function allSaid(wanted: (gold: Values) => readonly IsSaid[], what: string): Scorer {
   return ({ answer, task }) => {
-    const said = wanted(valuesIn(task.answer), valuesIn(answer ?? ""));
-    if (said.length === 0) return { value: null, explanation: `the gold answer holds no ${what}` };
-    return { value: said.every(Boolean) ? 1 : 0 };
+    const values = wanted(valuesIn(task.answer));
+    if (values.length === 0) return { value: null, explanation: `the gold answer holds no ${what}` };
+    const said = valuesIn(answer ?? "");
+    return { value: values.every((isSaid) => isSaid(said)) ? 1 : 0 };
   };
 }
 
@@ -46,7 +50,8 @@ function asClock(value: number): number {
 
 export const numberMatch: ScorerEntry = {
   score: allSaid(
-    (gold, answer) => gold.quantities.filter(({ weak }) => !weak).map((quantity) => saysQuantity(quantity, answer)),
+    (gold) =>
+      gold.quantities.filter(({ weak }) => !weak).map((quantity) => (answer: Values) => saysQuantity(quantity, answer)),
     "number",
   ),
   label: "Numbers",
@@ -58,9 +63,9 @@ export const numberMatch: ScorerEntry = {
 
 export const dateMatch: ScorerEntry = {
   score: allSaid(
-    (gold, answer) => [
-      ...gold.days.map((day) => answer.days.some((said) => saysDay(day, said))),
-      ...gold.times.map((time) => saysTime(time, answer)),
+    (gold) => [
+      ...gold.days.map((day) => (answer: Values) => answer.days.some((said) => saysDay(day, said))),
+      ...gold.times.map((time) => (answer: Values) => saysTime(time, answer)),
     ],
     "date or time",
   ),
