@@ -5,6 +5,10 @@ import { keepSmall, openStore } from "./open.js";
 import type { SaveOutcome } from "./result-writer.js";
 import { openRowWriter, type ResultRow } from "./runs.js";
 import type { ThreadAnswer, ThreadCall } from "./thread-calls.js";
+import { beLessUrgent } from "./urgency.js";
+
+/** Nobody waits for it but a task that is over. As urgent as the loop, it takes a core from it at each of its wakings. */
+beLessUrgent(5);
 
 /**
  * Pages of the log (16 MB) after which SQLite moves them into the file: it waits for the disk then, and with it what is to
