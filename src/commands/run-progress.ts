@@ -7,7 +7,7 @@ import type { Settings } from "./settings.js";
 
 interface RunProgress {
   readonly emit: Emit;
-  /** Tasks that were begun and are not finished. */
+  /** Tasks that were begun and are not answered: those that are only to be saved keep nobody waiting. */
   underWay(): number;
   stop(): void;
 }
@@ -39,7 +39,7 @@ export function runProgress(settings: Settings, throttle: Throttle | null): RunP
         bar = openProgress(settings, "Answering", total);
       }
       if (event.type === "task_started") underWay++;
-      if (event.type === "task_finished") underWay--;
+      if (event.type === "task_answered") underWay--;
       if (event.type !== "task_finished" && event.type !== "task_kept") return;
       tally.add(event.result);
       bar?.update(tally.progress.done, detail());

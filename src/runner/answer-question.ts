@@ -13,7 +13,7 @@ import type { Workspace } from "../domain/workspace.js";
 import { openDeadline, outOfTime } from "../models/deadline.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import { endOfDay } from "../store/period.js";
-import { type Grading, gradeTrace } from "./grade-trace.js";
+import { type Grading, withVerdict } from "./grade-trace.js";
 
 /** What all questions of a run share. */
 export interface Answering {
@@ -31,7 +31,7 @@ export interface Answering {
 }
 
 /**
- * One question answered and scored: always a trace, never a throw for anything that the model or its
+ * One question answered, and judged where there is a judge: always a trace, never a throw for anything that the model or its
  * server did. What was spent before a failure stays in the trace. `giveUp` hears of what would fail every other task too.
  */
 export async function answerQuestion(
@@ -80,7 +80,7 @@ export async function answerQuestion(
     judge: null,
     task: question,
   };
-  return gradeTrace(trace, shared.grading, signal);
+  return withVerdict(trace, shared.grading, signal);
 }
 
 function agentTask(

@@ -1,5 +1,5 @@
-import { isFailure } from "../domain/ending.js";
-import type { TaskResult } from "../domain/result.js";
+import { type Ending, isFailure } from "../domain/ending.js";
+import type { Spending } from "./task-result.js";
 
 /** What a run may spend; null: no limit. */
 export interface BudgetLimits {
@@ -31,15 +31,16 @@ export class Budget {
   }
 
   /** What an earlier session spent, replies from the cache aside. Its failures are not held against this one. */
-  charge({ spent, judgeCostUsd }: Pick<TaskResult, "spent" | "judgeCostUsd">): void {
+  charge({ spent, judgeCostUsd }: Spending): void {
     this.costUsd += (spent.costUsd ?? 0) + (judgeCostUsd ?? 0);
     this.tokens += spent.usage.inputTokens + spent.usage.outputTokens;
   }
 
-  add(result: TaskResult): void {
-    this.charge(result);
+  /** What a task of this session spent. */
+  add(spending: Spending, ending: Ending): void {
+    this.charge(spending);
     this.finished++;
-    if (isFailure(result.ending)) this.failed++;
+    if (isFailure(ending)) this.failed++;
   }
 
   /** Nothing further can succeed: a key that is refused is refused for every task. */

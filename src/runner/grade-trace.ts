@@ -12,20 +12,21 @@ export interface Grading {
   readonly judge: Judge | null;
 }
 
-/**
- * The trace with its scores, judged first where there is a judge. A failed task is left ungraded. A verdict by the same judge is not asked for
- * again. Never throws for anything a judge does.
- */
+/** The trace judged and scored. A failed task is left ungraded. Never throws for anything a judge does. */
 export async function gradeTrace(trace: Trace, grading: Grading, signal: AbortSignal): Promise<Trace> {
-  const { judge, scorers, sameMail } = grading;
-  if (isFailure(trace.ending)) return trace;
+  return withScores(await withVerdict(trace, grading, signal), grading);
+}
+
+/** Where there is a judge: asks it, unless the trace bears a verdict of the same judge already. */
+export async function withVerdict(trace: Trace, { judge }: Grading, signal: AbortSignal): Promise<Trace> {
+  if (judge === null || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = trace.task;
-  const judgement =
-    judge === null || isBy(trace.judge, judge)
-      ? trace.judge
-      : await judge.judge({ question, gold, answer: trace.answer }, signal);
-  const judged = { ...trace, judge: judgement };
-  return { ...judged, scores: scoreTrace(judged, sameMail, scorers) };
+  return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
+}
+
+/** Nothing is waited for: what needs a verdict takes the one that the trace bears. */
+export function withScores(trace: Trace, { scorers, sameMail }: Grading): Trace {
+  return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, sameMail, scorers) };
 }
 
 function isBy(judgement: Judgement | null, { settings }: Judge): boolean {

@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
 /** What is done with a task. Neither may reject. */
 export interface Stages<Task, Answered> {
   /** Takes one of the places. */
   answer(task: Task): Promise<Answered>;
-  /** Takes none: while the disk is slow the places are not kept empty. */
+  /** Takes none: while the disk is slow the places are not kept empty. What others wait for is done before it. */
   save(answered: Answered): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ export function inPlaces<Task, Answered>(
       answering--;
       saving++;
       fill();
+      await nextTurn();
       await save(answered);
       saving--;
       fill();

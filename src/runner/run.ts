@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { isFailure } from "../domain/ending.js";
 import type { Emit } from "../domain/event.js";
 import type { PlannedTask } from "../domain/question.js";
-import type { RunTotals, TaskResult } from "../domain/result.js";
+import type { RunTotals } from "../domain/result.js";
 import type { Trace } from "../domain/trace.js";
 import type { Db } from "../store/open.js";
 import type { ResultWriter } from "../store/result-writer.js";
@@ -10,9 +10,10 @@ import { finishRun, getRun } from "../store/runs.js";
 import { type Answering, answerQuestion } from "./answer-question.js";
 import type { Session } from "./begin.js";
 import type { Budget } from "./budget.js";
+import { withScores } from "./grade-trace.js";
 import { inPlaces } from "./places.js";
 import { storedTotals } from "./stored-totals.js";
-import { toTaskResult } from "./task-result.js";
+import { spendingOf, toTaskResult } from "./task-result.js";
 
 export interface RunRequest {
   readonly answering: Answering;
@@ -33,14 +34,8 @@ export interface SessionEnd {
   readonly stopped: { readonly by: "user" | "limit"; readonly why: string } | null;
 }
 
-/** A task that is answered and graded, and not saved yet. */
-interface Answered {
-  readonly trace: Trace;
-  readonly result: TaskResult;
-}
-
 /**
- * Answers a session's tasks, many at once, and saves each as soon as it is finished. When the signal aborts, no task is
+ * Answers a session's tasks, many at once, and grades and saves each as soon as it is answered. When the signal aborts, no task is
  * begun any more and those under way end as interrupted, unsaved. When the budget is spent, none is begun any more and
  * those under way are finished.
  */
@@ -68,17 +63,20 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
     }
   }
 
-  const answer = async (task: PlannedTask): Promise<Answered | null> => {
+  /** Null: interrupted. */
+  const answer = async (task: PlannedTask): Promise<Trace | null> => {
     emit({ type: "task_started", taskId: task.question.id });
     const trace = await answerQuestion(answering, task, stop, (why) => budget.giveUp(why));
     if (trace.ending === "interrupted") return null;
-    const result = toTaskResult(trace);
     // Before its place is free: the next task may be one too many.
-    budget.add(result);
-    return { trace, result };
+    budget.add(spendingOf(trace), trace.ending);
+    emit({ type: "task_answered", taskId: trace.taskId });
+    return trace;
   };
 
-  const save = async ({ trace, result }: Answered): Promise<void> => {
+  const save = async (answered: Trace): Promise<void> => {
+    const trace = withScores(answered, answering.grading);
+    const result = toTaskResult(trace);
     await writer.save(trace, result, isFailure(trace.ending));
     left--;
     emit({ type: "task_finished", result });

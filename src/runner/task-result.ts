@@ -3,11 +3,22 @@ import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
 import type { TaskResult } from "../domain/result.js";
 import type { Trace, Turn } from "../domain/trace.js";
 
+/** What a task takes of a run's budget. */
+export type Spending = Pick<TaskResult, "spent" | "judgeCostUsd">;
+
+export function spendingOf({ turns, judge }: Pick<Trace, "turns" | "judge">): Spending {
+  const asked = turns.filter((turn) => !turn.cached);
+  return {
+    spent: { usage: usageOf(asked), costUsd: costOf(asked) },
+    judgeCostUsd: judge === null ? 0 : judge.costUsd,
+  };
+}
+
 /** A trace as its line of the results file. */
 export function toTaskResult(trace: Trace): TaskResult {
   const score = (name: string) => trace.scores[name]?.value ?? null;
   const truth = (name: string) => (score(name) === null ? null : score(name) === 1);
-  const asked = trace.turns.filter((turn) => !turn.cached);
+  const { spent, judgeCostUsd } = spendingOf(trace);
   return {
     taskId: trace.taskId,
     epoch: trace.epoch,
@@ -27,14 +38,14 @@ export function toTaskResult(trace: Trace): TaskResult {
     turns: trace.turns.length,
     usage: usageOf(trace.turns),
     costUsd: costOf(trace.turns),
-    judgeCostUsd: trace.judge === null ? 0 : trace.judge.costUsd,
+    judgeCostUsd,
     sources: trace.sources,
     sourcesCorrect: truth("sourcesCorrect"),
     foundGold: truth("foundGold"),
     readGold: truth("readGold"),
     retries: trace.turns.reduce((sum, turn) => sum + turn.retries.length, 0),
-    cachedReplies: trace.turns.length - asked.length,
-    spent: { usage: usageOf(asked), costUsd: costOf(asked) },
+    cachedReplies: trace.turns.filter((turn) => turn.cached).length,
+    spent,
     scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
   };
 }

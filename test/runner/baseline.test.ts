@@ -147,6 +147,19 @@ describe("what a run leaves behind", () => {
     expect([...ended].sort((a, b) => a - b)).toEqual([...begun].sort((a, b) => a - b));
   });
 
+  test("events: with one place a task is answered before the next is begun, saved or not", async () => {
+    const { events } = await benchmark(demo.db, { agentId: "baseline", model: await baseline(), set, concurrency: 1 });
+    const told = events.flatMap((event) =>
+      event.type === "task_started" || event.type === "task_answered" ? [[event.type, event.taskId]] : [],
+    );
+    expect(told).toEqual(
+      set.questions.flatMap(({ id }) => [
+        ["task_started", id],
+        ["task_answered", id],
+      ]),
+    );
+  });
+
   test("of no questions at all: averages that are null, not NaN", async () => {
     const { totals, run } = await benchmark(demo.db, {
       agentId: "baseline",

@@ -7,7 +7,17 @@ import type { Worker } from "../../src/runner/worker.js";
 import { attemptPages, getRun } from "../../src/store/runs.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
-import { answersOf, baseline, benchmark, type Finished, remote, resumed, settingsOf, WORKER } from "./run-setup.js";
+import {
+  answersOf,
+  baseline,
+  benchmark,
+  type Finished,
+  remote,
+  resumed,
+  settingsOf,
+  unhurried,
+  WORKER,
+} from "./run-setup.js";
 
 let demo: TestDb;
 let set: QuestionSet;
@@ -57,7 +67,7 @@ function answering() {
 
 describe("a run that is resumed", () => {
   test("answers exactly what is missing, in the run's order, and tells what is done already", async () => {
-    const wanted = { agentId: "baseline", model: await baseline(), set, concurrency: 1 };
+    const wanted = { agentId: "baseline", model: unhurried(await baseline()), set, concurrency: 1 };
     const questions = set.questions.toReversed();
     const first = await benchmark(demo.db, { ...wanted, questions, ...stopAfter(10) });
     expect(first).toMatchObject({ run: { status: "interrupted" }, stopped: { by: "user" }, asked: 73 });
@@ -222,7 +232,8 @@ describe("a run that somebody works on", () => {
   test.each(["completed", "interrupted"])("is nobody's when it is %s", async (how) => {
     const stop = how === "completed" ? {} : { ...stopAfter(3), concurrency: 1 };
     const left = how === "completed" ? 0 : 70;
-    const { run } = await benchmark(demo.db, { agentId: "baseline", model: await baseline(), set, ...stop });
+    const model = unhurried(await baseline());
+    const { run } = await benchmark(demo.db, { agentId: "baseline", model, set, ...stop });
     expect(run.status).toBe(how);
     const request = { settings: run.settings, retryFailed: false, worker: other(false) };
     await expect(resumeRun(demo.db, run, request)).resolves.toMatchObject({ finished: run.totalTasks - left, left });

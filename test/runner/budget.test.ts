@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Ending } from "../../src/domain/ending.js";
 import type { QuestionSet } from "../../src/domain/question.js";
 import { Budget, type BudgetLimits } from "../../src/runner/budget.js";
-import { toTaskResult } from "../../src/runner/task-result.js";
+import type { Spending } from "../../src/runner/task-result.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import { trace } from "../scoring/trace.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { benchmark, remote, resumed } from "./run-setup.js";
 
@@ -13,15 +12,15 @@ const NONE: BudgetLimits = { maxCostUsd: null, maxTokens: null, maxTimeMs: null,
 function opened(limits: Partial<BudgetLimits> = {}) {
   let now = 1_000;
   const budget = new Budget({ ...NONE, ...limits }, () => now);
-  const task = (ending: Ending, costUsd: number | null, tokens: number) => ({
-    ...toTaskResult({ ...trace({ ending }), scores: {} }),
+  const spending = (costUsd: number | null, tokens: number): Spending => ({
     spent: { costUsd, usage: { inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens } },
+    judgeCostUsd: 0,
   });
   return {
     budget,
-    charge: (costUsd: number | null, tokens = 0) => budget.charge(task("answered", costUsd, tokens)),
+    charge: (costUsd: number | null, tokens = 0) => budget.charge(spending(costUsd, tokens)),
     add: (ending: Ending, times = 1, costUsd: number | null = 0, tokens = 0) => {
-      for (let i = 0; i < times; i++) budget.add(task(ending, costUsd, tokens));
+      for (let i = 0; i < times; i++) budget.add(spending(costUsd, tokens), ending);
       return budget.spentBy();
     },
     pass: (ms: number) => {

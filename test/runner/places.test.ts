@@ -139,3 +139,19 @@ it("what is saved keeps no place, until there is as much of it as there are plac
   await finishSaving(7);
   await running;
 });
+
+it("the next task is begun before the last is saved, and what comes in at that moment is dealt with before it", async () => {
+  const happened: string[] = [];
+  await inPlaces([1, 2], (listener) => listener(1), {
+    async answer(task) {
+      happened.push(`begun ${task}`);
+      await new Promise(setImmediate);
+      setImmediate(() => happened.push(`reply after ${task}`));
+      return task;
+    },
+    async save(task) {
+      happened.push(`saved ${task}`);
+    },
+  });
+  expect(happened).toEqual(["begun 1", "begun 2", "reply after 1", "saved 1", "reply after 2", "saved 2"]);
+});

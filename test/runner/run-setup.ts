@@ -1,5 +1,6 @@
 /** A whole run as the program makes one, and everything it left behind. */
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Agent } from "../../src/domain/agent.js";
 import type { RunEvent } from "../../src/domain/event.js";
 import type { Judge } from "../../src/domain/judgement.js";
@@ -165,6 +166,17 @@ export const baseline = (): Promise<Model> =>
     wireApi: null,
     timeoutMs: 60_000,
   });
+
+/** One that takes longer for a reply than a finished task takes to be saved. */
+export function unhurried({ id, complete }: Model): Model {
+  return {
+    id,
+    async complete(request, signal) {
+      await delay(3);
+      return complete(request, signal);
+    },
+  };
+}
 
 /** Models whose prices are known, each over one wire format. */
 export const REMOTE: Readonly<Record<WireFormat, string>> = {

@@ -6,7 +6,7 @@ import type { QuestionSet } from "../../src/domain/question.js";
 import type { Tool } from "../../src/domain/tool.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
-import { baseline, benchmark, remote, saved } from "./run-setup.js";
+import { baseline, benchmark, remote, saved, unhurried } from "./run-setup.js";
 
 let demo: TestDb;
 let set: QuestionSet;
@@ -103,8 +103,9 @@ describe("a fault of ours stops the run and is no answer:", () => {
     isMarked();
   });
 
-  test.each(["run_started", "task_started", "task_finished"])("a listener that throws at %s", async (type) => {
-    const model = await baseline();
+  const told = ["run_started", "task_started", "task_answered", "task_finished"];
+  test.each(told)("a listener that throws at %s", async (type) => {
+    const model = unhurried(await baseline());
     const onEvent = (event: { type: string }) => {
       if (event.type === type) throw fault;
     };
