@@ -4,6 +4,7 @@ import { Agent, type Dispatcher } from "undici";
 import { ModelError } from "../domain/model.js";
 import { boundedBody, MAX_BYTES, tooLarge } from "./bounded-body.js";
 import { tooLate, withDeadline } from "./deadline.js";
+import { inShortTurns } from "./short-turns.js";
 
 /** What a request needs; everything else an SDK would add comes from environment variables nobody handed in. */
 const ALLOWED = new Set(["accept", "anthropic-version", "authorization", "content-type", "user-agent", "x-api-key"]);
@@ -148,7 +149,8 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.end();
     const [first] = this.chunks;
-    this.finish(this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks));
+    const body = this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks);
+    inShortTurns(() => this.finish(body));
   }
 
   /** In the platform's words: what went wrong on the wire has a hundred names, and whoever tells faults apart knows these. */
