@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { keepSmall, openStore } from "./open.js";
-import type { SaveOutcome } from "./result-writer.js";
+import type { SaveCall, SaveOutcome } from "./result-writer.js";
 import { openRowWriter, type ResultRow } from "./runs.js";
 import type { ThreadAnswer, ThreadCall } from "./thread-calls.js";
 import { beLessUrgent } from "./urgency.js";
@@ -28,19 +28,30 @@ const writeAll = db.transaction((rows: readonly ResultRow[]) => {
 /** Bytes. */
 const LONGEST_LOG = 64 * 1024 * 1024;
 
-function save(calls: readonly ThreadCall<ResultRow>[]): ThreadAnswer<SaveOutcome>[] {
-  const answers = (outcomeOf: (row: ResultRow) => SaveOutcome) =>
-    calls.map(({ id, call }) => ({ id, answer: outcomeOf(call) }));
+function save(calls: readonly ThreadCall<SaveCall>[]): ThreadAnswer<SaveOutcome>[] {
+  const rows = calls.flatMap(({ call }) => call ?? []);
+  const outcomes = saveAll(rows);
+  const isLast = rows.length < calls.length;
   try {
-    writeAll.immediate(calls.map(({ call }) => call));
-    cutLog();
-    return answers(() => null);
+    cutLog(isLast ? 0 : cutAt);
+  } catch {
+    // What is saved is saved; it will be tried again.
+  }
+  return calls.map(({ id, call }) => ({ id, answer: call === null ? null : (outcomes.get(call) ?? null) }));
+}
+
+/** Those that are not saved, and why. */
+function saveAll(rows: readonly ResultRow[]): ReadonlyMap<ResultRow, SaveOutcome> {
+  const outcomes = (outcomeOf: (row: ResultRow) => SaveOutcome) => new Map(rows.map((row) => [row, outcomeOf(row)]));
+  try {
+    if (rows.length > 0) writeAll.immediate(rows);
+    return new Map();
   } catch (thrown) {
     const refused = outcome(thrown);
     // Each alone would wait as long again for who holds the file.
-    if (refused.code?.startsWith("SQLITE_BUSY")) return answers(() => refused);
+    if (refused.code?.startsWith("SQLITE_BUSY")) return outcomes(() => refused);
     // Whichever of them it was, the others are still worth keeping.
-    return answers(saveAlone);
+    return outcomes(saveAlone);
   }
 }
 
@@ -50,10 +61,12 @@ let cutAt = LONGEST_LOG;
  * SQLite begins its log anew only at a moment when nobody reads: beside threads that search without a pause there may be
  * none, and the log would grow with the run. Here the readers are waited for, a few milliseconds; for one that reads on and
  * on a moment only, and again when the log has grown as much once more.
+ *
+ * At the end it is cut however short it is: whoever closes the file last would do it, on the thread that everything else waits for.
  */
-function cutLog(): void {
+function cutLog(longest: number): void {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (log <= cutAt) return;
+  if (log <= longest) return;
   const patience = db.pragma("busy_timeout", { simple: true });
   db.pragma("busy_timeout = 250");
   const [{ busy }] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: 0 | 1 }];
@@ -75,4 +88,4 @@ function outcome(thrown: unknown): NonNullable<SaveOutcome> {
   return { message, code };
 }
 
-parentPort?.on("message", (calls: readonly ThreadCall<ResultRow>[]) => parentPort?.postMessage(save(calls)));
+parentPort?.on("message", (calls: readonly ThreadCall<SaveCall>[]) => parentPort?.postMessage(save(calls)));

@@ -28,13 +28,16 @@ const YOUNG_MEGABYTES = 8;
  */
 const GATHER_MS = 20;
 
+/** A task to be saved; null: no more will come. */
+export type SaveCall = ResultRow | null;
+
 /** Null: it is saved. Else what SQLite said. */
 export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
 
 /** On a thread of its own, so that no task waits for the disk but those that are saved. What comes in together is saved together. */
 export function threadedResultWriter(path: string): ResultWriter {
   const file = new URL("./result-thread.js", import.meta.url);
-  const thread = new ThreadCalls<ResultRow, SaveOutcome>(file, {
+  const thread = new ThreadCalls<SaveCall, SaveOutcome>(file, {
     data: { path },
     youngMegabytes: YOUNG_MEGABYTES,
     gatherMs: GATHER_MS,
@@ -44,7 +47,11 @@ export function threadedResultWriter(path: string): ResultWriter {
       const refused = await thread.call(toResultRow(trace, result, failed));
       if (refused !== null) throw unwritable(path, refused);
     },
-    close: () => thread.close(),
+    async close() {
+      // Whatever becomes of it, all that was said to be saved is.
+      await thread.call(null).catch(() => undefined);
+      await thread.close();
+    },
   };
 }
 

@@ -81,6 +81,14 @@ it("does not let the log grow with the run", async () => {
   expect(statSync(`${test.db.name}-wal`).size).toBeLessThan(64 * 1024 * 1024);
 });
 
+it("leaves no log to whoever closes the file last", async () => {
+  await save(1);
+  expect(statSync(`${test.db.name}-wal`).size).toBeGreaterThan(0);
+  await writer.close();
+  expect(statSync(`${test.db.name}-wal`).size).toBe(0);
+  expect(saved()).toEqual([1]);
+});
+
 it("fails what comes when it is closed", async () => {
   await writer.close();
   await expect(save(1)).rejects.toThrow("a thread ended");
