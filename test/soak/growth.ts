@@ -14,8 +14,9 @@ export interface GrowthFigures extends InsideFigures {
   readonly memory: { readonly early: number; readonly late: number };
   /** Bytes of the file a task, over its first half and its second. */
   readonly bytesPerTask: { readonly first: number; readonly second: number };
-  /** Seconds a thousand tasks, over the first quarter and the last. */
+  /** Seconds a thousand tasks, over the first quarter and the last: by the clock, and of all processors together. */
   readonly secondsPerThousand: { readonly first: number; readonly last: number };
+  readonly processorSecondsPerThousand: { readonly first: number; readonly last: number };
   /** From the last line to the end of the process. */
   readonly exitMs: number;
 }
@@ -25,6 +26,8 @@ interface Sample {
   readonly at: number;
   readonly bytes: number;
   readonly rss: number;
+  /** Of the process, in ms. */
+  readonly processorMs: number;
 }
 
 /** At most, in ms: before the first request, until the last reply (with the 99th percentile), and after it. */
@@ -102,15 +105,19 @@ function sample(path: string, pid: number): Sample {
   const db = new Database(path, { readonly: true });
   const tasks = db.prepare("SELECT max(rowid) FROM traces").pluck().get() as number | null;
   db.close();
-  return { tasks: tasks ?? 0, at: performance.now(), bytes: statSync(path).size, rss: residentMegabytes(pid) };
+  return { tasks: tasks ?? 0, at: performance.now(), bytes: statSync(path).size, ...resourcesOf(pid) };
 }
 
-function residentMegabytes(pid: number): number {
+/** Of a process that has just ended: none. */
+function resourcesOf(pid: number): Pick<Sample, "rss" | "processorMs"> {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+    const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
+    // Behind the program's name in brackets: the 12th and 13th are hundredths of a second, its own and the kernel's for it.
+    const [, fields = ""] = /.*\) (.*)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+    const [own, system] = fields.split(" ").slice(11, 13);
+    return { rss, processorMs: (Number(own) + Number(system)) * 10 };
   } catch {
-    return 0;
+    return { rss: 0, processorMs: 0 };
   }
 }
 
@@ -126,9 +133,11 @@ function slopes(samples: readonly Sample[]) {
   const at = (share: number) => samples[Math.min(samples.length - 1, Math.floor(share * samples.length))] as Sample;
   const bytes = (from: Sample, to: Sample) => (to.bytes - from.bytes) / (to.tasks - from.tasks);
   const seconds = (from: Sample, to: Sample) => (to.at - from.at) / (to.tasks - from.tasks);
+  const processor = (from: Sample, to: Sample) => (to.processorMs - from.processorMs) / (to.tasks - from.tasks);
   return {
     memory: { early: at(0.375).rss, late: at(0.875).rss },
     bytesPerTask: { first: bytes(at(0), at(0.5)), second: bytes(at(0.5), at(1)) },
     secondsPerThousand: { first: seconds(at(0), at(0.25)), last: seconds(at(0.75), at(1)) },
+    processorSecondsPerThousand: { first: processor(at(0), at(0.25)), last: processor(at(0.75), at(1)) },
   };
 }
