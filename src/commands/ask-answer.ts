@@ -1,6 +1,6 @@
 import type { ChatTrace } from "../domain/chat.js";
 import type { Ending } from "../domain/ending.js";
-import { addUsage, NO_USAGE } from "../domain/model.js";
+import { costOf, usageOf } from "../domain/spending.js";
 import { duration, usd } from "../reports/figures.js";
 import { printable } from "../reports/printable.js";
 import { endOfDay } from "../store/period.js";
@@ -40,19 +40,11 @@ export function answerJson(trace: ChatTrace, cited: readonly CitedMail[]) {
     agentId: trace.agentId,
     model: trace.model,
     turns: trace.turns.length,
-    usage: trace.turns.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE),
-    costUsd: costOf(trace),
+    usage: usageOf(trace.turns),
+    costUsd: costOf(trace.turns),
     durationMs: Math.round(trace.durationMs),
     traceId: trace.traceId,
   };
-}
-
-/** Unknown as soon as one turn's is. */
-function costOf({ turns }: ChatTrace): number | null {
-  return turns.reduce<number | null>(
-    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
-    0,
-  );
 }
 
 const WITHOUT: Readonly<Partial<Record<Ending, string>>> = {
@@ -63,7 +55,7 @@ const WITHOUT: Readonly<Partial<Record<Ending, string>>> = {
 };
 
 export function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
-  const costUsd = costOf(trace);
+  const costUsd = costOf(trace.turns);
   const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "of unknown price" : usd(costUsd);

@@ -2,6 +2,7 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import type { Calibration, Label, LabelledVerdict } from "../domain/calibration.js";
 import type { Judge } from "../domain/judgement.js";
+import { addCost } from "../domain/spending.js";
 import { calibration } from "../evals/calibration.js";
 
 /** What people write for a label. */
@@ -52,7 +53,7 @@ export async function calibrate(
   const rows = await pLimit(concurrency).map([...items], async (item): Promise<LabelledVerdict> => {
     signal.throwIfAborted();
     const { verdict, reason, agreement, costUsd: cost } = await judge.judge(item, signal);
-    costUsd = costUsd === null || cost === null ? null : costUsd + cost;
+    costUsd = addCost(costUsd, cost);
     onProgress(++judged);
     return { ...item, verdict, reason, agreement };
   });

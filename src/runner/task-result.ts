@@ -1,7 +1,7 @@
 import { isFailure } from "../domain/ending.js";
-import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
 import type { TaskResult } from "../domain/result.js";
-import type { Trace, Turn } from "../domain/trace.js";
+import { costOf, usageOf } from "../domain/spending.js";
+import type { Trace } from "../domain/trace.js";
 
 /** What a task takes of a run's budget. */
 export type Spending = Pick<TaskResult, "spent" | "judgeCostUsd">;
@@ -48,18 +48,4 @@ export function toTaskResult(trace: Trace): TaskResult {
     spent,
     scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
   };
-}
-
-function usageOf(turns: readonly Turn[]): Usage {
-  return turns.reduce((sum, turn) => addUsage(sum, turn.usage ?? NO_USAGE), NO_USAGE);
-}
-
-/** Unknown as soon as one turn's price or usage is: half a sum would pass for the whole. */
-function costOf(turns: readonly Turn[]): number | null {
-  let sum = 0;
-  for (const turn of turns) {
-    if (turn.costUsd === null) return null;
-    sum += turn.costUsd;
-  }
-  return sum;
 }

@@ -1,6 +1,7 @@
 import { type Ending, isFailure } from "../domain/ending.js";
 import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
 import type { Averages, RunTotals, Spent, TaskResult } from "../domain/result.js";
+import { addCost } from "../domain/spending.js";
 
 type Metric = Exclude<keyof Averages, "tasks">;
 
@@ -108,10 +109,6 @@ export class Tally {
       readGold: mean("readGold"),
     };
   }
-}
-
-function addCost(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? null : a + b;
 }
 
 function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {

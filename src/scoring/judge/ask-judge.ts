@@ -9,7 +9,8 @@ import {
   type Verdict,
   type Vote,
 } from "../../domain/judgement.js";
-import { addUsage, type Model, NO_USAGE, type Usage } from "../../domain/model.js";
+import { type Model, NO_USAGE, type Usage } from "../../domain/model.js";
+import { usageOf } from "../../domain/spending.js";
 import { isUnanswerable } from "../abstention.js";
 import { artProtocol } from "./art-protocol.js";
 import { majority } from "./majority.js";
@@ -87,7 +88,7 @@ export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): J
         Array.from({ length: settings.votes }, (_, i) => ask({ question, gold, answer }, i + 1, signal)),
       );
       const cast = asked.map(({ vote }) => vote);
-      const usage = asked.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE);
+      const usage = usageOf(asked);
       const paid = asked.filter(({ usage }) => usage !== NO_USAGE);
       const costUsd = paid.length === 0 ? 0 : paid.some(({ usage }) => usage === null) ? null : priceOf(usage);
       const judgement: Judgement = {
