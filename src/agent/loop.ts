@@ -63,7 +63,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
   });
   let unusable = 0;
   for (let turn = 0; turn < run.settings.maxTurns; turn++) {
-    if (run.maxCostUsd !== null && costOf(transcript.turns) >= run.maxCostUsd) return done("out_of_budget", null);
+    if (run.maxCostUsd !== null && knownCostOf(transcript.turns) >= run.maxCostUsd) return done("out_of_budget", null);
     const reply = await askModel(run, transcript);
     const calls = run.settings.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
     await run.onStep?.({ type: "reply", reply, calls });
@@ -96,7 +96,8 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
   return done("out_of_turns", null);
 }
 
-function costOf(turns: readonly Turn[]): number {
+/** Turns of unknown price left out: what is known to be spent may be enough to stop. */
+function knownCostOf(turns: readonly Turn[]): number {
   return turns.reduce((sum, turn) => sum + (turn.costUsd ?? 0), 0);
 }
 

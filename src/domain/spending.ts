@@ -1,6 +1,18 @@
-/** What turns took, in tokens and money. */
+/** What turns and tasks took, in tokens and money. */
 import { addUsage, NO_USAGE, type Usage } from "./model.js";
-import type { Turn } from "./trace.js";
+import type { TaskResult } from "./task-result.js";
+import type { Trace, Turn } from "./trace.js";
+
+/** What a task takes of a run's budget. */
+export type Spending = Pick<TaskResult, "spent" | "judgeCostUsd">;
+
+export function spendingOf({ turns, judge }: Pick<Trace, "turns" | "judge">): Spending {
+  const asked = turns.filter((turn) => !turn.cached);
+  return {
+    spent: { usage: usageOf(asked), costUsd: costOf(asked) },
+    judgeCostUsd: judge === null ? 0 : judge.costUsd,
+  };
+}
 
 export function usageOf(turns: readonly Pick<Turn, "usage">[]): Usage {
   return turns.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE);

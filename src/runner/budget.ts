@@ -1,5 +1,5 @@
 import { type Ending, isFailure } from "../domain/ending.js";
-import type { Spending } from "./task-result.js";
+import type { Spending } from "../domain/spending.js";
 
 /** What a run may spend; null: no limit. */
 export interface BudgetLimits {

@@ -3,6 +3,7 @@ import { isFailure } from "../domain/ending.js";
 import type { Emit } from "../domain/event.js";
 import type { PlannedTask } from "../domain/question.js";
 import type { RunTotals } from "../domain/result.js";
+import { spendingOf } from "../domain/spending.js";
 import type { Trace } from "../domain/trace.js";
 import type { Db } from "../store/open.js";
 import type { ResultWriter } from "../store/result-writer.js";
@@ -13,7 +14,7 @@ import type { Budget } from "./budget.js";
 import { withScores } from "./grade-trace.js";
 import { inPlaces } from "./places.js";
 import { storedTotals } from "./stored-totals.js";
-import { spendingOf, toTaskResult } from "./task-result.js";
+import { toTaskResult } from "./task-result.js";
 
 export interface RunRequest {
   readonly answering: Answering;

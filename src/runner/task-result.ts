@@ -1,18 +1,7 @@
 import { isFailure } from "../domain/ending.js";
 import type { TaskResult } from "../domain/result.js";
-import { costOf, usageOf } from "../domain/spending.js";
+import { costOf, spendingOf, usageOf } from "../domain/spending.js";
 import type { Trace } from "../domain/trace.js";
-
-/** What a task takes of a run's budget. */
-export type Spending = Pick<TaskResult, "spent" | "judgeCostUsd">;
-
-export function spendingOf({ turns, judge }: Pick<Trace, "turns" | "judge">): Spending {
-  const asked = turns.filter((turn) => !turn.cached);
-  return {
-    spent: { usage: usageOf(asked), costUsd: costOf(asked) },
-    judgeCostUsd: judge === null ? 0 : judge.costUsd,
-  };
-}
 
 /** A trace as its line of the results file. */
 export function toTaskResult(trace: Trace): TaskResult {

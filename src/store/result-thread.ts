@@ -37,11 +37,11 @@ function save(calls: readonly ThreadCall<SaveCall>[]): ThreadAnswer<SaveOutcome>
   } catch {
     // What is saved is saved; it will be tried again.
   }
-  return calls.map(({ id, call }) => ({ id, answer: call === null ? null : (outcomes.get(call) ?? null) }));
+  return calls.map(({ id, call }) => ({ id, answer: outcomes.get(call) ?? null }));
 }
 
 /** Those that are not saved, and why. */
-function saveAll(rows: readonly ResultRow[]): ReadonlyMap<ResultRow, SaveOutcome> {
+function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome> {
   const outcomes = (outcomeOf: (row: ResultRow) => SaveOutcome) => new Map(rows.map((row) => [row, outcomeOf(row)]));
   try {
     if (rows.length > 0) writeAll.immediate(rows);
@@ -69,9 +69,12 @@ function cutLog(longest: number): void {
   if (log <= longest) return;
   const patience = db.pragma("busy_timeout", { simple: true });
   db.pragma("busy_timeout = 250");
-  const [{ busy }] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: 0 | 1 }];
-  db.pragma(`busy_timeout = ${patience}`);
-  cutAt = busy === 1 ? log + LONGEST_LOG : LONGEST_LOG;
+  try {
+    const [{ busy }] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: 0 | 1 }];
+    cutAt = busy === 1 ? log + LONGEST_LOG : LONGEST_LOG;
+  } finally {
+    db.pragma(`busy_timeout = ${patience}`);
+  }
 }
 
 function saveAlone(row: ResultRow): SaveOutcome {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Ending } from "../../src/domain/ending.js";
 import type { QuestionSet } from "../../src/domain/question.js";
+import type { Spending } from "../../src/domain/spending.js";
 import { Budget, type BudgetLimits } from "../../src/runner/budget.js";
-import type { Spending } from "../../src/runner/task-result.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { benchmark, remote, resumed } from "./run-setup.js";
