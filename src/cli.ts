@@ -7,6 +7,7 @@ import { DEFAULT_CACHE_DIR, DEFAULT_DB, readEnvironment, readSettings } from "./
 import { refuseEmptyValues, usageError } from "./commands/usage-error.js";
 import { programVersion } from "./commands/version.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
+import { databaseError } from "./store/database-error.js";
 
 /** A command is loaded when it is called: what one of them needs would make all of them slow to start. */
 const COMMANDS: readonly {
@@ -128,7 +129,11 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
         async (argv) => {
           const settings = readSettings(argv, readEnvironment());
           const { run } = await load();
-          code = await run(argv, { settings, out: openOutput(settings), ...listenForInterrupt() });
+          try {
+            code = await run(argv, { settings, out: openOutput(settings), ...listenForInterrupt() });
+          } catch (error) {
+            throw databaseError(error, settings.db) ?? error;
+          }
         },
       ),
     globals(args),

@@ -8,7 +8,7 @@ import type { Command, Door } from "./command.js";
 import { comparisonText, publishedText } from "./comparison-text.js";
 import { readFlags, whole } from "./flags.js";
 import { metrics, scorersAmong } from "./metric-flags.js";
-import { RunSources } from "./run-source.js";
+import { RunSources, unfinished } from "./run-source.js";
 
 const schema = z.object({
   runs: z.array(z.coerce.string()).min(1),
@@ -54,6 +54,8 @@ export const compareCommand: Command = {
       const runs: ComparableRun[] = [];
       for (const name of flags.runs) {
         const { head, results } = await sources.open(name);
+        const why = unfinished(head);
+        if (why !== null) door.out.note(`art-e: ${why}`);
         runs.push(comparableRun(head, results()));
       }
       print(runs, flags, door);

@@ -5,7 +5,7 @@ import type { Command } from "./command.js";
 import { readFlags, text } from "./flags.js";
 import { GATE_FLAGS, gateShape } from "./gate-flags.js";
 import { openGating, refuseMissed } from "./gating.js";
-import { RunSources } from "./run-source.js";
+import { RunSources, unfinished } from "./run-source.js";
 
 const schema = z.object({ name: text, ...gateShape });
 
@@ -25,13 +25,8 @@ export const gateCommand: Command = {
     const sources = new RunSources(door.settings.db);
     try {
       const run = await sources.open(flags.name);
-      if (run.missing > 0) {
-        throw new UserError(
-          "run_unfinished",
-          `Run ${run.head.runId} is not finished: ${run.missing} of its ${run.missing + run.head.totalTasks} tasks have no result.`,
-          `Finish it: art-e run --resume ${run.head.runId}`,
-        );
-      }
+      const why = unfinished(run.head);
+      if (why !== null) throw new UserError("run_unfinished", why, `Finish it: art-e run --resume ${run.head.runId}`);
       const gates = await gating.check(run);
       const { runId } = run.head;
       door.out.result({ runId, gates, passed: gates.every(({ passed }) => passed), junit: flags.junit ?? null }, () =>

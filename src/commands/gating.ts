@@ -11,7 +11,7 @@ import { junit } from "../reports/junit.js";
 import { stepSummary } from "../reports/step-summary.js";
 import type { Door } from "./command.js";
 import { checkGateFlags, type GateFlags } from "./gate-flags.js";
-import { type RunSource, RunSources } from "./run-source.js";
+import { type RunSource, RunSources, unfinished } from "./run-source.js";
 import { checkWritable, writeWhole } from "./write-file.js";
 
 const DEFAULT_MARGIN = 0.02;
@@ -87,6 +87,14 @@ async function readBaseline(name: string, { settings }: Door): Promise<Comparabl
   const sources = new RunSources(settings.db);
   try {
     const { head, results } = await sources.open(name);
+    const why = unfinished(head);
+    if (why !== null) {
+      throw new UserError(
+        "run_unfinished",
+        `--baseline ${name}: ${why}`,
+        `Finish it (art-e run --resume ${head.runId}), or name another baseline.`,
+      );
+    }
     return comparableRun(head, results());
   } finally {
     sources.close();

@@ -6,7 +6,7 @@ export class Interrupted extends Error {
 }
 
 export interface Interrupts {
-  /** Aborts on the first Ctrl-C (or SIGTERM). */
+  /** Aborts on the first Ctrl-C (or SIGTERM, or SIGHUP: the terminal was closed). */
   readonly signal: AbortSignal;
   /**
    * For work that ends of itself after the first: `say` tells what is still finished. The signal aborts on the second.
@@ -29,8 +29,7 @@ export function listenForInterrupt(): Interrupts {
       process.exit(EXIT.interrupted);
     }
   };
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
   return {
     signal: first.signal,
     untilSecond(told) {

@@ -35,9 +35,11 @@ async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }
 
-/** A reader that has seen enough (`| head`) is no fault. */
+/** A reader that has seen enough (`| head`) is no fault, and a terminal that was closed does not end what is to be saved. */
 export function endQuietlyWhenNobodyReads(): void {
+  process.stderr.on("error", () => undefined);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EIO") return;
     if (error.code !== "EPIPE") throw error;
     process.exit();
   });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { UserError } from "../domain/errors.js";
 import type { Judge, JudgeSettings } from "../domain/judgement.js";
+import type { RunLimits } from "../domain/run-limits.js";
 import { parseModelName } from "../models/model-name.js";
 import { priceOf } from "../models/prices.js";
 import { resolveModel } from "../models/resolve.js";
@@ -57,9 +58,9 @@ export async function readyJudge(judge: JudgeSettings, settings: Settings, reach
 }
 
 /** A limit in dollars says nothing where nobody knows what the judge costs. */
-export function checkJudgePriced(judge: JudgeSettings | null, maxCost: number | undefined): void {
+export function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): void {
   const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
-  if (judge === null || maxCost === undefined || priceOf(judge.model, million) !== null) return;
+  if (judge === null || maxCostUsd === null || priceOf(judge.model, million) !== null) return;
   throw new UserError(
     "price_unknown",
     `--max-cost cannot be kept: the price of the judge ${judge.model} is not known.`,

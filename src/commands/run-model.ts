@@ -4,6 +4,7 @@ import type { Agent } from "../domain/agent.js";
 import { UserError } from "../domain/errors.js";
 import type { Model, Usage } from "../domain/model.js";
 import type { RunSettings } from "../domain/result.js";
+import type { RunLimits } from "../domain/run-limits.js";
 import { checkBaseUrl } from "../models/connection.js";
 import { type ModelName, parseModelName } from "../models/model-name.js";
 import { priceAt, priceOf } from "../models/prices.js";
@@ -129,8 +130,8 @@ function openRecord(path: string, mode: "a" | "w") {
 }
 
 /** A limit in dollars says nothing where nobody knows what a token costs. */
-export function checkPriced({ priceOf: price }: ReadyModel, run: RunSettings, flags: RunFlags): void {
-  const flag = flags.maxCost !== undefined ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
+export function checkPriced({ priceOf: price }: ReadyModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
+  const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
   const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
   // A program may tell what it cost itself.
   if (flag === null || run.elsewhere?.kind === "command" || price(million) !== null) return;

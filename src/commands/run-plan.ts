@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Agent } from "../domain/agent.js";
 import type { PlannedTask, Question } from "../domain/question.js";
 import type { RunSettings } from "../domain/result.js";
+import { NO_LIMITS, type RunLimits } from "../domain/run-limits.js";
 import { keepCurrent } from "../registry/versions.js";
 import { beginRun, type NewRunRequest, type Session } from "../runner/begin.js";
 import { checkMailboxes } from "../runner/check-mailboxes.js";
@@ -12,11 +13,13 @@ import { readFingerprint } from "../store/corpus-stats.js";
 import type { Db } from "../store/open.js";
 import type { RunRow } from "../store/runs.js";
 import type { AttachedTool } from "../store/tools.js";
+import { inWriteTransaction, type Waiting } from "../store/write-transaction.js";
 import { attachedOrDefault } from "../tools/registry.js";
 import type { Door } from "./command.js";
 import { loadDataset, select } from "./question-flags.js";
 import { elsewhereOf, elsewhereSettings, refuseUnheard, usesMailHere } from "./run-elsewhere.js";
 import { agentOfNewRun, type RunFlags } from "./run-flags.js";
+import { limitsOf, outputToKeep } from "./run-limits.js";
 import { type ReadyModel, readyModel } from "./run-model.js";
 import { agentOf, newSettings } from "./run-settings.js";
 
@@ -29,10 +32,13 @@ export interface RunPlan {
   /** Counts what would be asked; of a stored run that reads all of it. */
   tasks(): Promise<number>;
   readonly tools: readonly AttachedTool[];
+  readonly limits: RunLimits;
+  /** Where its results file goes, and when it is resumed goes again. */
+  readonly output: string | undefined;
   /** Which questions, over which mail. */
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   /** Once. */
-  begin(worker: Worker): Promise<Session>;
+  begin(worker: Worker, waiting: Waiting): Promise<Session>;
 }
 
 export async function planNewRun(
@@ -59,9 +65,11 @@ export async function planNewRun(
   const tasks = repeated(questions, flags.epochs);
   const { source, revision, sha256, split } = set;
   const runId = newRunId();
+  const limits = limitsOf(flags, NO_LIMITS);
+  const output = outputToKeep(flags.output);
   // Not the tasks themselves: they are let go when the run is laid down.
   const count = tasks.length;
-  const lay = layOnce(db, { runId, set: { source, revision, sha256, split }, tasks, settings });
+  const lay = layOnce(db, { runId, set: { source, revision, sha256, split }, tasks, settings, limits, output });
   return {
     runId,
     agent: agentOf(settings),
@@ -69,22 +77,26 @@ export async function planNewRun(
     model,
     tasks: async () => count,
     tools: toolsNow(db, settings),
+    limits,
+    output: flags.output,
     over: { dataset: { source, revision, sha256 }, split, corpusFingerprint: readFingerprint(db) ?? "" },
-    begin(worker) {
-      if (settings.elsewhere === undefined) keepCurrent(db, settings.agentId);
-      return lay(worker);
+    async begin(worker, waiting) {
+      if (settings.elsewhere === undefined) {
+        await inWriteTransaction(db, waiting, () => keepCurrent(db, settings.agentId));
+      }
+      return lay(worker, waiting);
     },
   };
 }
 
 /** Lays a run down when it is called, and lets go of the tasks then: what is in the file need not be in memory too. */
-export function layOnce(db: Db, run: Omit<NewRunRequest, "worker">): (worker: Worker) => Promise<Session> {
+export function layOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): RunPlan["begin"] {
   let { tasks } = run;
-  const { runId, set, settings } = run;
-  return (worker) => {
+  const { tasks: _, ...rest } = run;
+  return (worker, waiting) => {
     const laid = tasks;
     tasks = [];
-    return beginRun(db, { runId, set, tasks: laid, settings, worker });
+    return beginRun(db, { ...rest, tasks: laid, worker, waiting });
   };
 }
 

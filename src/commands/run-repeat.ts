@@ -7,6 +7,7 @@ import { tasksAt } from "../store/run-tasks.js";
 import { getRun } from "../store/runs.js";
 import type { Door } from "./command.js";
 import { RESUME_KEEPS, type RunFlags } from "./run-flags.js";
+import { limitsOf, outputToKeep } from "./run-limits.js";
 import { readyModel } from "./run-model.js";
 import { layOnce, newRunId, type RunPlan, toolsOfRun } from "./run-plan.js";
 import { agentOf, askedFor, differences } from "./run-settings.js";
@@ -37,7 +38,7 @@ export async function planRepeat(
   }
   const changes = [
     ...differences(run.settings, askedFor(run.settings, flags, argv, door)),
-    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["mail has been imported since"]),
+    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["the mail has grown since"]),
   ];
   if (changes.length > 0 && !flags.force) {
     throw new UserError(
@@ -57,6 +58,8 @@ export async function planRepeat(
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
   for await (const task of inTurns(tasksAt(db, run.id, positions))) tasks.push(task);
   const runId = newRunId();
+  const limits = limitsOf(flags, run.limits);
+  const output = outputToKeep(flags.output);
   const set = { ...run.dataset, split: run.split as Split };
   return {
     runId,
@@ -65,7 +68,9 @@ export async function planRepeat(
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, false),
     tasks: async () => run.totalTasks,
     tools: toolsOfRun(db, run),
+    limits,
+    output: flags.output,
     over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
-    begin: layOnce(db, { runId, set, tasks, settings }),
+    begin: layOnce(db, { runId, set, tasks, settings, limits, output }),
   };
 }

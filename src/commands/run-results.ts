@@ -16,6 +16,7 @@ export async function saveResults(db: Db, path: string, totals: RunTotals): Prom
   const head = {
     ...totals,
     settings: run.settings,
+    limits: run.limits,
     versions: { "art-e": programVersion(), node: process.versions.node, sqlite },
     dataset: run.dataset,
     corpusFingerprint: run.corpusFingerprint,

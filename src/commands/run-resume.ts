@@ -6,9 +6,11 @@ import { getRun, type RunRow } from "../store/runs.js";
 import { toolsDigest } from "../tools/registry.js";
 import type { Door } from "./command.js";
 import { RESUME_KEEPS, type RunFlags } from "./run-flags.js";
+import { limitsOf, outputToKeep } from "./run-limits.js";
 import { readyModel } from "./run-model.js";
 import { type RunPlan, toolsNow, toolsOfRun } from "./run-plan.js";
 import { agentOf, askedFor, differences } from "./run-settings.js";
+import { checkWritable } from "./write-file.js";
 
 /**
  * A stored run taken up again. All its settings are those it was begun with; what is asked for otherwise, or has changed
@@ -35,11 +37,14 @@ export async function planResume(
     throw new UserError(
       "run_differs",
       `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
-      "Go on with what it was begun with, or add --force to go on all the same and have the difference recorded.",
+      `Go on with what it was begun with, or go on all the same and have the difference recorded: art-e run --resume ${run.id} --force`,
     );
   }
   const settings =
     changes.length === 0 ? run.settings : { ...asked, changes: [...(run.settings.changes ?? []), ...changes] };
+  const limits = limitsOf(flags, run.limits);
+  const output = outputToKeep(flags.output) ?? run.output;
+  if (flags.output === undefined && output !== null) checkWritable("--output", output);
   const concurrency = argv.concurrency === undefined ? run.settings.concurrency : flags.concurrency;
   return {
     runId: run.id,
@@ -48,14 +53,17 @@ export async function planResume(
     model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
     tasks: async () => (await findLeft(db, run.id, flags.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
+    limits,
+    output: flags.output ?? output ?? undefined,
     over: run,
-    begin: (worker) => resumeRun(db, run, { settings, retryFailed: flags.retryFailed, worker }),
+    begin: (worker, waiting) =>
+      resumeRun(db, run, { settings, limits, output, retryFailed: flags.retryFailed, worker, waiting }),
   };
 }
 
 function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[] {
   return [
-    ...((readFingerprint(db) ?? "") === corpusFingerprint ? [] : ["mail has been imported since"]),
+    ...((readFingerprint(db) ?? "") === corpusFingerprint ? [] : ["the mail has grown since"]),
     // A repeat has the tools of the run that it repeats, whatever has been made of them since.
     ...(settings.repeats !== undefined ||
     settings.elsewhere !== undefined ||

@@ -1,12 +1,13 @@
-import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
+import { EXIT, type ExitCode } from "../domain/errors.js";
 import { Budget } from "../runner/budget.js";
 import { runTasks, type SessionEnd } from "../runner/run.js";
 import { inTurns } from "../runner/turns.js";
 import { findHostPython } from "../sandbox/host-python.js";
 import { isScorerName } from "../scoring/scorers.js";
+import type { FileWatch } from "../store/file-watch.js";
 import { type Db, openReadOnly } from "../store/open.js";
 import { threadedResultWriter } from "../store/result-writer.js";
-import { attemptPages } from "../store/runs.js";
+import { attemptPages, getRun } from "../store/runs.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { openOutside } from "../tools/outside.js";
 import { toTool } from "../tools/registry.js";
@@ -15,9 +16,10 @@ import type { Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
 import type { OpenBackend } from "./elsewhere-backend.js";
 import { openGating, refuseMissed } from "./gating.js";
-import { Interrupted } from "./interrupt.js";
 import { checkJudgePriced, type ReadyJudge, readyJudge } from "./ready-judge.js";
+import { guardRunFile } from "./run-file.js";
 import type { RunFlags } from "./run-flags.js";
+import { limitsText } from "./run-limits.js";
 import { checkPriced } from "./run-model.js";
 import { planNewRun, type RunPlan } from "./run-plan.js";
 import { runProgress } from "./run-progress.js";
@@ -25,12 +27,14 @@ import { planRepeat } from "./run-repeat.js";
 import { printTotals, saveResults } from "./run-results.js";
 import { planResume } from "./run-resume.js";
 import { fromDatabase } from "./run-source.js";
-import { thisWorker } from "./worker.js";
+import { stoppedError } from "./run-stop.js";
+import { forcedWorker, thisWorker } from "./worker.js";
 
 /** The file, on this thread and on others. */
 export interface Opened {
   readonly db: Db;
   readonly searchThreads: SearchThreads | undefined;
+  readonly watch: FileWatch;
 }
 
 /**
@@ -48,18 +52,22 @@ export async function workOnRun(
   const plan = await planOf(db, flags, argv, door);
   try {
     gating.checkComparable({ ...plan.over, settings: { ...plan.settings } });
-    checkPriced(plan.model, plan.settings, flags);
+    checkPriced(plan.model, plan.settings, plan.limits);
+    tellLimits(plan, flags, door);
     if (flags.dryRun) {
       await printEstimate(db, plan, flags, door);
       return EXIT.done;
     }
-    checkJudgePriced(plan.settings.judge, flags.maxCost);
+    checkJudgePriced(plan.settings.judge, plan.limits);
     const judge = await judgeOf(plan, flags, door);
     const end = await answerAll(opened, plan, judge, flags, door);
-    if (flags.output !== undefined) await saveResults(db, flags.output, end.totals);
+    const written = { ...flags, output: plan.output };
+    if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
     // A run that was stopped says nothing yet: it goes on before it is gated.
     const gates = end.stopped === null ? await gating.check(fromDatabase(db, end.totals)) : [];
-    printTotals(end.totals, gates, flags, door);
+    // Of a run that could not begin to answer, there is nothing to be seen in a table.
+    const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
+    if (!isEmpty || door.settings.json) printTotals(end.totals, gates, written, door);
     const shortfall = judge?.shortfall() ?? null;
     if (shortfall !== null) door.out.note(`${shortfall}. Ask again: art-e score --run ${plan.runId}`);
     const code = exitCodeOf(end, door);
@@ -88,34 +96,31 @@ async function judgeOf({ settings, model }: RunPlan, flags: RunFlags, door: Door
 }
 
 async function answerAll(
-  { db, searchThreads }: Opened,
+  { db, searchThreads, watch }: Opened,
   plan: RunPlan,
   judge: ReadyJudge | null,
   flags: RunFlags,
   door: Door,
 ): Promise<SessionEnd> {
-  const { settings } = door;
+  const { settings, out } = door;
+  const stopNow = door.untilSecond(() => {
+    const tasks = progress.underWay();
+    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
+  });
   const mailDb = openReadOnly(settings.db);
   const outside = openOutside(settings.env);
   const progress = runProgress(settings, plan.model.throttle);
   let elsewhere: OpenBackend | null = null;
-  const writer = threadedResultWriter(settings.db);
+  const waiting = { signal: stopNow, onWait: tellWait(settings.db, out) };
+  const writer = threadedResultWriter(settings.db, waiting);
+  const guard = guardRunFile({ db, path: settings.db, runId: plan.runId, watch }, waiting, door);
   try {
-    const session = await plan.begin(thisWorker);
-    const budget = new Budget({
-      maxCostUsd: flags.maxCost ?? null,
-      maxTokens: flags.maxRunTokens ?? null,
-      maxTimeMs: flags.maxTime === undefined ? null : flags.maxTime * 60_000,
-      maxFailures: flags.maxFailures ?? null,
-    });
+    const session = await plan.begin(flags.force ? forcedWorker : thisWorker, { ...waiting, signal: door.signal });
+    const budget = new Budget(plan.limits, getRun(db, plan.runId).activeMs);
     for await (const page of inTurns(attemptPages(db, plan.runId))) {
       for (const { result } of page) budget.charge(result);
     }
     const mailbox = openMailbox(mailDb);
-    const stopNow = door.untilSecond(() => {
-      const tasks = progress.underWay();
-      return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
-    });
     const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
     const resources = { mailbox, searchThreads, outside, ...python };
     const where = plan.settings.elsewhere;
@@ -124,7 +129,7 @@ async function answerAll(
       elsewhere = await openBackend(db, where, plan.settings, { model: plan.model, flags, settings, resources });
     }
     const tools = plan.tools.map((tool) => toTool(tool, resources));
-    return await runTasks(
+    const end = await runTasks(
       db,
       {
         answering: {
@@ -148,10 +153,14 @@ async function answerAll(
         writer,
         onConcurrency: plan.model.onConcurrency,
         windDown: door.signal,
+        waiting,
       },
       progress.emit,
       stopNow,
     );
+    return await guard.ended(end);
+  } catch (error) {
+    throw await guard.explain(error, writer.unsaved);
   } finally {
     progress.stop();
     await Promise.all([writer.close(), outside.close(), elsewhere?.close()]);
@@ -159,13 +168,24 @@ async function answerAll(
   }
 }
 
-function exitCodeOf({ totals, stopped, asked }: SessionEnd, { out }: Door): ExitCode {
-  const { runId, failedTasks, totalTasks } = totals;
-  if (stopped !== null) {
-    const how = `${totalTasks} of ${asked} tasks are saved. Go on with: art-e run --resume ${runId}`;
-    if (stopped.by === "user") throw new Interrupted(`run ${runId} stopped: ${how}`);
-    throw new UserError("run_stopped", `Run ${runId} stopped: ${stopped.why}.`, how, EXIT.failed);
-  }
+/** Of a run that was begun earlier: nobody gave them now. */
+function tellLimits({ runId, limits }: RunPlan, flags: RunFlags, { out }: Door): void {
+  const text = limitsText(limits);
+  if (text === "" || (flags.resume === undefined && flags.repeat === undefined)) return;
+  out.note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
+}
+
+function tellWait(path: string, out: Door["out"]): () => void {
+  let isTold = false;
+  return () => {
+    if (!isTold) out.note(`art-e: another program is writing to ${path}; waiting until it has finished.`);
+    isTold = true;
+  };
+}
+
+function exitCodeOf(end: SessionEnd, { out }: Door): ExitCode {
+  const { runId, failedTasks, totalTasks } = end.totals;
+  if (end.stopped !== null) throw stoppedError(end, end.stopped);
   if (failedTasks * 2 <= totalTasks) return EXIT.done;
   out.note(
     `art-e: ${failedTasks} of ${totalTasks} tasks failed. See why: art-e export-traces --run ${runId} --failed; answer them again: art-e run --resume ${runId} --retry-failed`,

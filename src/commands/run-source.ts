@@ -9,8 +9,6 @@ import { getRun, iterateResults } from "../store/runs.js";
 /** A finished run, out of the database or out of a results file. */
 export interface RunSource {
   readonly head: RunHead;
-  /** Tasks that have no result yet. */
-  readonly missing: number;
   /** In the order of the task ids and their repeats; may be asked for again. */
   results(): Iterable<TaskResult>;
 }
@@ -38,13 +36,19 @@ export class RunSources {
 /** A run of the database, of which the totals are known. */
 export function fromDatabase(db: Db, totals: RunTotals): RunSource {
   const run = getRun(db, totals.runId);
-  const { settings, dataset, corpusFingerprint, totalTasks } = run;
+  const { settings, dataset, corpusFingerprint } = run;
   const head = runHeadSchema.parse({ ...totals, settings, dataset, corpusFingerprint });
   return {
     head,
-    missing: totalTasks - head.totalTasks,
     results: () => iterateResults(db, run.id),
   };
+}
+
+/** Why a run says nothing yet; null: it is finished. */
+export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead): string | null {
+  const missing = (plannedTasks ?? totalTasks) - totalTasks;
+  if (missing > 0) return `Run ${runId} is not finished: ${missing} of its ${plannedTasks} tasks have no result.`;
+  return (status ?? "completed") === "completed" ? null : `Run ${runId} is not finished: it is ${status}.`;
 }
 
 function fromFile(path: string): RunSource {
@@ -60,7 +64,7 @@ function fromFile(path: string): RunSource {
     throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
   }
   const { taskResults, ...head } = read.data;
-  return { head, missing: 0, results: () => taskResults };
+  return { head, results: () => taskResults };
 }
 
 function unusable(path: string, why: string, cause: unknown): UserError {

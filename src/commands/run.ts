@@ -1,4 +1,5 @@
 import { EXIT } from "../domain/errors.js";
+import { FileWatch } from "../store/file-watch.js";
 import { keepSmall, leaveLog, openStore } from "../store/open.js";
 import { letThisThreadGoFirst } from "../store/urgency.js";
 import { SearchThreads } from "../tools/search-threads.js";
@@ -33,13 +34,14 @@ export const runCommand: Command = {
     if (flags.record !== undefined) checkWritable("--record", flags.record);
     const readsMail = needsFile(flags, door);
     const db = openStore(door.settings.db, { mustExist: readsMail });
+    const watch = new FileWatch(door.settings.db);
     keepSmall(db);
     leaveLog(db);
     // Before all else: they get ready while the rest of the program is loaded and the run is laid down.
     const searchThreads = readsMail && !flags.dryRun ? new SearchThreads(door.settings.db) : undefined;
     try {
       const { workOnRun } = await import("./run-session.js");
-      return await workOnRun({ db, searchThreads }, flags, argv, door);
+      return await workOnRun({ db, searchThreads, watch }, flags, argv, door);
     } finally {
       await searchThreads?.close();
       db.close();

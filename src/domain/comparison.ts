@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Estimate } from "./estimate.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "./result.js";
+import { runStatusSchema } from "./run-status.js";
 import { taskResultSchema } from "./task-result.js";
 
 /** What comparing and gating read of a results file; what other versions write beside it does not matter. */
@@ -23,6 +24,9 @@ export const runHeadSchema = benchmarkResultSchema
   .extend({
     scores: z.record(z.string(), scoreFiguresSchema.strip()),
     settings: z.looseObject({ cutoff: z.string(), epochs: z.number() }),
+    // Not in files of earlier versions.
+    status: runStatusSchema.exactOptional(),
+    plannedTasks: z.number().exactOptional(),
   })
   .strip();
 

@@ -100,6 +100,8 @@ export class ModelError extends Error {
   readonly status: number | null;
   /** Worth another attempt: 408, 409, 429, 5xx, resets, time-outs, cut-off bodies. */
   readonly retryable: boolean;
+  /** No connection came about: nothing was asked. */
+  readonly unreachable: boolean;
   /** What the server asked us to wait, in ms. */
   readonly retryAfterMs: number | null;
   /** Attempts that were made before this one; set by the retrying model. */
@@ -111,6 +113,7 @@ export class ModelError extends Error {
     details: {
       status?: number | null;
       retryable: boolean;
+      unreachable?: boolean;
       retryAfterMs?: number | null;
       retries?: readonly Retry[];
       cause?: unknown;
@@ -119,6 +122,7 @@ export class ModelError extends Error {
     super(message, { cause: details.cause });
     this.status = details.status ?? null;
     this.retryable = details.retryable;
+    this.unreachable = details.unreachable ?? false;
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.retries = details.retries ?? [];
   }

@@ -2,7 +2,9 @@ import { z } from "zod";
 import { ENDINGS } from "./ending.js";
 import { estimateSchema, intervalSchema } from "./estimate.js";
 import { usageSchema } from "./model.js";
+import { runLimitsSchema } from "./run-limits.js";
 import { runSettingsSchema } from "./run-settings.js";
+import { runStatusSchema } from "./run-status.js";
 import type { SliceName } from "./slice.js";
 import { spentSchema, taskResultSchema } from "./task-result.js";
 
@@ -73,6 +75,10 @@ export const runTotalsSchema = z.strictObject({
   agentId: z.string().describe("The agent that was tested."),
   model: z.string().describe("provider/name of the model it ran with."),
   split: z.string().describe("test or train."),
+  status: runStatusSchema.describe(
+    "completed, or interrupted: some tasks have no result yet; running while it goes on.",
+  ),
+  plannedTasks: tasks.describe("Tasks that the run is to answer."),
   totalTasks: tasks.describe("Tasks with a result."),
   completedTasks: tasks.describe("Tasks that did not fail."),
   failedTasks: tasks.describe("Tasks that ended as model_error, timeout or interrupted; they are never graded."),
@@ -109,6 +115,7 @@ export type RunTotals = Readonly<z.output<typeof runTotalsSchema>>;
 /** The results file. */
 export const benchmarkResultSchema = runTotalsSchema.extend({
   settings: runSettingsSchema,
+  limits: runLimitsSchema,
   versions: z.record(z.string(), z.string()).readonly().describe("Of art-e, Node and SQLite."),
   dataset: z
     .strictObject({

@@ -15,6 +15,10 @@ const BAD_KEY = /api[ _]key not valid|api_key_invalid|API key expired/i;
 
 const TIMEOUT_CODES = /^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/;
 
+/** There was no connection to lose. */
+const UNREACHABLE_CODES =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
+
 /** Of the system and of undici; not Node's own ERR_..., which are mistakes in a call. */
 const NETWORK_CODES = /^(E(?!RR_)[A-Z_]+|UND_ERR_[A-Z_]+)$/;
 
@@ -100,7 +104,7 @@ function networkError(error: unknown, apiKey: string): ModelError | null {
     `connection failed: ${last}${code === undefined || last.includes(code) ? "" : ` (${code})`}`,
     apiKey,
   );
-  return new ModelError(kind, message, { retryable: true });
+  return new ModelError(kind, message, { retryable: true, unreachable: UNREACHABLE_CODES.test(code ?? "") });
 }
 
 /** One line, shortened, with everything that looks like a key blacked out. */
@@ -116,6 +120,6 @@ export function scrub(text: string, apiKey: string): string {
 
 /** The same error in other words. */
 export function withMessage(error: ModelError, message: string, retries = error.retries): ModelError {
-  const { kind, status, retryable } = error;
-  return new ModelError(kind, message, { status, retryable, retryAfterMs: error.retryAfterMs, retries });
+  const { kind, status, retryable, unreachable, retryAfterMs } = error;
+  return new ModelError(kind, message, { status, retryable, unreachable, retryAfterMs, retries });
 }

@@ -12,6 +12,9 @@ export function runSummary(totals: RunTotals): string {
   const { inputTokens, outputTokens, cachedInputTokens } = totals.usage;
   return box(`ART-E Benchmark Results: ${totals.agentId} (${totals.model})`, [
     ["Run", totals.runId],
+    ...(totals.status === "completed"
+      ? []
+      : [["Status", `${totals.status}: ${count(totals.totalTasks)} of ${count(totals.plannedTasks)} tasks`] as const]),
     [
       "Tasks",
       `${count(totals.totalTasks)} of the ${totals.split} split: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed`,

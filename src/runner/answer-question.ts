@@ -14,6 +14,7 @@ import { openDeadline, outOfTime } from "../models/deadline.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import { endOfDay } from "../store/period.js";
 import { type Grading, withVerdict } from "./grade-trace.js";
+import { hopeless } from "./server-watch.js";
 
 /** What all questions of a run share. */
 export interface Answering {
@@ -32,13 +33,13 @@ export interface Answering {
 
 /**
  * One question answered, and judged where there is a judge: always a trace, never a throw for anything that the model or its
- * server did. What was spent before a failure stays in the trace. `giveUp` hears of what would fail every other task too.
+ * server did. What was spent before a failure stays in the trace. `onFailure` hears why there is no answer.
  */
 export async function answerQuestion(
   shared: Answering,
   { question, epoch }: PlannedTask,
   signal: AbortSignal,
-  giveUp: (why: string) => void,
+  onFailure: (error: unknown) => void,
 ): Promise<Trace> {
   const startedAt = new Date();
   const started = performance.now();
@@ -53,7 +54,7 @@ export async function answerQuestion(
   } catch (thrown) {
     const ending = endingOf(thrown, signal, deadline.hasPassed);
     if (ending === null) throw thrown;
-    if (isHopeless(thrown)) giveUp((thrown as Error).message);
+    onFailure(thrown);
     error = ending === "timeout" ? `No answer within ${shared.taskTimeoutMs / 1000} s.` : (thrown as Error).message;
     chargeFailedRetries(transcript, thrown);
     rollout = { ...transcript, ending, answer: null, sources: [] };
@@ -135,18 +136,13 @@ function agentRun(shared: Answering, { question, epoch, context }: AgentTask): A
   };
 }
 
-/** A refused key and an unknown model are so for every task. */
-function isHopeless(thrown: unknown): boolean {
-  return thrown instanceof ModelError && (thrown.kind === "auth" || thrown.kind === "not_found");
-}
-
 /** Null: a fault of this program, which nobody should mistake for one of the model's. */
 function endingOf(thrown: unknown, interrupted: AbortSignal, isLate: boolean): Ending | null {
   if (interrupted.aborted) return "interrupted";
   // A replay throws the time-out it has recorded.
   if (isLate || (thrown instanceof DOMException && thrown.name === "TimeoutError")) return "timeout";
   // Nothing is wrong with the task: it is left for when the key or the model's name has been put right.
-  if (isHopeless(thrown)) return "interrupted";
+  if (hopeless(thrown) !== null) return "interrupted";
   return thrown instanceof ModelError ? "model_error" : null;
 }
 

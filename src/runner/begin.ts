@@ -1,11 +1,13 @@
 import { inPieces } from "../domain/in-pieces.js";
 import type { PlannedTask, QuestionSet } from "../domain/question.js";
 import type { RunSettings, TaskResult } from "../domain/result.js";
+import type { RunLimits } from "../domain/run-limits.js";
 import { readFingerprint } from "../store/corpus-stats.js";
 import type { Db } from "../store/open.js";
 import { saveQuestions } from "../store/questions.js";
 import { positionsLeft, saveRunTasks, tasksAt } from "../store/run-tasks.js";
-import { attemptPages, type RunRow, reopenRun, startRun } from "../store/runs.js";
+import { attemptPages, type RunChange, type RunRow, reopenRun, startRun } from "../store/runs.js";
+import { inWriteTransaction, PATIENT, type Waiting } from "../store/write-transaction.js";
 import { inTurns } from "./turns.js";
 import { takeRun, type Worker } from "./worker.js";
 
@@ -27,7 +29,10 @@ export interface NewRunRequest {
   readonly set: Omit<QuestionSet, "questions">;
   readonly tasks: readonly PlannedTask[];
   readonly settings: RunSettings;
+  readonly limits?: RunLimits;
+  readonly output?: string | null;
   readonly worker: Worker;
+  readonly waiting?: Waiting;
 }
 
 /** Tasks laid down before the loop is given back: a few milliseconds. */
@@ -40,17 +45,18 @@ const A_TRANSACTION = 2_000;
  * Lays a new run down in the file, with all that is to be answered, and gives the loop back now and then. The run is there
  * as a whole or not at all; questions without a run are of no consequence. Nobody else may use the connection meanwhile.
  */
-export async function beginRun(db: Db, { runId, set, tasks, settings, worker }: NewRunRequest): Promise<Session> {
-  const datasetId = saveQuestions(db, set, []);
+export async function beginRun(db: Db, request: NewRunRequest): Promise<Session> {
+  const { runId, set, tasks, settings, limits, output, worker, waiting = PATIENT } = request;
+  const datasetId = await inWriteTransaction(db, waiting, () => saveQuestions(db, set, []));
   for (const many of inPieces(tasks, A_TRANSACTION)) {
-    await inTransaction(db, async () => {
+    await inWriteTransaction(db, waiting, async () => {
       for await (const some of inTurns(inPieces(many, AT_ONCE))) {
         const questions = some.map(({ question }) => question);
         saveQuestions(db, set, questions);
       }
     });
   }
-  await inTransaction(db, async () => {
+  await inWriteTransaction(db, waiting, async () => {
     startRun(db, {
       id: runId,
       agentId: settings.agentId,
@@ -58,6 +64,8 @@ export async function beginRun(db: Db, { runId, set, tasks, settings, worker }: 
       datasetId,
       split: set.split,
       settings,
+      ...(limits === undefined ? {} : { limits }),
+      ...(output === undefined ? {} : { output }),
       corpusFingerprint: readFingerprint(db) ?? "",
       totalTasks: tasks.length,
       startedAt: new Date().toISOString(),
@@ -73,28 +81,19 @@ export async function beginRun(db: Db, { runId, set, tasks, settings, worker }: 
   return { tasks: tasksAt(db, runId, positions), left: positions.length, finished: 0, done: noResults() };
 }
 
-/** A run is read before it is written: begun as a reader's it would be refused, not kept waiting, where another writes. */
-async function inTransaction(db: Db, work: () => Promise<void>): Promise<void> {
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    await work();
-    db.exec("COMMIT");
-  } catch (error) {
-    if (db.inTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
-}
-
 async function* noResults(): AsyncGenerator<TaskResult> {}
 
 /** Takes a run up where it was left: tasks without a result and, if wanted, the failed ones. */
 export async function resumeRun(
   db: Db,
   run: RunRow,
-  { settings, retryFailed, worker }: { settings: RunSettings; retryFailed: boolean; worker: Worker },
+  request: RunChange & { retryFailed: boolean; worker: Worker; waiting?: Waiting },
 ): Promise<Session> {
-  takeRun(db, run.id, worker);
-  reopenRun(db, run.id, settings);
+  const { retryFailed, worker, waiting = PATIENT, ...change } = request;
+  await inWriteTransaction(db, waiting, () => {
+    takeRun(db, run.id, worker);
+    reopenRun(db, run.id, change);
+  });
   const positions = await findLeft(db, run.id, retryFailed);
   return {
     tasks: tasksAt(db, run.id, positions),

@@ -1,18 +1,25 @@
 import { type Ending, isFailure } from "../domain/ending.js";
+import type { RunLimits } from "../domain/run-limits.js";
 import type { Spending } from "../domain/spending.js";
-
-/** What a run may spend; null: no limit. */
-export interface BudgetLimits {
-  readonly maxCostUsd: number | null;
-  /** In and out. */
-  readonly maxTokens: number | null;
-  readonly maxTimeMs: number | null;
-  /** Failed tasks: a number of them, or a share of those finished (which counts from the twentieth on). */
-  readonly maxFailures: { readonly tasks: number } | { readonly share: number } | null;
-}
 
 /** A share of fewer tasks than this says nothing. */
 const ENOUGH_FOR_A_SHARE = 20;
+
+/** The limits of a run by their flags, and how each is written. */
+export const LIMIT_FLAGS = {
+  "--max-cost": "USD",
+  "--max-run-tokens": "N",
+  "--max-time": "MINUTES",
+  "--max-failures": "N",
+} as const;
+
+export type LimitFlag = keyof typeof LIMIT_FLAGS;
+
+/** Why no further task may begin. */
+export interface LimitReached {
+  readonly flag: LimitFlag;
+  readonly why: string;
+}
 
 /** The ledger of a run: what its finished tasks have cost, earlier sessions included. */
 export class Budget {
@@ -20,14 +27,15 @@ export class Budget {
   private tokens = 0;
   private finished = 0;
   private failed = 0;
-  private fatal: string | null = null;
   private readonly until: number;
 
+  /** @param workedMs what earlier sessions have worked */
   constructor(
-    private readonly limits: BudgetLimits,
+    private readonly limits: RunLimits,
+    workedMs = 0,
     private readonly now: () => number = () => performance.now(),
   ) {
-    this.until = limits.maxTimeMs === null ? Number.POSITIVE_INFINITY : now() + limits.maxTimeMs;
+    this.until = limits.maxTimeMs === null ? Number.POSITIVE_INFINITY : now() + limits.maxTimeMs - workedMs;
   }
 
   /** What an earlier session spent, replies from the cache aside. Its failures are not held against this one. */
@@ -43,28 +51,24 @@ export class Budget {
     if (isFailure(ending)) this.failed++;
   }
 
-  /** Nothing further can succeed: a key that is refused is refused for every task. */
-  giveUp(why: string): void {
-    this.fatal ??= why;
-  }
-
-  /** Why no further task may begin; null while one may. */
-  spentBy(): string | null {
+  /** Null while a further task may begin. */
+  reached(): LimitReached | null {
     const { maxCostUsd, maxTokens, maxFailures } = this.limits;
-    if (this.fatal !== null) return this.fatal;
     if (maxCostUsd !== null && this.costUsd >= maxCostUsd) {
-      return `--max-cost ${maxCostUsd} is reached: $${this.costUsd.toFixed(4)} spent`;
+      return { flag: "--max-cost", why: `--max-cost ${maxCostUsd} is reached: $${this.costUsd.toFixed(4)} spent` };
     }
     if (maxTokens !== null && this.tokens >= maxTokens) {
-      return `--max-run-tokens ${maxTokens} is reached: ${this.tokens} used`;
+      return { flag: "--max-run-tokens", why: `--max-run-tokens ${maxTokens} is reached: ${this.tokens} used` };
     }
-    if (this.now() >= this.until) return "--max-time is over";
-    if (maxFailures === null) return null;
-    if ("tasks" in maxFailures) {
-      return this.failed >= maxFailures.tasks ? `--max-failures ${maxFailures.tasks} is reached` : null;
-    }
+    if (this.now() >= this.until) return { flag: "--max-time", why: "--max-time is over" };
+    const why = maxFailures === null ? null : this.failuresReached(maxFailures);
+    return why === null ? null : { flag: "--max-failures", why };
+  }
+
+  private failuresReached(limit: NonNullable<RunLimits["maxFailures"]>): string | null {
+    if ("tasks" in limit) return this.failed >= limit.tasks ? `--max-failures ${limit.tasks} is reached` : null;
     const share = this.finished < ENOUGH_FOR_A_SHARE ? 0 : this.failed / this.finished;
-    if (share < maxFailures.share) return null;
-    return `--max-failures ${maxFailures.share * 100}% is reached: ${this.failed} of ${this.finished} tasks failed`;
+    if (share < limit.share) return null;
+    return `--max-failures ${limit.share * 100}% is reached: ${this.failed} of ${this.finished} tasks failed`;
   }
 }

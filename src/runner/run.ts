@@ -5,14 +5,17 @@ import type { PlannedTask } from "../domain/question.js";
 import type { RunTotals } from "../domain/result.js";
 import { spendingOf } from "../domain/spending.js";
 import type { Trace } from "../domain/trace.js";
+import { isProvider, isRemote } from "../models/providers.js";
 import type { Db } from "../store/open.js";
 import type { ResultWriter } from "../store/result-writer.js";
 import { finishRun, getRun } from "../store/runs.js";
+import { inWriteTransaction, PATIENT, type Waiting } from "../store/write-transaction.js";
 import { type Answering, answerQuestion } from "./answer-question.js";
 import type { Session } from "./begin.js";
-import type { Budget } from "./budget.js";
+import type { Budget, LimitReached } from "./budget.js";
 import { withScores } from "./grade-trace.js";
 import { inPlaces } from "./places.js";
+import { type ServerFault, ServerWatch } from "./server-watch.js";
 import { storedTotals } from "./stored-totals.js";
 import { toTaskResult } from "./task-result.js";
 
@@ -25,38 +28,47 @@ export interface RunRequest {
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** When it aborts, no task is begun any more and those under way are finished. */
   readonly windDown?: AbortSignal;
+  readonly watch?: ServerWatch;
+  readonly waiting?: Waiting;
 }
 
-/** How a session of a run ended: all answered, stopped by the user, or by the run's own limits, which say why. */
+/** What ended a session of a run before its last task. */
+export type Stopped = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
+
 export interface SessionEnd {
   readonly totals: RunTotals;
   /** Tasks of the run, answered or not. */
   readonly asked: number;
-  readonly stopped: { readonly by: "user" | "limit"; readonly why: string } | null;
+  /** Null: all is answered. */
+  readonly stopped: Stopped | null;
 }
 
 /**
  * Answers a session's tasks, many at once, and grades and saves each as soon as it is answered. When the signal aborts, no task is
  * begun any more and those under way end as interrupted, unsaved. When the budget is spent, none is begun any more and
- * those under way are finished.
+ * those under way are finished. Where the server is found dead, those under way are given up: they are asked when the run goes on.
  */
 export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { answering, session, budget, writer, windDown } = request;
+  const { session, budget, writer, windDown, watch = new ServerWatch(), waiting = PATIENT } = request;
+  const answering = watched(request.answering, watch);
   const { runId } = answering;
   const started = performance.now();
   // A fault of ours in one task must not leave the others running behind the error.
   const fault = new AbortController();
-  const stop = AbortSignal.any([signal, fault.signal]);
+  const deadServer = new AbortController();
+  const stop = AbortSignal.any([signal, fault.signal, deadServer.signal]);
   // Each judgement under way listens to it: many listeners are no leak here.
   setMaxListeners(0, stop);
   let left = session.left;
   const asked = session.left + session.finished;
+  /** Failed without any reply: saved when the server answers again, left for later if it does not. */
+  const held: Trace[] = [];
 
   /** The tasks as their turns come, until there is a reason to begin no more. */
   function* toBegin(): Generator<PlannedTask> {
     try {
       for (const task of session.tasks) {
-        if (stop.aborted || windDown?.aborted || budget.spentBy() !== null) return;
+        if (stop.aborted || windDown?.aborted || budget.reached() !== null || watch.fault !== null) return;
         yield task;
       }
     } catch (error) {
@@ -67,24 +79,41 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   /** Null: interrupted. */
   const answer = async (task: PlannedTask): Promise<Trace | null> => {
     emit({ type: "task_started", taskId: task.question.id });
-    const trace = await answerQuestion(answering, task, stop, (why) => budget.giveUp(why));
-    if (trace.ending === "interrupted") return null;
+    let isHeld = false;
+    const trace = await answerQuestion(answering, task, stop, (error) => {
+      if (!stop.aborted) isHeld = watch.failed(error);
+    });
+    if (watch.fault?.by === "server") deadServer.abort(new Error(watch.fault.why));
+    if (trace.ending === "interrupted" || (isFailure(trace.ending) && watch.fault !== null)) return null;
     // Before its place is free: the next task may be one too many.
     budget.add(spendingOf(trace), trace.ending);
     emit({ type: "task_answered", taskId: trace.taskId });
-    return trace;
+    if (!isHeld) return trace;
+    held.push(trace);
+    return null;
+  };
+
+  const saveHeld = async (): Promise<void> => {
+    for (const trace of held.splice(0)) await save(trace);
   };
 
   const save = async (answered: Trace): Promise<void> => {
     const trace = withScores(answered, answering.grading);
     const result = toTaskResult(trace);
-    await writer.save(trace, result, isFailure(trace.ending));
+    const isSaved = await writer.save(trace, result, isFailure(trace.ending));
+    if (!isSaved) return;
     left--;
     emit({ type: "task_finished", result });
   };
 
-  const end = (status: "completed" | "interrupted") =>
-    finishRun(db, runId, status, new Date().toISOString(), performance.now() - started);
+  /** Where others hold the file and the user waits no longer, it stays as a killed run does. */
+  const end = async (status: "completed" | "interrupted") => {
+    const activeMs = performance.now() - started;
+    const write = () => finishRun(db, runId, status, new Date().toISOString(), activeMs);
+    await inWriteTransaction(db, waiting, write).catch((error) => {
+      if (!waiting.signal.aborted) throw error;
+    });
+  };
   try {
     emit({ type: "run_started", runId, tasks: asked });
     for await (const result of session.done) {
@@ -99,22 +128,33 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
       answer: (task) => answer(task).catch(stopAll),
       save: async (answered) => {
         if (answered !== null) await save(answered).catch(stopAll);
+        if (watch.isAnswering) await saveHeld().catch(stopAll);
       },
     });
     fault.signal.throwIfAborted();
+    if (!stop.aborted && !windDown?.aborted && budget.reached() === null) {
+      watch.close();
+      if (watch.fault === null) await saveHeld();
+    }
   } catch (error) {
-    end("interrupted");
+    await end("interrupted").catch(() => undefined);
     throw error;
   }
-  end(left > 0 ? "interrupted" : "completed");
+  await end(left > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: left > 0 });
   const totals = await storedTotals(db, getRun(db, runId));
   if (left === 0) return { totals, asked, stopped: null };
-  const why = budget.spentBy();
-  return {
-    totals,
-    asked,
-    stopped:
-      why === null || signal.aborted || windDown?.aborted ? { by: "user", why: "stopped" } : { by: "limit", why },
-  };
+  const limit = budget.reached();
+  const byRun: Stopped | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });
+  const isByUser = signal.aborted || windDown?.aborted || byRun === null;
+  return { totals, asked, stopped: isByUser ? { by: "user" } : byRun };
+}
+
+/** Of a model that answers from here nothing is to be heard: a replay fails as its recording did. */
+function watched(answering: Answering, watch: ServerWatch): Answering {
+  const { model, backend } = answering;
+  const [provider = ""] = model.id.split("/");
+  if (backend !== undefined) return { ...answering, backend: watch.backend(backend) };
+  const isHere = isProvider(provider) && !isRemote(provider);
+  return isHere ? answering : { ...answering, model: watch.model(model) };
 }

@@ -24,6 +24,8 @@ export async function storedTotals(db: Db, run: RunRow): Promise<RunTotals> {
     agentId: run.agentId,
     model: run.model,
     split: run.split,
+    status: run.status,
+    plannedTasks: run.totalTasks,
     totalTimeMs: run.activeMs,
     startedAt: run.startedAt,
     completedAt: run.completedAt ?? run.startedAt,

@@ -1,10 +1,10 @@
 import { UserError } from "../domain/errors.js";
 import type { Db } from "../store/open.js";
+import { holderText, isElsewhere } from "../store/run-holder.js";
 import { claimRun } from "../store/runs.js";
 
 /** Who works on a run, so that no two do. */
 export interface Worker {
-  /** `host:pid`. */
   readonly name: string;
   /** Whether another worker has ended without letting go: it was killed. */
   isGone(name: string): boolean;
@@ -16,8 +16,10 @@ export function takeRun(db: Db, runId: string, worker: Worker): void {
   if (holder === null) return;
   throw new UserError(
     "run_busy",
-    `Run ${runId} is being worked on by ${holder}.`,
-    "Wait until that process has ended, or stop it.",
+    `Run ${runId} is being worked on by ${holderText(holder)}.`,
+    isElsewhere(holder)
+      ? "Wait until that process has ended. If it was killed, take the run over: --resume RUN --force."
+      : "Wait until that process has ended, or stop it.",
     1,
   );
 }

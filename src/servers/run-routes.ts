@@ -44,7 +44,7 @@ export function runRoutes({ db }: Services): Route[] {
       async handle({ params }) {
         const run = getRun(db, params.id);
         const totals = await storedTotals(db, run);
-        return { ...totals, status: run.status, askedTasks: run.totalTasks, settings: run.settings };
+        return { ...totals, askedTasks: run.totalTasks, settings: run.settings };
       },
     }),
     defineRoute({

@@ -1,8 +1,9 @@
 /** A thread that saves finished tasks, as many as come together in one transaction. */
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
+import { FileWatch } from "./file-watch.js";
 import { keepSmall, openStore } from "./open.js";
-import type { SaveCall, SaveOutcome } from "./result-writer.js";
+import { FILE_LOST, type SaveCall, type SaveOutcome } from "./result-writer.js";
 import { openRowWriter, type ResultRow } from "./runs.js";
 import type { ThreadAnswer, ThreadCall } from "./thread-calls.js";
 import { beLessUrgent } from "./urgency.js";
@@ -19,6 +20,10 @@ const MOVED_AT = 4_000;
 const { path } = workerData as { path: string };
 const db = openStore(path, { mustExist: true });
 keepSmall(db);
+const watch = new FileWatch(path);
+
+/** Whoever holds the file longer is waited for by those who ask again: in between this thread can be ended. */
+db.pragma("busy_timeout = 2000");
 db.pragma(`wal_autocheckpoint = ${MOVED_AT}`);
 const write = openRowWriter(db);
 const writeAll = db.transaction((rows: readonly ResultRow[]) => {
@@ -45,8 +50,12 @@ function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome>
   const outcomes = (outcomeOf: (row: ResultRow) => SaveOutcome) => new Map(rows.map((row) => [row, outcomeOf(row)]));
   try {
     if (rows.length > 0) writeAll.immediate(rows);
-    return new Map();
+    // After it too: what was written to a file that had gone is not saved.
+    const fault = watch.check();
+    return fault === null ? new Map() : outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
   } catch (thrown) {
+    const fault = watch.check();
+    if (fault !== null) return outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
     const refused = outcome(thrown);
     // Each alone would wait as long again for who holds the file.
     if (refused.code?.startsWith("SQLITE_BUSY")) return outcomes(() => refused);

@@ -4,10 +4,12 @@ import type { Trace } from "../domain/trace.js";
 import type { Db } from "./open.js";
 import { openRowWriter, type ResultRow, toResultRow } from "./runs.js";
 import { ThreadCalls } from "./thread-calls.js";
+import { PATIENT, type Waiting } from "./write-transaction.js";
 
-/** Where a run's finished tasks go. When `save` resolves, the task would outlive this process. */
+/** Where a run's finished tasks go. */
 export interface ResultWriter {
-  save(trace: Trace, result: TaskResult, failed: boolean): Promise<void>;
+  /** True: the task would outlive this process. False: others held the file, and nobody waits any longer. */
+  save(trace: Trace, result: TaskResult, failed: boolean): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -15,7 +17,10 @@ export interface ResultWriter {
 export function resultWriter(db: Db): ResultWriter {
   const write = openRowWriter(db);
   return {
-    save: async (trace, result, failed) => write(toResultRow(trace, result, failed)),
+    async save(trace, result, failed) {
+      write(toResultRow(trace, result, failed));
+      return true;
+    },
     close: async () => {},
   };
 }
@@ -34,18 +39,38 @@ export type SaveCall = ResultRow | null;
 /** Null: it is saved. Else what SQLite said. */
 export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
 
-/** On a thread of its own, so that no task waits for the disk but those that are saved. What comes in together is saved together. */
-export function threadedResultWriter(path: string): ResultWriter {
+/** The code of a save that found the file gone, another, or cut off. */
+export const FILE_LOST = "FILE_LOST";
+
+/** One that keeps what it could not save because the file was lost: traces as JSON. */
+export interface ThreadedResultWriter extends ResultWriter {
+  readonly unsaved: readonly string[];
+}
+
+/**
+ * On a thread of its own, so that no task waits for the disk but those that are saved. What comes in together is saved together.
+ * While another program holds the file, tasks wait to be saved.
+ */
+export function threadedResultWriter(path: string, waiting: Waiting = PATIENT): ThreadedResultWriter {
   const file = new URL("./result-thread.js", import.meta.url);
   const thread = new ThreadCalls<SaveCall, SaveOutcome>(file, {
     data: { path },
     youngMegabytes: YOUNG_MEGABYTES,
     gatherMs: GATHER_MS,
   });
+  const unsaved: string[] = [];
   return {
+    unsaved,
     async save(trace, result, failed) {
-      const refused = await thread.call(toResultRow(trace, result, failed));
-      if (refused !== null) throw unwritable(path, refused);
+      const row = toResultRow(trace, result, failed);
+      for (;;) {
+        const refused = await thread.call(row);
+        if (refused === null) return true;
+        if (refused.code === FILE_LOST) unsaved.push(row.trace);
+        if (!refused.code?.startsWith("SQLITE_BUSY")) throw unwritable(path, refused);
+        if (waiting.signal.aborted) return false;
+        waiting.onWait();
+      }
     },
     async close() {
       // Whatever becomes of it, all that was said to be saved is.

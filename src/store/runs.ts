@@ -1,9 +1,10 @@
 import { UserError } from "../domain/errors.js";
 import type { RunSettings, TaskResult } from "../domain/result.js";
+import { NO_LIMITS, type RunLimits } from "../domain/run-limits.js";
+import type { RunStatus } from "../domain/run-status.js";
 import type { Trace } from "../domain/trace.js";
 import type { Db } from "./open.js";
-
-export type RunStatus = "running" | "completed" | "interrupted";
+import { isGone } from "./run-holder.js";
 
 export interface RunRow {
   readonly id: string;
@@ -14,6 +15,10 @@ export interface RunRow {
   readonly dataset: { readonly source: string; readonly revision: string | null; readonly sha256: string };
   readonly corpusFingerprint: string;
   readonly totalTasks: number;
+  readonly limits: RunLimits;
+  /** Where its results file is to be, an absolute path; null: nowhere. */
+  readonly output: string | null;
+  /** `running` as long as its process is there: one that was killed has interrupted it. */
   readonly status: RunStatus;
   /** Time that was worked on it, over all its sessions. */
   readonly activeMs: number;
@@ -21,15 +26,22 @@ export interface RunRow {
   readonly completedAt: string | null;
 }
 
-export interface NewRun extends Omit<RunRow, "dataset" | "status" | "activeMs" | "completedAt"> {
+export interface NewRun extends Omit<RunRow, "dataset" | "limits" | "output" | "status" | "activeMs" | "completedAt"> {
   readonly datasetId: string;
+  readonly limits?: RunLimits;
+  readonly output?: string | null;
 }
 
 export function startRun(db: Db, run: NewRun): void {
   db.prepare(
-    `INSERT INTO runs (id, agent_id, model, dataset_id, split, settings, corpus_fingerprint, total_tasks, status, started_at)
-     VALUES (@id, @agentId, @model, @datasetId, @split, @settings, @corpusFingerprint, @totalTasks, 'running', @startedAt)`,
-  ).run({ ...run, settings: JSON.stringify(run.settings) });
+    `INSERT INTO runs (id, agent_id, model, dataset_id, split, settings, limits, output, corpus_fingerprint, total_tasks, status, started_at)
+     VALUES (@id, @agentId, @model, @datasetId, @split, @settings, @limits, @output, @corpusFingerprint, @totalTasks, 'running', @startedAt)`,
+  ).run({
+    output: null,
+    ...run,
+    settings: JSON.stringify(run.settings),
+    limits: JSON.stringify(run.limits ?? NO_LIMITS),
+  });
 }
 
 /** Ends a session of work on a run; `activeMs` is its length. */
@@ -42,9 +54,23 @@ export function finishRun(db: Db, id: string, status: RunStatus, completedAt: st
   );
 }
 
-/** Takes a run up again, with settings that may have been changed by force. */
-export function reopenRun(db: Db, id: string, settings: RunSettings): void {
-  db.prepare("UPDATE runs SET status = 'running', settings = ? WHERE id = ?").run(JSON.stringify(settings), id);
+/** What may be otherwise when a run is taken up again: settings by force, the others where they are given again. */
+export interface RunChange {
+  readonly settings: RunSettings;
+  readonly limits?: RunLimits;
+  readonly output?: string | null;
+}
+
+export function reopenRun(db: Db, id: string, { settings, limits, output }: RunChange): void {
+  db.prepare(
+    `UPDATE runs SET status = 'running', settings = @settings, limits = COALESCE(@limits, limits),
+       output = COALESCE(@output, output) WHERE id = @id`,
+  ).run({
+    id,
+    settings: JSON.stringify(settings),
+    limits: limits === undefined ? null : JSON.stringify(limits),
+    output: output ?? null,
+  });
 }
 
 /**
@@ -56,7 +82,9 @@ export function claimRun(db: Db, id: string, worker: string, isGone: (holder: st
     .transaction(() => {
       const holder = db.prepare("SELECT worker FROM runs WHERE id = ?").pluck().get(id) as string | null;
       if (holder !== null && holder !== worker && !isGone(holder)) return holder;
-      db.prepare("UPDATE runs SET worker = ? WHERE id = ?").run(worker, id);
+      // What a killed holder left as running is not, whoever has it now.
+      const status = holder === null ? "status" : "CASE status WHEN 'running' THEN 'interrupted' ELSE status END";
+      db.prepare(`UPDATE runs SET worker = ?, status = ${status} WHERE id = ?`).run(worker, id);
       return null;
     })
     .immediate();
@@ -65,7 +93,7 @@ export function claimRun(db: Db, id: string, worker: string, isGone: (holder: st
 /** Finds a run by its id, by the beginning of it, or the newest one by `latest`. */
 export function getRun(db: Db, id: string): RunRow {
   const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
-      r.total_tasks AS totalTasks, r.status, r.active_ms AS activeMs, r.started_at AS startedAt, r.completed_at AS completedAt,
+      r.limits, r.output, r.total_tasks AS totalTasks, r.status, r.worker, r.active_ms AS activeMs, r.started_at AS startedAt, r.completed_at AS completedAt,
       d.source, d.revision, d.sha256
     FROM runs r JOIN datasets d ON d.id = r.dataset_id`;
   const rows = (
@@ -74,8 +102,10 @@ export function getRun(db: Db, id: string): RunRow {
       : db
           .prepare(`${select} WHERE r.id = @id OR substr(r.id, 1, length(@id)) = @id ORDER BY r.id = @id DESC LIMIT 2`)
           .all({ id })
-  ) as (Omit<RunRow, "settings" | "dataset"> & {
+  ) as (Omit<RunRow, "settings" | "limits" | "dataset"> & {
     settings: string;
+    limits: string | null;
+    worker: string | null;
     source: string;
     revision: string | null;
     sha256: string;
@@ -88,8 +118,19 @@ export function getRun(db: Db, id: string): RunRow {
       "art-e stats --run latest shows the newest; art-e stats --runs lists them.",
     );
   }
-  const { settings, source, revision, sha256, ...run } = row;
-  return { ...run, settings: JSON.parse(settings) as RunSettings, dataset: { source, revision, sha256 } };
+  const { settings, limits, worker, source, revision, sha256, ...run } = row;
+  return {
+    ...run,
+    status: statusOf(run.status, worker),
+    settings: JSON.parse(settings) as RunSettings,
+    limits: limits === null ? NO_LIMITS : (JSON.parse(limits) as RunLimits),
+    dataset: { source, revision, sha256 },
+  };
+}
+
+/** A run that says it is running and has nobody who works on it was killed. */
+function statusOf(status: RunStatus, worker: string | null): RunStatus {
+  return status === "running" && (worker === null || isGone(worker)) ? "interrupted" : status;
 }
 
 export interface RunLine {
@@ -103,13 +144,14 @@ export interface RunLine {
 }
 
 export function listRuns(db: Db): RunLine[] {
-  return db
+  const rows = db
     .prepare(
-      `SELECT r.id, r.agent_id AS agentId, r.model, r.status, r.started_at AS startedAt,
+      `SELECT r.id, r.agent_id AS agentId, r.model, r.status, r.worker, r.started_at AS startedAt,
               (SELECT count(*) FROM results WHERE run_id = r.id AND superseded = 0) AS tasks, r.total_tasks AS totalTasks
        FROM runs r ORDER BY r.started_at DESC, r.rowid DESC`,
     )
-    .all() as RunLine[];
+    .all() as (RunLine & { worker: string | null })[];
+  return rows.map(({ worker, ...line }) => ({ ...line, status: statusOf(line.status, worker) }));
 }
 
 /** A finished task as it is stored; trace and result are JSON. */

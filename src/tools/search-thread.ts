@@ -33,7 +33,9 @@ function outcome({ id, call }: ThreadCall<SearchCall>): ThreadAnswer<SearchAnswe
     const result = answer(call);
     return { id, answer: result.ok ? { ok: true, json: JSON.stringify(result.value) } : result };
   } catch (error) {
-    return { id, error: { message: (error as Error).stack ?? (error as Error).message } };
+    const { code, message, stack } = error as Error & { code?: string };
+    // What SQLite says of the file is the user's to read, anything else a fault of ours.
+    return { id, error: { message: code?.startsWith("SQLITE_") ? message : (stack ?? message), code } };
   }
 }
 

@@ -28,6 +28,8 @@ const TOTALS: RunTotals = {
   agentId: "email-search",
   model: "acme/best",
   split: "test",
+  status: "completed",
+  plannedTasks: 1_234,
   totalTasks: 1_234,
   completedTasks: 1_234,
   failedTasks: 0,

@@ -1,17 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Ending } from "../../src/domain/ending.js";
 import type { QuestionSet } from "../../src/domain/question.js";
+import { NO_LIMITS, type RunLimits } from "../../src/domain/run-limits.js";
 import type { Spending } from "../../src/domain/spending.js";
-import { Budget, type BudgetLimits } from "../../src/runner/budget.js";
+import { Budget } from "../../src/runner/budget.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { benchmark, remote, resumed } from "./run-setup.js";
 
-const NONE: BudgetLimits = { maxCostUsd: null, maxTokens: null, maxTimeMs: null, maxFailures: null };
-
-function opened(limits: Partial<BudgetLimits> = {}) {
+function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
   let now = 1_000;
-  const budget = new Budget({ ...NONE, ...limits }, () => now);
+  const budget = new Budget({ ...NO_LIMITS, ...limits }, workedMs, () => now);
   const spending = (costUsd: number | null, tokens: number): Spending => ({
     spent: { costUsd, usage: { inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens } },
     judgeCostUsd: 0,
@@ -21,11 +20,11 @@ function opened(limits: Partial<BudgetLimits> = {}) {
     charge: (costUsd: number | null, tokens = 0) => budget.charge(spending(costUsd, tokens)),
     add: (ending: Ending, times = 1, costUsd: number | null = 0, tokens = 0) => {
       for (let i = 0; i < times; i++) budget.add(spending(costUsd, tokens), ending);
-      return budget.spentBy();
+      return budget.reached()?.why ?? null;
     },
     pass: (ms: number) => {
       now += ms;
-      return budget.spentBy();
+      return budget.reached()?.why ?? null;
     },
   };
 }
@@ -80,18 +79,17 @@ describe("a budget", () => {
   test("bears what earlier sessions have spent, but not their failures", () => {
     const { charge, add, budget } = opened({ maxCostUsd: 1, maxTokens: 100, maxFailures: { tasks: 1 } });
     charge(0.75, 10);
-    expect(budget.spentBy()).toBeNull();
+    expect(budget.reached()).toBeNull();
     expect(add("answered", 1, 0.25, 10)).toBe("--max-cost 1 is reached: $1.0000 spent");
     const other = opened({ maxTokens: 20 });
     other.charge(null, 10);
-    expect(other.budget.spentBy()).toBe("--max-run-tokens 20 is reached: 20 used");
+    expect(other.budget.reached()?.why).toBe("--max-run-tokens 20 is reached: 20 used");
   });
 
-  test("given up is spent for the first reason given", () => {
-    const { budget } = opened();
-    budget.giveUp("401 no");
-    budget.giveUp("404 no");
-    expect(budget.spentBy()).toBe("401 no");
+  test("in time bears what earlier sessions have worked", () => {
+    const { pass } = opened({ maxTimeMs: 60_000 }, 50_000);
+    expect(pass(9_999)).toBeNull();
+    expect(pass(1)).toBe("--max-time is over");
   });
 });
 
@@ -109,9 +107,10 @@ describe("a run", () => {
   });
 
   test.each([
-    ["whose key is refused", 401],
-    ["whose model is unknown", 404],
-  ])("%s stops at once and leaves its tasks unanswered", async (_what, status) => {
+    ["whose key is refused", 401, "key"],
+    ["whose account has no money", 402, "key"],
+    ["whose model is unknown", 404, "model"],
+  ])("%s stops at once and leaves its tasks unanswered", async (_what, status, by) => {
     provider = await startFakeProvider(() => ({ fail: "status", status, message: "no, test-key" }));
     const model = await remote("anthropic", provider.baseUrl("anthropic"), 4);
     const wanted = { model, set, concurrency: 8 };
@@ -119,7 +118,7 @@ describe("a run", () => {
     expect(provider.requests.length).toBeLessThanOrEqual(8);
     expect([results, traces]).toEqual([[], []]);
     expect(run.status).toBe("interrupted");
-    expect(stopped).toEqual({ by: "limit", why: `${model.id}: ${status} no, [key]` });
+    expect(stopped).toEqual({ by, why: `${model.id}: ${status} no, [key]` });
     expect(asked).toBe(73);
     expect(events.at(-1)).toMatchObject({ type: "run_finished", interrupted: true });
   });

@@ -7,6 +7,7 @@ import type { Judge } from "../../src/domain/judgement.js";
 import type { Model } from "../../src/domain/model.js";
 import type { Question, QuestionSet } from "../../src/domain/question.js";
 import type { RunSettings, TaskResult } from "../../src/domain/result.js";
+import { NO_LIMITS, type RunLimits } from "../../src/domain/run-limits.js";
 import type { Tool } from "../../src/domain/tool.js";
 import { type Trace, traceSchema } from "../../src/domain/trace.js";
 import { parseModelName } from "../../src/models/model-name.js";
@@ -14,7 +15,7 @@ import { priceOf } from "../../src/models/prices.js";
 import { resolveModel } from "../../src/models/resolve.js";
 import type { Answering } from "../../src/runner/answer-question.js";
 import { beginRun, resumeRun, type Session } from "../../src/runner/begin.js";
-import { Budget, type BudgetLimits } from "../../src/runner/budget.js";
+import { Budget } from "../../src/runner/budget.js";
 import { type RunRequest, runTasks, type SessionEnd } from "../../src/runner/run.js";
 import type { Worker } from "../../src/runner/worker.js";
 import { ALWAYS, type ScorerName } from "../../src/scoring/scorers.js";
@@ -42,7 +43,7 @@ export interface Wanted {
   readonly epochs?: number;
   readonly scorers?: readonly ScorerName[];
   readonly judge?: Judge;
-  readonly limits?: Partial<BudgetLimits>;
+  readonly limits?: Partial<RunLimits>;
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: RunEvent) => void;
 }
@@ -56,8 +57,6 @@ export interface Saved {
 export interface Finished extends Saved, SessionEnd {
   readonly events: readonly RunEvent[];
 }
-
-const NO_LIMITS: BudgetLimits = { maxCostUsd: null, maxTokens: null, maxTimeMs: null, maxFailures: null };
 
 export const WORKER: Worker = { name: "here:1", isGone: () => false };
 

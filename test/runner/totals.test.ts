@@ -44,6 +44,8 @@ const run = {
   agentId: "a",
   model: "m",
   split: "test",
+  status: "completed" as const,
+  plannedTasks: 3,
   totalTimeMs: 5,
   startedAt: "2026-01-01",
   completedAt: "2026-01-02",

@@ -1,0 +1,53 @@
+import { UserError } from "../domain/errors.js";
+import type { FileFault } from "../store/file-watch.js";
+import type { Db } from "../store/open.js";
+import { iterateTraces } from "../store/traces.js";
+import { writeWhole } from "./write-file.js";
+
+const OF_RUN = { band: null, minScore: null, maxScore: null, failedOnly: false } as const;
+
+/**
+ * What to tell of a run whose database was lost while it was under way. Its traces are kept in a file beside it: those that can
+ * still be read, as SQLite has the lost file open, and those that were not saved any more.
+ */
+export async function fileLost(
+  fault: FileFault,
+  { db, path, runId, unsaved }: { db: Db; path: string; runId: string; unsaved: readonly string[] },
+): Promise<UserError> {
+  const kept = `${path}.${runId}.traces.jsonl`;
+  const counted = { traces: 0 };
+  const where = await writeWhole(kept, traceLines(db, runId, unsaved, counted)).then(
+    () => (counted.traces === 1 ? `its trace is in ${kept}` : `its ${counted.traces} traces are in ${kept}`),
+    (error: Error) => `its traces could not be kept: ${error.message}`,
+  );
+  return new UserError(
+    "db_lost",
+    `Run ${runId} stopped: ${path} was ${fault} while it ran; ${where}.`,
+    "Put the database back, or import the mail again; this run cannot be resumed without it.",
+    1,
+  );
+}
+
+function* traceLines(
+  db: Db,
+  runId: string,
+  unsaved: readonly string[],
+  counted: { traces: number },
+): Generator<string> {
+  const line = (json: string) => {
+    counted.traces++;
+    return `${json}\n`;
+  };
+  const stored = readable(iterateTraces(db, { ...OF_RUN, runId }));
+  for (const trace of stored) yield line(JSON.stringify(trace));
+  for (const trace of unsaved) yield line(trace);
+}
+
+/** Up to where the rest cannot be read any more. */
+function* readable<T>(items: Iterable<T>): Generator<T> {
+  try {
+    yield* items;
+  } catch {
+    return;
+  }
+}

@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+
+/**
+ * The process that works on a run, as its row names it: `host:pid@start`. The start tells it from a later process with the same
+ * pid: in a container that is started again, every program is the first.
+ */
+export const THIS_HOLDER = `${nameOf(process.pid)}${withStart(startOf(process.pid))}`;
+
+/** Whether a holder has ended without letting go: it was killed. Nobody here can say that of a process on another machine. */
+export function isGone(holder: string): boolean {
+  const { host, pid, start } = parse(holder);
+  if (host !== hostname()) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return true;
+  }
+  const now = startOf(pid);
+  return start !== null && now !== null && now !== start;
+}
+
+export function isElsewhere(holder: string): boolean {
+  return parse(holder).host !== hostname();
+}
+
+/** As people are told of it. */
+export function holderText(holder: string): string {
+  const { host, pid } = parse(holder);
+  return `process ${pid} on ${host}`;
+}
+
+function nameOf(pid: number): string {
+  return `${hostname()}:${pid}`;
+}
+
+function withStart(start: string | null): string {
+  return start === null ? "" : `@${start}`;
+}
+
+function parse(holder: string): { host: string; pid: number; start: string | null } {
+  const [, host = holder, pid = "", start = null] = /^(.*):(\d+)(?:@(\d+))?$/.exec(holder) ?? [];
+  return { host, pid: Number(pid), start };
+}
+
+/** In ticks since the machine was started (`man 5 proc`, field 22); null where there is no /proc. */
+function startOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The second field is a name in brackets, which may hold anything.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+  } catch {
+    return null;
+  }
+}

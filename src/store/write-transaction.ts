@@ -1,0 +1,59 @@
+import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
+
+/** How another program that writes to the file, such as an import, is waited for. */
+export interface Waiting {
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+  /** Called when it begins. */
+  onWait(): void;
+}
+
+/** SQLite's own wait blocks the thread: between two short ones the event loop goes on. */
+const BLOCKED_MS = 100;
+const PAUSE_MS = 250;
+
+/**
+ * Writes in one transaction, however long others hold the file. Rejects with the signal's reason, nothing written. It is begun
+ * as a writer's: begun as a reader's it would be refused where another has written meanwhile.
+ */
+export async function inWriteTransaction<T>(
+  db: Database.Database,
+  waiting: Waiting,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  while (!tryBegin(db)) {
+    waiting.onWait();
+    await delay(PAUSE_MS);
+    waiting.signal.throwIfAborted();
+  }
+  try {
+    const done = await work();
+    db.exec("COMMIT");
+    return done;
+  } catch (error) {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function tryBegin(db: Database.Database): boolean {
+  const patience = db.pragma("busy_timeout", { simple: true });
+  db.pragma(`busy_timeout = ${BLOCKED_MS}`);
+  try {
+    db.exec("BEGIN IMMEDIATE");
+    return true;
+  } catch (error) {
+    if (isBusy(error)) return false;
+    throw error;
+  } finally {
+    db.pragma(`busy_timeout = ${patience}`);
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
+}
+
+/** Waits until the file is free. */
+export const PATIENT: Waiting = { signal: new AbortController().signal, onWait() {} };
