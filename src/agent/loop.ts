@@ -1,7 +1,7 @@
 import type { AgentSettings } from "../domain/agent.js";
 import type { ToolCall } from "../domain/conversation.js";
 import type { Ending } from "../domain/ending.js";
-import type { Completion, Model, ModelRequest, ToolSpec, Usage } from "../domain/model.js";
+import type { Completion, Model, ModelRequest, PriceOf, ToolSpec } from "../domain/model.js";
 import { endOfAnswer, type Rollout, type Transcript } from "../domain/rollout.js";
 import type { Tool, ToolContext, ToolResult } from "../domain/tool.js";
 import type { Turn } from "../domain/trace.js";
@@ -26,7 +26,7 @@ export interface AgentRun {
   /** USD after which no further turn is begun; null: no limit. */
   readonly maxCostUsd: number | null;
   /** USD, or null where the price is not known. */
-  priceOf(usage: Usage): number | null;
+  readonly priceOf: PriceOf;
   /** Hears what happens as it happens; the loop goes on when it has been heard. */
   readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
 }
@@ -123,11 +123,13 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
   });
   transcript.turns.push({
     startedAt,
+    ...(reply.model === undefined ? {} : { model: reply.model }),
     latencyMs: reply.latencyMs,
     finishReason: reply.finishReason,
     rawFinishReason: reply.rawFinishReason,
     usage: reply.usage,
-    costUsd: reply.costUsd !== undefined ? reply.costUsd : reply.usage === null ? null : run.priceOf(reply.usage),
+    costUsd:
+      reply.costUsd !== undefined ? reply.costUsd : reply.usage === null ? null : run.priceOf(reply.usage, reply.model),
     retries: [...reply.retries],
     cached: reply.cached ?? false,
   });

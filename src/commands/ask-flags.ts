@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { ANSWERING_MODELS } from "../models/default-models.js";
 import { API_KEY_VARIABLES } from "../models/providers.js";
 import type { Door, Flags } from "./command.js";
 import { day, text } from "./flags.js";
-import { DEFAULT_MODEL, RUN_FLAGS, runSchema } from "./run-flags.js";
+import { RUN_FLAGS, runSchema } from "./run-flags.js";
 
 /** Flags that mean what they mean for a run. */
 const AS_IN_RUN = [
@@ -45,12 +46,7 @@ export const askSchema = runSchema.extend({
 
 export type AskFlags = z.output<typeof askSchema>;
 
-/** A model of each provider that answers well, in the order of preference. */
-const KEYED = [
-  ["anthropic", DEFAULT_MODEL],
-  ["openai", "openai/gpt-4.1"],
-  ["google", "google/gemini-2.5-pro"],
-] as const;
+const KEYED = Object.entries(ANSWERING_MODELS) as [keyof typeof ANSWERING_MODELS, string][];
 
 /** Who is asked where that is left open: what can be asked with the keys there are. Says what it chose. */
 export function chooseAgent(flags: AskFlags, { settings, out }: Door): { agentId: string; chosen: AskFlags } {

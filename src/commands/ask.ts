@@ -15,6 +15,7 @@ import { ASK_FLAGS, type AskFlags, askSchema, chooseAgent } from "./ask-flags.js
 import type { Command, Door } from "./command.js";
 import { readFlags } from "./flags.js";
 import { Interrupted } from "./interrupt.js";
+import { noting } from "./noting.js";
 import { readyModel } from "./run-model.js";
 import { agentOf, newSettings } from "./run-settings.js";
 
@@ -57,14 +58,14 @@ async function answer(db: Db, inbox: string, agentId: string, flags: AskFlags, d
         sessionId: `session_${randomUUID()}`,
         agent: agentOf(settings),
         agentVersion: keepCurrent(db, agentId),
-        model: model.model,
+        model: noting(model.model, door.out.note),
         tools: attachedOrDefault(db, agentId).map((tool) => toTool(tool, { mailbox, outside })),
         history: [],
         question: flags.question,
         instructions: null,
         binding: { inbox, queryDate: flags.before === undefined ? null : dayBefore(flags.before) },
         timeoutMs: settings.taskTimeoutMs,
-        priceOf: (usage) => model.priceOf(usage),
+        priceOf: model.priceOf,
       },
       () => undefined,
       door.signal,

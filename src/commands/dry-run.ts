@@ -1,3 +1,4 @@
+import { cacheWrites, type Usage } from "../domain/model.js";
 import { isRemote } from "../models/providers.js";
 import { box } from "../reports/box.js";
 import { count, duration, usd } from "../reports/figures.js";
@@ -13,12 +14,32 @@ const GUESS: AverageTask = {
   inputTokens: 14_000,
   outputTokens: 500,
   cachedInputTokens: 0,
+  cacheWriteTokens: 0,
   turns: 4,
   seconds: 12,
 };
 
 /** Tasks at once that `auto` is taken to reach. */
 const AUTO_CONCURRENCY = 20;
+
+/** The tokens of so many tasks, or of a part of one. */
+function usageOf(each: AverageTask, tasks: number): Usage {
+  return {
+    inputTokens: each.inputTokens * tasks,
+    outputTokens: each.outputTokens * tasks,
+    cachedInputTokens: each.cachedInputTokens * tasks,
+    ...cacheWrites(each.cacheWriteTokens * tasks),
+  };
+}
+
+function rounded(usage: Usage): Usage {
+  return {
+    inputTokens: Math.round(usage.inputTokens),
+    outputTokens: Math.round(usage.outputTokens),
+    cachedInputTokens: Math.round(usage.cachedInputTokens),
+    ...cacheWrites(Math.round(usage.cacheWriteTokens ?? 0)),
+  };
+}
 
 /** Tells what a run would take, by the earlier runs of its agent and model, and begins nothing. */
 export async function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: Door): Promise<void> {
@@ -27,13 +48,11 @@ export async function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { ou
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
   const known = averageTask(db, settings.agentId, settings.model);
   const each = known ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
-  const total = (perTask: number) => Math.round(perTask * tasks);
-  const usage = {
-    inputTokens: total(each.inputTokens),
-    outputTokens: total(each.outputTokens),
-    cachedInputTokens: total(each.cachedInputTokens),
-  };
-  const costUsd = model.priceOf(usage);
+  const usage = rounded(usageOf(each, tasks));
+  // Call by call, as it is billed: what is dearer for a long prompt is not so for many short ones.
+  const calls = Math.max(1, each.turns);
+  const costOfCall = model.priceOf(usageOf(each, 1 / calls));
+  const costUsd = costOfCall === null ? null : costOfCall * calls * tasks;
   const atOnce = flags.concurrency === "auto" ? AUTO_CONCURRENCY : flags.concurrency;
   const byRate = flags.rpm === undefined ? 0 : (tasks * each.turns * 60) / flags.rpm;
   const seconds = Math.max((tasks * each.seconds) / Math.min(atOnce, tasks || 1), byRate);

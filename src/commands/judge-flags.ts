@@ -10,7 +10,7 @@ import type { Flags } from "./command.js";
 import { text, whole } from "./flags.js";
 import { baseUrlOf, type Environment } from "./settings.js";
 
-const EXAMPLES = "--judge anthropic/claude-haiku-4-5, --judge art, --judge art:openai/gpt-4.1";
+const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
 
 export const JUDGE_FLAGS: Flags = {
   judge: {

@@ -31,7 +31,7 @@ export const judgeCommand: Command = {
         "Name one: --judge provider/model, or set the key of a provider.",
       );
     }
-    const ready = await readyJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null });
+    const ready = await readyJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: out.note });
     const progress = openProgress(settings, "Judging", items.length);
     const told = (judged: number) => progress.update(judged, `${count(judged)}/${count(items.length)}`);
     const figures = await calibrate(items, ready.judge, JUDGE_CONCURRENCY, told, signal).finally(() => progress.stop());

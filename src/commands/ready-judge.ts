@@ -3,12 +3,13 @@ import { UserError } from "../domain/errors.js";
 import type { Judge, JudgeSettings } from "../domain/judgement.js";
 import type { RunLimits } from "../domain/run-limits.js";
 import { parseModelName } from "../models/model-name.js";
-import { priceOf } from "../models/prices.js";
+import { priceOf, priceOfReply } from "../models/prices.js";
 import { resolveModel } from "../models/resolve.js";
 import { DEFAULT_RETRY } from "../models/retry.js";
 import { Throttle } from "../models/throttle.js";
 import { openVerdictCache } from "../models/verdict-cache.js";
 import { openJudge } from "../scoring/judge/ask-judge.js";
+import { noting } from "./noting.js";
 import { connectionOf, type Settings } from "./settings.js";
 
 /** Answers under way at once; the throttle then finds out how many the server takes. */
@@ -24,6 +25,8 @@ export interface ReadyJudge {
 export interface JudgeReach {
   readonly timeoutMs: number;
   readonly throttle: Throttle | null;
+  /** Hears of replies by another model than the one asked. */
+  readonly note: (text: string) => void;
 }
 
 /** Reaches the judge. Throws a UserError where it has no key. */
@@ -33,10 +36,10 @@ export async function readyJudge(judge: JudgeSettings, settings: Settings, reach
   const connection = connectionOf(name.provider, { baseUrl, wireApi: null, timeoutMs: reach.timeoutMs }, settings.env);
   const throttle = reach.throttle ?? new Throttle({ concurrency: "auto", rpm: null, tpm: null });
   const asked = openJudge({
-    model: await resolveModel(name, connection, DEFAULT_RETRY, throttle),
+    model: noting(await resolveModel(name, connection, DEFAULT_RETRY, throttle), reach.note),
     settings: judge,
     memory: openVerdictCache(join(settings.cacheDir, "verdicts")),
-    priceOf: (usage) => priceOf(judge.model, usage),
+    priceOf: (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage),
   });
   let judged = 0;
   const unscored: string[] = [];

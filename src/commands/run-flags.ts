@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { UserError } from "../domain/errors.js";
+import { DEFAULT_MODEL } from "../models/default-models.js";
 import { PROVIDERS } from "../models/providers.js";
 import type { Flags } from "./command.js";
 import { above, failures, oneOf, price, text, whole, within } from "./flags.js";
@@ -9,8 +10,6 @@ import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "
 import { ELSEWHERE_FLAGS } from "./run-elsewhere-flags.js";
 import { SCORER_FLAGS, scorerShape } from "./scorer-flags.js";
 
-/** For agents that name no model of their own. */
-export const DEFAULT_MODEL = "anthropic/claude-sonnet-4-5";
 const CUTOFFS = ["query_date", "off"] as const;
 const WIRE_APIS = ["chat", "responses"] as const;
 
@@ -36,7 +35,7 @@ export const RUN_FLAGS: Flags = {
   "model-provider": {
     type: "string",
     requiresArg: true,
-    describe: `${PROVIDERS.join(", ")} [default: anthropic]`,
+    describe: `${PROVIDERS.join(", ")} [default: as the model's name tells]`,
   },
   "model-id": {
     type: "string",

@@ -2,19 +2,20 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Agent } from "../domain/agent.js";
 import { UserError } from "../domain/errors.js";
-import type { Model, Usage } from "../domain/model.js";
+import type { Model, PriceOf } from "../domain/model.js";
 import type { RunSettings } from "../domain/result.js";
 import type { RunLimits } from "../domain/run-limits.js";
 import { checkBaseUrl } from "../models/connection.js";
+import { DEFAULT_MODEL } from "../models/default-models.js";
 import { type ModelName, parseModelName } from "../models/model-name.js";
-import { priceAt, priceOf } from "../models/prices.js";
+import { priceAt, priceOfReply } from "../models/prices.js";
 import { isRemote } from "../models/providers.js";
 import { recording } from "../models/record.js";
 import { cachingReplies } from "../models/reply-cache.js";
 import { resolveModel, wireApiOf } from "../models/resolve.js";
 import { DEFAULT_RETRY } from "../models/retry.js";
 import { Throttle } from "../models/throttle.js";
-import { DEFAULT_MODEL, type RunFlags } from "./run-flags.js";
+import type { RunFlags } from "./run-flags.js";
 import { connectionOf, type Settings } from "./settings.js";
 
 /** Tasks at once where no server sets the pace. */
@@ -42,7 +43,7 @@ export interface ReadyModel {
   readonly throttle: Throttle | null;
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** US dollars; null where the price is not known. */
-  priceOf(usage: Usage): number | null;
+  readonly priceOf: PriceOf;
   close(): void;
 }
 
@@ -77,8 +78,8 @@ export async function readyModel(
   };
 }
 
-function priceNow(run: RunSettings): (usage: Usage) => number | null {
-  return (usage) => (run.price === null ? priceOf(run.model, usage) : priceAt(run.price, usage));
+function priceNow({ model, price }: RunSettings): PriceOf {
+  return (usage, answeredBy) => (price === null ? priceOfReply(model, answeredBy, usage) : priceAt(price, usage));
 }
 
 /** Outside of retries and throttle: what is kept takes no place. */

@@ -16,6 +16,7 @@ import type { Door } from "./command.js";
 import { printEstimate } from "./dry-run.js";
 import type { OpenBackend } from "./elsewhere-backend.js";
 import { openGating, refuseMissed } from "./gating.js";
+import { noting } from "./noting.js";
 import { checkJudgePriced, type ReadyJudge, readyJudge } from "./ready-judge.js";
 import { guardRunFile } from "./run-file.js";
 import type { RunFlags } from "./run-flags.js";
@@ -92,6 +93,7 @@ async function judgeOf({ settings, model }: RunPlan, flags: RunFlags, door: Door
   return readyJudge(judge, door.settings, {
     timeoutMs: flags.requestTimeout * 1_000,
     throttle: isShared ? model.throttle : null,
+    note: door.out.note,
   });
 }
 
@@ -135,7 +137,7 @@ async function answerAll(
         answering: {
           runId: plan.runId,
           agent: plan.agent,
-          model: plan.model.model,
+          model: noting(plan.model.model, door.out.note),
           tools,
           cutoff: plan.settings.cutoff,
           taskTimeoutMs: plan.settings.taskTimeoutMs,
@@ -146,7 +148,7 @@ async function answerAll(
             judge: judge?.judge ?? null,
           },
           backend: elsewhere?.backend,
-          priceOf: (usage) => plan.model.priceOf(usage),
+          priceOf: plan.model.priceOf,
         },
         session,
         budget,

@@ -43,7 +43,9 @@ export const scoreCommand: Command = {
       const asked = judgeOf(run, flags, door);
       const scorers = chosenScorers(flags.scorers, asked !== null || run.settings.judge !== null);
       const ready =
-        asked === null ? null : await readyJudge(asked, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null });
+        asked === null
+          ? null
+          : await readyJudge(asked, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: out.note });
       const { mails } = openMailbox(db);
       const progress = openProgress(settings, "Grading", run.totalTasks);
       const request = {

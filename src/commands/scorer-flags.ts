@@ -36,7 +36,7 @@ export function chosenScorers(asked: readonly ScorerName[] | undefined, hasVerdi
     throw new UserError(
       "judge_missing",
       `--scorers: ${without} needs a judge, and there is none.`,
-      "Name one, for example --judge anthropic/claude-haiku-4-5, or leave it out.",
+      "Name one, for example --judge anthropic/claude-haiku-5-5, or leave it out.",
     );
   }
   const wanted = new Set<string>([...ALWAYS, ...asked]);

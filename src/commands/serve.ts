@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
+import { DEFAULT_MODEL } from "../models/default-models.js";
 import type { Provider } from "../models/providers.js";
 import { Chats } from "../servers/chats.js";
 import { ServedModels } from "../servers/served-models.js";
@@ -10,8 +11,8 @@ import { openOutside } from "../tools/outside.js";
 import { SearchThreads } from "../tools/search-threads.js";
 import type { Command, Door } from "./command.js";
 import { readFlags, text, whole } from "./flags.js";
+import { noting } from "./noting.js";
 import { readText } from "./read-text.js";
-import { DEFAULT_MODEL } from "./run-flags.js";
 import { baseUrlOf, connectionOf, type Settings } from "./settings.js";
 import { programVersion } from "./version.js";
 
@@ -80,7 +81,11 @@ export const serveCommand: Command = {
           db,
           version: programVersion(),
           resources: { mailbox: openMailbox(db), searchThreads, outside },
-          models: new ServedModels((provider) => reach(provider, flags, door.settings), DEFAULT_MODEL),
+          models: new ServedModels(
+            (provider) => reach(provider, flags, door.settings),
+            DEFAULT_MODEL,
+            (model) => noting(model, door.out.note),
+          ),
           chats: new Chats(flags.maxChats),
           stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
           chatTimeoutMs: flags.chatTimeout * 1_000,

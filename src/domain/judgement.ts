@@ -27,6 +27,8 @@ export type JudgeSettings = z.output<typeof judgeSettingsSchema>;
 export const voteSchema = z.object({
   verdict: z.enum(VERDICTS).nullable(),
   reason: z.string(),
+  /** The model that answered, as the server names it; absent where it names none. */
+  model: z.string().exactOptional(),
   /** Taken from an earlier time the same was asked; nothing was paid for it now. */
   cached: z.boolean(),
 });

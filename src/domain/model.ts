@@ -2,11 +2,23 @@ import { z } from "zod";
 import type { Message, ProviderState, ToolCall } from "./conversation.js";
 import type { JsonSchema } from "./json.js";
 
-/** Tokens of one call or the sum of many. `inputTokens` includes the cached ones. */
+/** Tokens of one call or the sum of many. `inputTokens` includes those read from a cache and written to one. */
 export const usageSchema = z.object({
   inputTokens: z.number().int().nonnegative(),
   outputTokens: z.number().int().nonnegative(),
   cachedInputTokens: z.number().int().nonnegative(),
+  cacheWriteTokens: z
+    .number()
+    .int()
+    .nonnegative()
+    .exactOptional()
+    .describe("Input tokens written to a cache, which cost more than others; absent where there are none."),
+  cacheWrite1hTokens: z
+    .number()
+    .int()
+    .nonnegative()
+    .exactOptional()
+    .describe("Those of them that the cache keeps for an hour, which cost more again; absent where there are none."),
 });
 
 export type Usage = z.output<typeof usageSchema>;
@@ -18,8 +30,21 @@ export function addUsage(a: Usage, b: Usage): Usage {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
     cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+    ...cacheWrites(
+      (a.cacheWriteTokens ?? 0) + (b.cacheWriteTokens ?? 0),
+      (a.cacheWrite1hTokens ?? 0) + (b.cacheWrite1hTokens ?? 0),
+    ),
   };
 }
+
+/** The fields of a usage that are there only where tokens were written to a cache; `forAnHour` are some of `tokens`. */
+export function cacheWrites(tokens: number, forAnHour = 0): Pick<Usage, "cacheWriteTokens" | "cacheWrite1hTokens"> {
+  if (tokens === 0) return {};
+  return { cacheWriteTokens: tokens, ...(forAnHour === 0 ? {} : { cacheWrite1hTokens: forAnHour }) };
+}
+
+/** US dollars for a call; null where the price is not known. `answeredBy`: the model that the reply names. */
+export type PriceOf = (usage: Usage, answeredBy?: string) => number | null;
 
 export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "other"] as const;
 
@@ -58,6 +83,8 @@ export interface Completion {
   readonly finishReason: FinishReason;
   /** The provider's own word for it. */
   readonly rawFinishReason: string;
+  /** The model that answered, as the server names it; absent where it names none. */
+  readonly model?: string | undefined;
   /** Null where the server did not say. */
   readonly usage: Usage | null;
   readonly providerState?: ProviderState | undefined;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { answeredBySchema } from "./answered-by.js";
 import { ENDINGS } from "./ending.js";
 import { estimateSchema, intervalSchema } from "./estimate.js";
 import { usageSchema } from "./model.js";
@@ -90,6 +91,9 @@ export const runTotalsSchema = z.strictObject({
   overAllTasks: averagesSchema.describe("The same averages over every task asked, failures counted as wrong."),
   endings: z.partialRecord(z.enum(ENDINGS), tasks).readonly().describe("How many tasks ended how."),
   turns: tasks.describe("Model calls."),
+  answeredBy: answeredBySchema
+    .exactOptional()
+    .describe("How many of the replies name which model as theirs; absent where none names one."),
   usage: usageSchema.strict().describe("Tokens of the run; inputTokens includes the cached ones."),
   costUsd: z.number().nullable().describe("US dollars; null where the price of the model is not known."),
   retries: tasks.describe("Model calls that were made again."),

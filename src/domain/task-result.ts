@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { answeredBySchema } from "./answered-by.js";
 import { ENDINGS } from "./ending.js";
 import { usageSchema } from "./model.js";
 
@@ -35,6 +36,9 @@ export const taskResultSchema = z
     error: z.string().exactOptional().describe("Why it failed; absent where it did not."),
     ending: z.enum(ENDINGS).describe("Why the agent stopped."),
     turns: z.number().int().nonnegative().describe("Model calls."),
+    answeredBy: answeredBySchema
+      .exactOptional()
+      .describe("How many of the replies name which model as theirs; absent where none names one."),
     usage: usageSchema.strict().describe("Tokens of the task; inputTokens includes the cached ones."),
     costUsd: z.number().nullable().describe("US dollars; null where the price of the model is not known."),
     judgeCostUsd: z

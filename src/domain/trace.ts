@@ -25,6 +25,8 @@ export type ToolCallRecord = z.output<typeof toolCallRecordSchema>;
 /** One model call. */
 export const turnSchema = z.object({
   startedAt: z.string(),
+  /** The model that answered, as the server names it; absent where it names none. */
+  model: z.string().exactOptional(),
   latencyMs: z.number().nonnegative(),
   finishReason: z.enum(FINISH_REASONS),
   rawFinishReason: z.string(),

@@ -2,8 +2,8 @@ import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import type { Message } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import type { FinishReason, Model, ModelRequest, Usage } from "../domain/model.js";
-import { callOnce, type Reply } from "./call.js";
+import { cacheWrites, type FinishReason, type Model, type ModelRequest, type Usage } from "../domain/model.js";
+import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { withDeadline } from "./deadline.js";
 import { plainFetch } from "./plain-fetch.js";
@@ -127,6 +127,7 @@ const stateSchema = z.array(z.record(z.string(), jsonValueSchema));
 const count = z.number().int().nonnegative().nullish();
 
 const replySchema = z.object({
+  model: modelNameSchema,
   content: stateSchema,
   stop_reason: z.string().nullish(),
   usage: z
@@ -135,6 +136,7 @@ const replySchema = z.object({
       output_tokens: z.number().int().nonnegative(),
       cache_read_input_tokens: count,
       cache_creation_input_tokens: count,
+      cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish(),
     })
     .nullish(),
 });
@@ -166,6 +168,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     toolCalls,
     finishReason: finishReason(raw),
     rawFinishReason: raw,
+    ...reply.model,
     usage: reply.usage ? toUsage(reply.usage) : null,
     ...stateOf(reply.content, ids),
   };
@@ -200,9 +203,11 @@ function finishReason(raw: string): FinishReason {
 
 function toUsage(usage: NonNullable<z.output<typeof replySchema>["usage"]>): Usage {
   const cachedInputTokens = usage.cache_read_input_tokens ?? 0;
+  const written = usage.cache_creation_input_tokens ?? 0;
   return {
-    inputTokens: usage.input_tokens + cachedInputTokens + (usage.cache_creation_input_tokens ?? 0),
+    inputTokens: usage.input_tokens + cachedInputTokens + written,
     outputTokens: usage.output_tokens,
     cachedInputTokens,
+    ...cacheWrites(written, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0),
   };
 }

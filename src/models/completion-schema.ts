@@ -8,6 +8,7 @@ export const completionSchema = z.object({
   toolCalls: z.array(toolCallSchema),
   finishReason: z.enum(FINISH_REASONS),
   rawFinishReason: z.string(),
+  model: z.string().optional(),
   usage: usageSchema.nullable(),
   providerState: providerStateSchema.optional(),
   latencyMs: z.number().nonnegative(),

@@ -4,7 +4,7 @@ import type { Message, ToolMessage } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
 import type { FinishReason, Model, ModelRequest, Usage } from "../domain/model.js";
 import { MAX_BYTES, tooLarge } from "./bounded-body.js";
-import { callOnce, type Reply } from "./call.js";
+import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { withDeadline } from "./deadline.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
@@ -148,6 +148,7 @@ const usageSchema = z.object({
 });
 
 const replySchema = z.object({
+  modelVersion: modelNameSchema,
   candidates: z
     .array(
       z.object({
@@ -169,7 +170,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const candidate = reply.candidates?.[0];
   if (!candidate) {
     const raw = reply.promptFeedback?.blockReason ?? "";
-    return { content: "", toolCalls: [], finishReason: "refusal", rawFinishReason: raw, usage };
+    return { content: "", toolCalls: [], finishReason: "refusal", rawFinishReason: raw, ...reply.modelVersion, usage };
   }
   const rawParts = candidate.content?.parts ?? [];
   const parts = rawParts.map((part) => partSchema.parse(part));
@@ -186,6 +187,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     toolCalls,
     finishReason: finishReason(raw, toolCalls.length),
     rawFinishReason: raw,
+    ...reply.modelVersion,
     usage,
     ...(needed ? { providerState: { provider: PROVIDER, value: { parts: rawParts, ids } } } : {}),
   };

@@ -1,5 +1,7 @@
 import { UserError } from "../domain/errors.js";
-import { DEFAULT_PROVIDER, isProvider, PROVIDERS, type Provider } from "./providers.js";
+import { ANSWERING_MODELS } from "./default-models.js";
+import { makerOf } from "./makers.js";
+import { isProvider, PROVIDERS, type Provider } from "./providers.js";
 
 export interface ModelName {
   readonly provider: Provider;
@@ -9,11 +11,11 @@ export interface ModelName {
   readonly id: string;
 }
 
-const EXAMPLES = "anthropic/claude-sonnet-4-5, openai/gpt-4.1, google/gemini-2.5-pro, offline/baseline, replay/FILE";
+const EXAMPLES = `${Object.values(ANSWERING_MODELS).join(", ")}, offline/baseline, replay/FILE`;
 
 /**
- * Reads `--model-id` and `--model-provider`. A known prefix names the provider; a bare name goes to `provider`,
- * or to Anthropic where that is null. With an own server (`hasBaseUrl`) another provider's prefix is part of the
+ * Reads `--model-id` and `--model-provider`. A known prefix names the provider; a bare name goes to `provider`, or where that
+ * is null to the maker whose names begin so. With an own server (`hasBaseUrl`) another provider's prefix is part of the
  * name, as OpenRouter writes them. Throws a UserError where the two contradict each other or name nobody.
  */
 export function parseModelName(id: string, provider: string | null, hasBaseUrl = false): ModelName {
@@ -26,7 +28,7 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
     );
   }
   const slash = given.indexOf("/");
-  if (slash === -1) return named(provider ?? DEFAULT_PROVIDER, given);
+  if (slash === -1) return named(provider ?? providerOf(given), given);
 
   const prefix = given.slice(0, slash);
   if (!isProvider(prefix)) {
@@ -43,6 +45,17 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
     "CONTRADICTORY_MODEL",
     `--model-provider ${provider} and --model-id ${given} name different providers.`,
     "Leave one of them out, or set --base-url if this is the model's name at another server.",
+  );
+}
+
+function providerOf(name: string): Provider {
+  if (name === "") throw new UserError("NO_MODEL", "--model-id names no model.", `Examples: ${EXAMPLES}.`);
+  const provider = name === "baseline" ? "offline" : makerOf(name);
+  if (provider !== null) return provider;
+  throw new UserError(
+    "UNKNOWN_MODEL",
+    `--model-id ${name} does not tell whose model it is.`,
+    `Put its provider before it: openai/${name} for a server that speaks like OpenAI's (--base-url), else anthropic/${name} or google/${name}.`,
   );
 }
 

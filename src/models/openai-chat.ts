@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Message } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import type { FinishReason, Model, ModelRequest } from "../domain/model.js";
-import { callOnce, type Reply } from "./call.js";
+import { cacheWrites, type FinishReason, type Model, type ModelRequest } from "../domain/model.js";
+import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-server.js";
@@ -118,12 +118,15 @@ const messageSchema = z.looseObject({
 });
 
 const replySchema = z.object({
+  model: modelNameSchema,
   choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })], z.unknown()),
   usage: z
     .object({
       prompt_tokens: tokens,
       completion_tokens: tokens.nullish(),
-      prompt_tokens_details: z.object({ cached_tokens: tokens.nullish() }).nullish(),
+      prompt_tokens_details: z
+        .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
+        .nullish(),
     })
     .nullish()
     .catch(null),
@@ -152,11 +155,13 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     toolCalls,
     finishReason: refused ? "refusal" : finishReason(raw, toolCalls.length),
     rawFinishReason: raw,
+    ...reply.model,
     usage: reply.usage
       ? {
           inputTokens: reply.usage.prompt_tokens,
           outputTokens: reply.usage.completion_tokens ?? 0,
           cachedInputTokens: reply.usage.prompt_tokens_details?.cached_tokens ?? 0,
+          ...cacheWrites(reply.usage.prompt_tokens_details?.cache_write_tokens ?? 0),
         }
       : null,
     ...stateOf(message),

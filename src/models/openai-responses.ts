@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Message } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import type { FinishReason, Model, ModelRequest } from "../domain/model.js";
-import { callOnce, type Reply } from "./call.js";
+import { cacheWrites, type FinishReason, type Model, type ModelRequest } from "../domain/model.js";
+import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { withDeadline } from "./deadline.js";
 import { httpError } from "./errors.js";
@@ -88,6 +88,7 @@ const itemSchema = z.record(z.string(), jsonValueSchema);
 const tokens = z.number().int().nonnegative();
 
 const replySchema = z.object({
+  model: modelNameSchema,
   status: z.string().nullish(),
   error: z.object({ code: z.string().nullish(), message: z.string() }).nullish(),
   incomplete_details: z.object({ reason: z.string().nullish() }).nullish(),
@@ -96,7 +97,9 @@ const replySchema = z.object({
     .object({
       input_tokens: tokens,
       output_tokens: tokens,
-      input_tokens_details: z.object({ cached_tokens: tokens.nullish() }).nullish(),
+      input_tokens_details: z
+        .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
+        .nullish(),
     })
     .nullish(),
 });
@@ -127,11 +130,13 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     toolCalls,
     finishReason: refused ? "refusal" : finishReason(raw, toolCalls.length),
     rawFinishReason: refused ? "refusal" : raw,
+    ...reply.model,
     usage: reply.usage
       ? {
           inputTokens: reply.usage.input_tokens,
           outputTokens: reply.usage.output_tokens,
           cachedInputTokens: reply.usage.input_tokens_details?.cached_tokens ?? 0,
+          ...cacheWrites(reply.usage.input_tokens_details?.cache_write_tokens ?? 0),
         }
       : null,
     ...stateOf(reply.output, ids),

@@ -3,8 +3,6 @@ export const PROVIDERS = ["anthropic", "openai", "google", "offline", "replay"] 
 
 export type Provider = (typeof PROVIDERS)[number];
 
-export const DEFAULT_PROVIDER: Provider = "anthropic";
-
 /** Environment variables that hold a provider's key, the first that is set wins. Read at the door, never here. */
 export const API_KEY_VARIABLES: Readonly<Record<Provider, readonly string[]>> = {
   anthropic: ["ANTHROPIC_API_KEY"],

@@ -1,12 +1,10 @@
-import { type Completion, type Model, ModelError, type Usage } from "../domain/model.js";
+import { type Completion, type Model, ModelError, type PriceOf } from "../domain/model.js";
 import type { RecordedFailure } from "./replay-file.js";
 import { requestKey } from "./request-key.js";
 
-type PriceOf = (usage: Usage) => number | null;
-
 /** The reply with what it costs today, for a day when the price is another. */
 export function priced(completion: Completion, priceOf: PriceOf): Completion {
-  const { usage, costUsd = usage === null ? null : priceOf(usage) } = completion;
+  const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
   return { ...completion, costUsd };
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import type { Completion, Model, Usage } from "../domain/model.js";
+import type { Completion, Model, PriceOf } from "../domain/model.js";
 import { completionSchema } from "./completion-schema.js";
 import { priced } from "./record.js";
 import { type CachedServer, cacheKey, digest } from "./request-key.js";
@@ -15,12 +15,7 @@ const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: c
  * they had. To be put outside of retries and throttle: a hit takes no place and no rate. Errors are not kept. A file that
  * cannot be read, is damaged or is another request's is a miss, and is written anew.
  */
-export function cachingReplies(
-  model: Model,
-  server: CachedServer,
-  folder: string,
-  priceOf: (usage: Usage) => number | null,
-): Model {
+export function cachingReplies(model: Model, server: CachedServer, folder: string, priceOf: PriceOf): Model {
   return {
     id: model.id,
     async complete(request, signal) {

@@ -5,6 +5,7 @@ import type { ModelName } from "./model-name.js";
 import { isOpenaiServer } from "./openai-server.js";
 import { API_KEY_VARIABLES, type Provider } from "./providers.js";
 import { DEFAULT_RETRY, type RetryPolicy, withRetry } from "./retry.js";
+import { namingSuccessor } from "./successors.js";
 import { type Throttle, throttled } from "./throttle.js";
 
 /** Sent to a local server that asks for no key; the SDK insists on one. */
@@ -37,7 +38,7 @@ export async function resolveModel(
       return replayModel(name.name);
     }
     default: {
-      const model = await remoteModel(name, connection);
+      const model = namingSuccessor(await remoteModel(name, connection), name);
       // Inside the retries: a call that waits to be tried again holds no place.
       return withRetry(throttle === null ? model : throttled(model, throttle), retry);
     }

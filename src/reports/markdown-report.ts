@@ -37,6 +37,9 @@ function headlines(runs: readonly RunFigures[]): string[][] {
   const ms = (value: number | null) => (value === null ? "-" : duration(value));
   return [
     line("Run", ({ runId }) => `\`${runId}\``),
+    ...(runs.every(({ answeredBy }) => answeredBy.length === 0)
+      ? []
+      : [line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model)]),
     line("Tasks", ({ tasks, failed }) => `${count(tasks)}${failed === 0 ? "" : `, ${count(failed)} failed`}`),
     line("Cost", ({ costUsd }) => usd(costUsd)),
     line("Cost of 1,000 tasks", ({ costUsd, tasks }) =>

@@ -1,7 +1,9 @@
 import type { RunTotals, ScoreFigures } from "../domain/result.js";
+import { otherModels } from "../models/answering-model.js";
 import { box } from "./box.js";
 import { estimate } from "./estimate-text.js";
 import { count, duration, share, usd } from "./figures.js";
+import { printable } from "./printable.js";
 
 /**
  * The totals of a run. Scores stand over the completed tasks, each with its 95 % interval and its denominator, and, where
@@ -21,6 +23,7 @@ export function runSummary(totals: RunTotals): string {
     ],
     ...scores(totals),
     ["Endings", endings(totals)],
+    ...answeredBy(totals),
     ["Turns per task", perTask(totals.turns)],
     ["Time per task", totals.avgExecutionTimeMs === null ? "-" : duration(totals.avgExecutionTimeMs)],
     ["Total time", duration(totals.totalTimeMs)],
@@ -29,6 +32,13 @@ export function runSummary(totals: RunTotals): string {
     ...cached(totals),
     ["Retries", count(totals.retries)],
   ]);
+}
+
+/** Said only where it is not the model that was asked. */
+function answeredBy({ model, answeredBy = {} }: RunTotals): [string, string][] {
+  if (otherModels(model, answeredBy).length === 0) return [];
+  const named = Object.entries(answeredBy).map(([name, replies]) => `${printable(name)} (${count(replies)} replies)`);
+  return [["Answered by", named.join(", ")]];
 }
 
 /** What the cost above is not: money of today. Said only where replies came from the cache. */

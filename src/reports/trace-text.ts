@@ -1,8 +1,10 @@
+import { repliesBy } from "../domain/answered-by.js";
 import type { ChatTrace } from "../domain/chat.js";
 import type { Message } from "../domain/conversation.js";
 import type { JsonValue } from "../domain/json.js";
 import type { Judgement } from "../domain/judgement.js";
 import type { Trace } from "../domain/trace.js";
+import { otherModels } from "../models/answering-model.js";
 import { count, duration, share } from "./figures.js";
 import { printable } from "./printable.js";
 import { readToolResult } from "./tool-results.js";
@@ -35,6 +37,7 @@ export function traceText(trace: Trace | ChatTrace): string {
     "",
     `Ending:   ${trace.ending} after ${trace.turns.length} turns, ${duration(trace.durationMs)}`,
     ...(trace.error === null ? [] : [`Error:    ${trace.error}`]),
+    ...answeredBy(trace),
     `Answer:   ${trace.answer ?? "-"}`,
     `Sources:  ${trace.sources.join(", ") || "-"}`,
     ...(isChat
@@ -47,6 +50,12 @@ export function traceText(trace: Trace | ChatTrace): string {
         ]),
   ];
   return printable([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
+}
+
+/** Said only where it is not the model that was asked. */
+function answeredBy({ model, turns }: Pick<Trace, "model" | "turns">): string[] {
+  const others = otherModels(model, repliesBy(turns));
+  return others.length === 0 ? [] : [`By:       ${others.join(", ")}, as the replies say; ${model} was asked`];
 }
 
 function judgeText({ verdict, reason, model, cast, agreement }: Judgement): string {

@@ -5,7 +5,7 @@ import type { Agent } from "../domain/agent.js";
 import type { Binding, ChatTrace } from "../domain/chat.js";
 import type { Message } from "../domain/conversation.js";
 import type { Ending } from "../domain/ending.js";
-import { type Model, ModelError, type Usage } from "../domain/model.js";
+import { type Model, ModelError, type PriceOf } from "../domain/model.js";
 import { renderPrompt } from "../domain/prompt.js";
 import type { Tool } from "../domain/tool.js";
 import type { Workspace } from "../domain/workspace.js";
@@ -27,7 +27,7 @@ export interface Chat {
   readonly instructions: string | null;
   readonly binding: Binding;
   readonly timeoutMs: number;
-  priceOf(usage: Usage): number | null;
+  readonly priceOf: PriceOf;
 }
 
 export interface AnsweredChat {
@@ -105,7 +105,7 @@ function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal, w
       workspace,
     },
     maxCostUsd: null,
-    priceOf: (usage) => chat.priceOf(usage),
+    priceOf: chat.priceOf,
     onStep,
   };
 }

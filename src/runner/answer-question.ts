@@ -3,7 +3,7 @@ import { type AgentRun, newTranscript, runAgent } from "../agent/loop.js";
 import { listTools } from "../agent/prompt.js";
 import type { Agent } from "../domain/agent.js";
 import type { Ending } from "../domain/ending.js";
-import { type Model, ModelError, NO_USAGE, type Usage } from "../domain/model.js";
+import { type Model, ModelError, NO_USAGE, type PriceOf } from "../domain/model.js";
 import { renderPrompt } from "../domain/prompt.js";
 import type { PlannedTask } from "../domain/question.js";
 import type { AgentBackend, AgentTask, Rollout, Transcript } from "../domain/rollout.js";
@@ -28,7 +28,7 @@ export interface Answering {
   readonly grading: Grading;
   /** Where the agent lives; in this process where undefined. */
   readonly backend?: AgentBackend | undefined;
-  priceOf(usage: Usage): number | null;
+  readonly priceOf: PriceOf;
 }
 
 /**
@@ -132,7 +132,7 @@ function agentRun(shared: Answering, { question, epoch, context }: AgentTask): A
     settings: shared.agent.settings,
     context,
     maxCostUsd: shared.maxTaskCostUsd,
-    priceOf: (usage) => shared.priceOf(usage),
+    priceOf: shared.priceOf,
   };
 }
 

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Estimate } from "../domain/estimate.js";
 import type { TaskResult, Slice as TotalsSlice } from "../domain/result.js";
 import type { ScorerEntry } from "../domain/score.js";
+import { otherModels } from "../models/answering-model.js";
 import type {
   Figure,
   MailView,
@@ -126,10 +127,11 @@ function mailSource(db: Db): MailSource {
 }
 
 async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[]) {
-  const { usage, costUsd, retries, scores, slices } = await storedTotals(db, run);
+  const { usage, costUsd, retries, scores, slices, answeredBy = {} } = await storedTotals(db, run);
   const { id: runId, agentId, model, split, status, startedAt, corpusFingerprint, totalTasks: plannedTasks } = run;
   return {
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
+    answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
     // Of a file the name: where it lay is nobody else's business.
     dataset: run.dataset.revision === null ? (run.dataset.source.split(/[\\/]/).at(-1) ?? "") : run.dataset.source,
     scores: Object.fromEntries(meanings.map(({ name }) => [name, figureOf(scores[name])])),

@@ -1,3 +1,4 @@
+import { answeredByField, repliesBy } from "../domain/answered-by.js";
 import { isFailure } from "../domain/ending.js";
 import type { TaskResult } from "../domain/result.js";
 import { costOf, spendingOf, usageOf } from "../domain/spending.js";
@@ -25,6 +26,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     ...(isFailure(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
     ending: trace.ending,
     turns: trace.turns.length,
+    ...answeredByField(repliesBy(trace.turns)),
     usage: usageOf(trace.turns),
     costUsd: costOf(trace.turns),
     judgeCostUsd,

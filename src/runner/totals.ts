@@ -1,3 +1,4 @@
+import { type AnsweredBy, addReplies, answeredByField } from "../domain/answered-by.js";
 import { type Ending, isFailure } from "../domain/ending.js";
 import { addUsage, NO_USAGE, type Usage } from "../domain/model.js";
 import type { Averages, RunTotals, Spent, TaskResult } from "../domain/result.js";
@@ -26,6 +27,7 @@ export class Tally {
   private costUsd: number | null = 0;
   private turns = 0;
   private retries = 0;
+  private answeredBy: AnsweredBy = {};
   private cachedReplies = 0;
   private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
   private readonly endings: Partial<Record<Ending, number>> = {};
@@ -39,6 +41,7 @@ export class Tally {
     const { usage, costUsd } = result.spent;
     this.spent = { usage: addUsage(this.spent.usage, usage), costUsd: addCost(this.spent.costUsd, costUsd) };
     this.turns += result.turns;
+    if (result.answeredBy !== undefined) this.answeredBy = addReplies(this.answeredBy, result.answeredBy);
     this.retries += result.retries;
   }
 
@@ -85,6 +88,7 @@ export class Tally {
       overAllTasks: this.averagesOver(true),
       endings: this.endings,
       turns: this.turns,
+      ...answeredByField(this.answeredBy),
       usage: this.usage,
       costUsd: this.costUsd,
       retries: this.retries,

@@ -1,8 +1,9 @@
 import type { Agent } from "../domain/agent.js";
-import type { Model, Usage } from "../domain/model.js";
+import type { Model, PriceOf } from "../domain/model.js";
 import type { Connection } from "../models/connection.js";
+import { ANSWERING_MODELS } from "../models/default-models.js";
 import { parseModelName } from "../models/model-name.js";
-import { priceOf } from "../models/prices.js";
+import { priceOfReply } from "../models/prices.js";
 import { isRemote, PROVIDERS, type Provider } from "../models/providers.js";
 import { resolveModel } from "../models/resolve.js";
 import { DEFAULT_RETRY } from "../models/retry.js";
@@ -13,19 +14,14 @@ import { ApiError } from "./api-error.js";
 export interface ServedModel {
   readonly model: Model;
   /** US dollars; null where the price is not known. */
-  priceOf(usage: Usage): number | null;
+  readonly priceOf: PriceOf;
 }
 
 /** Models stay open, so that all chats with one share its throttle; the ones that have waited longest go. */
 const MOST_OPEN = 64;
 
 /** One of each provider, to be offered to those who name none. */
-const EXAMPLES: Readonly<Partial<Record<Provider, string>>> = {
-  anthropic: "anthropic/claude-sonnet-4-5",
-  openai: "openai/gpt-4.1",
-  google: "google/gemini-2.5-pro",
-  offline: "offline/baseline",
-};
+const EXAMPLES: Readonly<Partial<Record<Provider, string>>> = { ...ANSWERING_MODELS, offline: "offline/baseline" };
 
 /** Chats are limited themselves; a call that hangs must not make those of other people wait behind it. */
 const MOST_CALLS = 1_000;
@@ -38,6 +34,8 @@ export class ServedModels {
   constructor(
     private readonly reach: (provider: Provider) => Connection,
     private readonly defaultModel: string,
+    /** Put round each model once it is reached. */
+    private readonly around: (model: Model) => Model = (model) => model,
   ) {}
 
   /** One model of each provider that can be asked. */
@@ -80,7 +78,7 @@ export class ServedModels {
       DEFAULT_RETRY,
       this.throttle(provider),
     );
-    return { model, priceOf: (usage) => priceOf(id, usage) };
+    return { model: this.around(model), priceOf: (usage, answeredBy) => priceOfReply(id, answeredBy, usage) };
   }
 
   private throttle(provider: Provider): Throttle | null {

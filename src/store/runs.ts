@@ -265,6 +265,7 @@ export interface AverageTask {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens: number;
+  readonly cacheWriteTokens: number;
   readonly turns: number;
   readonly seconds: number;
 }
@@ -276,6 +277,7 @@ export function averageTask(db: Db, agentId: string, model: string): AverageTask
       `SELECT count(*) AS tasks, avg(result ->> '$.usage.inputTokens') AS inputTokens,
               avg(result ->> '$.usage.outputTokens') AS outputTokens,
               avg(result ->> '$.usage.cachedInputTokens') AS cachedInputTokens,
+              avg(coalesce(result ->> '$.usage.cacheWriteTokens', 0)) AS cacheWriteTokens,
               avg(result ->> '$.turns') AS turns, avg(result ->> '$.executionTimeMs') / 1000 AS seconds
        FROM results x JOIN runs r ON r.id = x.run_id WHERE r.agent_id = ? AND r.model = ? AND x.failed = 0`,
     )

@@ -117,8 +117,20 @@ describe("a reply of Anthropic", () => {
     };
     const body = { content: [{ type: "text", text: "a" }], stop_reason: "end_turn", usage };
     const { reply } = await send("claude-sonnet-4-5", { fail: "body", body });
-    expect(reply.usage).toEqual({ inputTokens: 100, outputTokens: 5, cachedInputTokens: 70 });
+    expect(reply.usage).toEqual({ inputTokens: 100, outputTokens: 5, cachedInputTokens: 70, cacheWriteTokens: 20 });
     expect(reply.providerState).toBeUndefined();
+  });
+
+  test("tells apart what was written to the cache for an hour", async () => {
+    const usage = {
+      inputTokens: 100,
+      outputTokens: 5,
+      cachedInputTokens: 0,
+      cacheWriteTokens: 90,
+      cacheWrite1hTokens: 30,
+    };
+    const { reply } = await send("claude-sonnet-4-5", { content: "a", usage });
+    expect(reply.usage).toEqual(usage);
   });
 
   test.each([

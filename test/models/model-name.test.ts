@@ -27,6 +27,16 @@ describe("parseModelName refuses", () => {
     expect(refusal("x", "mistral").message).toContain("mistral");
   });
 
+  test.each(["llama3", "my-model", "gpt-oss-20b", "gemma-3-27b-it", "sonnet", "openai"])(
+    "the bare name %s, which is no provider's, with the spelling that works",
+    (id) => {
+      const error = refusal(id, null);
+      expect(error.code).toBe("UNKNOWN_MODEL");
+      const [spelling = ""] = error.hint?.match(/openai\/[^ ]+/) ?? [];
+      expect(parseModelName(spelling, null)).toMatchObject({ provider: "openai", name: id });
+    },
+  );
+
   test.each(["", "  ", "anthropic/", "replay/"])("no name: %j", (id) => {
     expect(refusal(id, null).code).toBe("NO_MODEL");
   });
@@ -38,6 +48,16 @@ describe("parseModelName reads", () => {
     ["anthropic/claude-sonnet-4-5", "anthropic", "anthropic", "claude-sonnet-4-5"],
     ["claude-sonnet-4-5", null, "anthropic", "claude-sonnet-4-5"],
     ["gpt-4.1", "openai", "openai", "gpt-4.1"],
+    ["gpt-4.1", null, "openai", "gpt-4.1"],
+    ["gpt-6.1-terra", null, "openai", "gpt-6.1-terra"],
+    ["o3", null, "openai", "o3"],
+    ["o4-mini-2025-04-16", null, "openai", "o4-mini-2025-04-16"],
+    ["ft:gpt-4o:acme::x", null, "openai", "ft:gpt-4o:acme::x"],
+    ["gemini-4-argon", null, "google", "gemini-4-argon"],
+    ["claude-haiku-5-5", null, "anthropic", "claude-haiku-5-5"],
+    ["baseline", null, "offline", "baseline"],
+    ["llama3", "openai", "openai", "llama3"],
+    ["gpt-4.1", "anthropic", "anthropic", "gpt-4.1"],
     [" google/gemini-2.5-pro ", null, "google", "gemini-2.5-pro"],
     ["meta-llama/Llama-3", "openai", "openai", "meta-llama/Llama-3"],
     ["openai/meta-llama/Llama-3:free", null, "openai", "meta-llama/Llama-3:free"],

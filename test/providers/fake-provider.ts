@@ -107,7 +107,7 @@ export async function startFakeProvider(script: readonly Answer[] | AnswerFuncti
       const request = parseRequest(format, seen.path, seen.body);
       const answer = typeof script === "function" ? await script(request) : queue.shift();
       if (!answer) throw new Error("the fake provider has no more answers");
-      send(response, format, answer, n);
+      send(response, format, answer, { n, asked: request.model });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       sendJson(response, 400, toErrorBody(format, 400, message, "fake_provider"));
@@ -162,12 +162,17 @@ function formatOf(path: string): WireFormat | null {
   return path.endsWith(":generateContent") ? "google" : null;
 }
 
-function send(response: ServerResponse, format: WireFormat, answer: Answer, n: number): void {
+function send(
+  response: ServerResponse,
+  format: WireFormat,
+  answer: Answer,
+  { n, asked }: { readonly n: number; readonly asked: string },
+): void {
   if (!("fail" in answer)) {
-    sendJson(response, 200, toReplyBody(format, answer, n));
+    sendJson(response, 200, toReplyBody(format, answer, n, asked));
     return;
   }
-  const whole = JSON.stringify(toReplyBody(format, { content: "before|#|after" }, n));
+  const whole = JSON.stringify(toReplyBody(format, { content: "before|#|after" }, n, asked));
   const half = whole.slice(0, whole.length / 2);
   switch (answer.fail) {
     case "status": {

@@ -11,18 +11,22 @@ export interface ProviderReply {
   readonly finishReason?: FinishReason;
   /** 100 in, 20 out where left out; null sends none. */
   readonly usage?: Usage | null;
+  /** The model that the reply names: the one that was asked where left out; null names none. */
+  readonly model?: string | null;
   /** Something the provider wants back with the next request, in its own form. */
   readonly reasoning?: string;
 }
 
 const DEFAULT_USAGE: Usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0 };
 
-/** The reply as the body of a 200. `n` numbers the replies of a server, so that ids differ. */
-export function toReplyBody(format: WireFormat, reply: ProviderReply, n: number): JsonValue {
+/** The reply as the body of a 200 to a request to `asked`. `n` numbers the replies of a server, so that ids differ. */
+export function toReplyBody(format: WireFormat, reply: ProviderReply, n: number, asked: string): JsonValue {
   const calls = (reply.toolCalls ?? []).map((call, i) => ({ id: call.id ?? `toolu_${n}_${i + 1}`, ...call }));
   const finish = reply.finishReason ?? (calls.length > 0 ? "tool_calls" : "stop");
   const usage = reply.usage === undefined ? DEFAULT_USAGE : reply.usage;
-  return BODIES[format]({ content: reply.content ?? "", calls, finish, usage, reasoning: reply.reasoning, n });
+  const { content = "", reasoning, model = asked } = reply;
+  const body = BODIES[format]({ content, calls, finish, usage, reasoning, n });
+  return model === null ? body : { ...body, [format === "google" ? "modelVersion" : "model"]: model };
 }
 
 interface Whole {
@@ -36,12 +40,11 @@ interface Whole {
 
 const asText = (value: JsonValue) => (typeof value === "string" ? value : JSON.stringify(value));
 
-const BODIES: Record<WireFormat, (whole: Whole) => JsonValue> = {
+const BODIES: Record<WireFormat, (whole: Whole) => { [key: string]: JsonValue }> = {
   anthropic: ({ content, calls, finish, usage, reasoning, n }) => ({
     id: `msg_${n}`,
     type: "message",
     role: "assistant",
-    model: "fake",
     content: [
       ...(reasoning === undefined ? [] : [{ type: "thinking", thinking: "", signature: reasoning }]),
       ...(content === "" ? [] : [{ type: "text", text: content }]),
@@ -56,9 +59,13 @@ const BODIES: Record<WireFormat, (whole: Whole) => JsonValue> = {
     }[finish],
     stop_sequence: null,
     usage: usage && {
-      input_tokens: usage.inputTokens - usage.cachedInputTokens,
+      input_tokens: usage.inputTokens - usage.cachedInputTokens - (usage.cacheWriteTokens ?? 0),
       cache_read_input_tokens: usage.cachedInputTokens,
-      cache_creation_input_tokens: 0,
+      cache_creation_input_tokens: usage.cacheWriteTokens ?? 0,
+      cache_creation: {
+        ephemeral_5m_input_tokens: (usage.cacheWriteTokens ?? 0) - (usage.cacheWrite1hTokens ?? 0),
+        ephemeral_1h_input_tokens: usage.cacheWrite1hTokens ?? 0,
+      },
       output_tokens: usage.outputTokens,
     },
   }),
@@ -90,7 +97,10 @@ const BODIES: Record<WireFormat, (whole: Whole) => JsonValue> = {
     usage: usage && {
       prompt_tokens: usage.inputTokens,
       completion_tokens: usage.outputTokens,
-      prompt_tokens_details: { cached_tokens: usage.cachedInputTokens },
+      prompt_tokens_details: {
+        cached_tokens: usage.cachedInputTokens,
+        ...(usage.cacheWriteTokens === undefined ? {} : { cache_write_tokens: usage.cacheWriteTokens }),
+      },
     },
   }),
 
@@ -130,7 +140,10 @@ const BODIES: Record<WireFormat, (whole: Whole) => JsonValue> = {
     ],
     usage: usage && {
       input_tokens: usage.inputTokens,
-      input_tokens_details: { cached_tokens: usage.cachedInputTokens },
+      input_tokens_details: {
+        cached_tokens: usage.cachedInputTokens,
+        ...(usage.cacheWriteTokens === undefined ? {} : { cache_write_tokens: usage.cacheWriteTokens }),
+      },
       output_tokens: usage.outputTokens,
       output_tokens_details: { reasoning_tokens: 0 },
     },

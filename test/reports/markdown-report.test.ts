@@ -16,7 +16,7 @@ function head(label: string): ReportHead {
   tally.add({ ...result, error: HOSTILE }, FAILED);
   const run = {
     ...tally.figures(),
-    ...{ runId: "run_1", label, agentId: "a", model: "m", split: "test", status: "completed" },
+    ...{ runId: "run_1", label, agentId: "a", model: "m", answeredBy: [], split: "test", status: "completed" },
     ...{
       startedAt: "2026-01-01T00:00:00Z",
       dataset: "q",

@@ -61,6 +61,8 @@ export interface RunFigures {
   readonly label: string;
   readonly agentId: string;
   readonly model: string;
+  /** Models that the replies name as theirs, where some of them are not the one asked. */
+  readonly answeredBy: readonly string[];
   readonly split: string;
   readonly status: string;
   readonly startedAt: string;

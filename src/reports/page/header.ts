@@ -28,6 +28,7 @@ function runLine(run: RunFigures, index: number, several: boolean): HTMLElement 
   const planned = run.plannedTasks === run.tasks ? "" : ` of ${count(run.plannedTasks)} planned`;
   const facts = [
     `${count(run.tasks)} tasks${planned} of the ${run.split} split`,
+    ...(run.answeredBy.length === 0 ? [] : [`answered by ${run.answeredBy.join(", ")}`]),
     ...(run.status === "completed" ? [] : [run.status]),
     run.startedAt.slice(0, 10),
     run.dataset,

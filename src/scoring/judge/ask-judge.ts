@@ -9,8 +9,8 @@ import {
   type Verdict,
   type Vote,
 } from "../../domain/judgement.js";
-import { type Model, NO_USAGE, type Usage } from "../../domain/model.js";
-import { usageOf } from "../../domain/spending.js";
+import { type Model, NO_USAGE, type PriceOf, type Usage } from "../../domain/model.js";
+import { costOf, usageOf } from "../../domain/spending.js";
 import { isUnanswerable } from "../abstention.js";
 import { artProtocol } from "./art-protocol.js";
 import { majority } from "./majority.js";
@@ -22,10 +22,13 @@ const PROTOCOLS: Readonly<Record<JudgeSettings["protocol"], JudgeProtocol>> = {
   art: artProtocol,
 };
 
+/** A vote that could be read, and the model that the reply names. */
+type Remembered = { readonly verdict: Verdict; readonly reason: string; readonly model?: string };
+
 /** What a vote may be remembered by; it is handed everything that decides the vote. */
 export interface VoteMemory {
   get(key: readonly (string | number | null)[]): unknown;
-  put(key: readonly (string | number | null)[], value: { readonly verdict: Verdict; readonly reason: string }): void;
+  put(key: readonly (string | number | null)[], value: Remembered): void;
 }
 
 export interface JudgeRequest {
@@ -33,16 +36,22 @@ export interface JudgeRequest {
   readonly settings: JudgeSettings;
   readonly memory: VoteMemory;
   /** US dollars; null where the price is not known. */
-  priceOf(usage: Usage): number | null;
+  readonly priceOf: PriceOf;
 }
 
 interface Asked {
   readonly vote: Vote;
   /** Null: the server did not say, or failed before it could. */
   readonly usage: Usage | null;
+  /** Null: not known. */
+  readonly costUsd: number | null;
 }
 
-const rememberedSchema = z.object({ verdict: z.enum(VERDICTS), reason: z.string() });
+const rememberedSchema = z.object({
+  verdict: z.enum(VERDICTS),
+  reason: z.string(),
+  model: z.string().exactOptional(),
+});
 
 /** The version of a protocol that this program speaks. */
 export function protocolVersion(protocol: JudgeSettings["protocol"]): number {
@@ -61,19 +70,23 @@ export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): J
     const { baseUrl } = settings;
     const key = [model.id, baseUrl, protocol.name, protocol.version, item.question, item.gold, item.answer, number];
     const remembered = rememberedSchema.safeParse(memory.get(key)).data;
-    if (remembered !== undefined) return { vote: { ...remembered, cached: true }, usage: NO_USAGE };
+    if (remembered !== undefined) return { vote: { ...remembered, cached: true }, ...FREE };
     try {
       const reply = await model.complete(protocol.request(item), signal);
+      // Each call by itself: what is dearer for a long prompt is not so for many short ones.
+      const { usage, model: named } = reply;
+      const paid = { usage, costUsd: usage === null ? null : priceOf(usage, named) };
       const read = protocol.read(reply);
-      if (read === null) return { vote: unread("the judge's reply could not be read"), usage: reply.usage };
-      memory.put(key, read);
-      return { vote: { ...read, cached: false }, usage: reply.usage };
+      const by = named === undefined ? {} : { model: named };
+      if (read === null) return { vote: { ...unread("the judge's reply could not be read"), ...by }, ...paid };
+      memory.put(key, { ...read, ...by });
+      return { vote: { ...read, ...by, cached: false }, ...paid };
     } catch (error) {
       // It has cost nothing that anybody could tell.
       const why = signal.aborted
         ? "stopped before the judge had answered"
         : `the judge failed: ${(error as Error).message}`;
-      return { vote: unread(why), usage: NO_USAGE };
+      return { vote: unread(why), ...FREE };
     }
   };
 
@@ -88,15 +101,12 @@ export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): J
         Array.from({ length: settings.votes }, (_, i) => ask({ question, gold, answer }, i + 1, signal)),
       );
       const cast = asked.map(({ vote }) => vote);
-      const usage = usageOf(asked);
-      const paid = asked.filter(({ usage }) => usage !== NO_USAGE);
-      const costUsd = paid.length === 0 ? 0 : paid.some(({ usage }) => usage === null) ? null : priceOf(usage);
       const judgement: Judgement = {
         ...current,
         ...majority(cast),
         cast,
-        usage,
-        costUsd,
+        usage: usageOf(asked),
+        costUsd: costOf(asked),
       };
       // Models are asked to say so themselves; one that calls it an abstention means the same.
       const isRight = judgement.verdict === "abstained" && isUnanswerable({ answer: gold, message_ids: [] });
@@ -104,6 +114,8 @@ export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): J
     },
   };
 }
+
+const FREE = { usage: NO_USAGE, costUsd: 0 };
 
 const NOTHING = { verdict: "abstained", reason: "no answer was given" } as const;
 

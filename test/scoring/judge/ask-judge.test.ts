@@ -40,6 +40,8 @@ const MODELS: Readonly<Record<WireFormat, string>> = {
   google: "google/gemini-2.5-flash",
 };
 
+const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
+
 async function reach(provider: FakeProvider, format: WireFormat = "openai-chat"): Promise<Model> {
   const wireApi = format === "openai-responses" ? ("responses" as const) : null;
   const connection = { apiKey: "k", baseUrl: provider.baseUrl(format), wireApi, timeoutMs: 60_000 };
@@ -77,7 +79,7 @@ describe("a judge", () => {
         verdict: "correct",
         reason: "so it is",
         agreement: 1,
-        cast: [{ verdict: "correct", reason: "so it is", cached: false }],
+        cast: [{ verdict: "correct", reason: "so it is", model: nameOf(MODELS[format]), cached: false }],
         usage: { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0 },
         costUsd: 0.1,
       });
@@ -101,7 +103,7 @@ describe("a judge", () => {
     const again = checked(await judge(model).judge(ITEM, never));
     expect(again).toEqual({
       ...first,
-      cast: [{ verdict: "correct", reason: "so it is", cached: true }],
+      cast: [{ verdict: "correct", reason: "so it is", model: "gpt-4.1-mini", cached: true }],
       usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
       costUsd: 0,
     });
@@ -120,12 +122,29 @@ describe("a judge", () => {
     expect((await judge(model, settings).judge({ ...ITEM, ...item }, never)).verdict).toBe("wrong");
   });
 
+  test("is priced call by call: many short prompts are no long one", async () => {
+    const provider = await provide([1, 2, 3].map(() => says("correct")));
+    const asked: number[] = [];
+    const judge = openJudge({
+      model: await reach(provider),
+      settings: { model: "openai/gpt-4.1-mini", baseUrl: null, protocol: "verdict", version: 1, votes: 3 },
+      memory: openVerdictCache(folder),
+      priceOf: ({ inputTokens }, answeredBy) => {
+        asked.push(inputTokens);
+        return answeredBy === "gpt-4.1-mini" ? (inputTokens > 150 ? 100 : 1) : null;
+      },
+    });
+    const { costUsd } = await judge.judge(ITEM, never);
+    expect({ costUsd, asked }).toEqual({ costUsd: 3, asked: [100, 100, 100] });
+  });
+
   test("votes as often as it is told to, each vote remembered by itself", async () => {
     const verdicts = ["correct", "wrong", "correct"];
     const provider = await provide(verdicts.map((verdict) => says(verdict, verdict)));
     const model = await reach(provider);
     const judgement = checked(await judge(model, { votes: 3 }).judge(ITEM, never));
-    expect(judgement).toMatchObject({ verdict: "correct", agreement: 2 / 3, votes: 3, costUsd: 0.3 });
+    expect(judgement.costUsd).toBeCloseTo(0.3, 12);
+    expect(judgement).toMatchObject({ verdict: "correct", agreement: 2 / 3, votes: 3 });
     expect(judgement.cast.map(({ verdict }) => verdict).sort()).toEqual(["correct", "correct", "wrong"]);
     const again = await judge(model, { votes: 3 }).judge(ITEM, never);
     expect(again.cast.map(({ verdict, cached }) => [verdict, cached])).toEqual(
@@ -202,6 +221,7 @@ describe("what is remembered", () => {
     expect(JSON.parse(readFileSync(join(folder, files[0] ?? ""), "utf8"))).toEqual({
       verdict: "correct",
       reason: "so it is",
+      model: "gpt-4.1-mini",
     });
   });
 

@@ -1,0 +1,26 @@
+/** Which models answered, by the names that their replies give. */
+import { z } from "zod";
+
+/** How many replies name which model. */
+export const answeredBySchema = z.record(z.string(), z.number().int().positive()).readonly();
+
+export type AnsweredBy = z.output<typeof answeredBySchema>;
+
+export function addReplies(a: AnsweredBy, b: AnsweredBy): AnsweredBy {
+  const sums = new Map(Object.entries(a));
+  for (const [model, replies] of Object.entries(b)) sums.set(model, (sums.get(model) ?? 0) + replies);
+  return Object.fromEntries(sums);
+}
+
+/** Those of turns or votes; of those that name no model none. */
+export function repliesBy(named: readonly { readonly model?: string }[]): AnsweredBy {
+  return named.reduce<AnsweredBy>(
+    (sum, { model }) => (model === undefined ? sum : addReplies(sum, { [model]: 1 })),
+    {},
+  );
+}
+
+/** The field of a result, left out where nothing is to be told. */
+export function answeredByField(answeredBy: AnsweredBy): { readonly answeredBy?: AnsweredBy } {
+  return Object.keys(answeredBy).length === 0 ? {} : { answeredBy };
+}

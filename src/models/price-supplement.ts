@@ -1,0 +1,90 @@
+import type { ConditionalPrice, ModelInfo } from "@pydantic/genai-prices";
+import type { Provider } from "./providers.js";
+
+/*
+ * Prices that the library's table does not have, or has out of date: US dollars for a million tokens, in the library's own
+ * form, read on 2026-11-22 from the pages named beside them. An entry goes when the library has it.
+ */
+
+/** What a model costs by its maker's list; `long`: for the whole call, where its input has more tokens than this. */
+interface Rates {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly written?: number;
+  readonly writtenForAnHour?: number;
+  readonly long?: { readonly above: number; readonly input: number; readonly output: number };
+}
+
+/** `long` holds factors: of the rates of input and cache, and of the rate of output. */
+function prices({ input, output, cached, written, writtenForAnHour, long }: Rates): ConditionalPrice["prices"] {
+  const rate = (base: number, factor = long?.input ?? 1) =>
+    long === undefined ? base : { base, tiers: [{ start: long.above, price: base * factor }] };
+  return {
+    input_mtok: rate(input),
+    cache_read_mtok: rate(cached),
+    output_mtok: rate(output, long?.output),
+    ...(written === undefined ? {} : { cache_write_mtok: rate(written) }),
+    ...(writtenForAnHour === undefined ? {} : { cache_write_1h_mtok: rate(writtenForAnHour) }),
+  };
+}
+
+/** `later`: from that day on, UTC. */
+function model(id: string, now: Rates, later?: readonly [day: string, rates: Rates]): ModelInfo {
+  const name = id.replaceAll(".", "\\.");
+  return {
+    id,
+    // A dated snapshot costs what its alias does.
+    match: { regex: `^${name}(-\\d{8}|-\\d{4}-\\d{2}-\\d{2})?$` },
+    prices:
+      later === undefined
+        ? prices(now)
+        : [
+            { prices: prices(now) },
+            { constraint: { type: "start_date", start_date: later[0] }, prices: prices(later[1]) },
+          ],
+  };
+}
+
+// platform.claude.com/docs/en/models/haiku-5-5/overview
+const HAIKU_5_5: Rates = {
+  input: 0.1,
+  output: 0.5,
+  cached: 0.01,
+  written: 0.125,
+  writtenForAnHour: 0.2,
+  long: { above: 100_000, input: 5, output: 5 },
+};
+
+// platform.claude.com/docs/en/models/sonnet-5-5/overview; what is read from the cache costs 5 % of input since 2026-10-07.
+const SONNET_5_5: Rates = { input: 2, output: 10, cached: 0.2, written: 2.5, writtenForAnHour: 4 };
+
+// platform.claude.com/docs/en/models/overview; cache writes by Anthropic's rule (1.25 times input, 2 times for an hour).
+const FABLE_5_2: Rates = { input: 8, output: 40, cached: 0.2, written: 10, writtenForAnHour: 16 };
+
+const OPENAI_LONG = { above: 272_000, input: 2, output: 1.5 };
+
+// developers.openai.com/api/docs/models/gpt-6.1-sol and gpt-6.2-sol
+const SOL: Rates = { input: 2, output: 10, cached: 0.1, written: 2.5, long: OPENAI_LONG };
+
+// developers.openai.com/api/docs/models/gpt-6.1-terra
+const TERRA: Rates = { input: 1, output: 5, cached: 0.05, written: 1.25, long: OPENAI_LONG };
+
+// ai.google.dev/gemini-api/docs/pricing: an introductory price until 2026-11-30, the same for both models.
+const GEMINI_4: Rates = { input: 2, output: 10, cached: 0.1 };
+const GEMINI_4_LATER = ["2026-12-01", { input: 4, output: 20, cached: 0.2 }] as const;
+
+export const PRICE_SUPPLEMENT: Readonly<Partial<Record<Provider, readonly ModelInfo[]>>> = {
+  anthropic: [
+    model("claude-haiku-5-5", HAIKU_5_5),
+    model("claude-sonnet-5-5", SONNET_5_5, ["2026-10-07", { ...SONNET_5_5, cached: 0.1 }]),
+    model("claude-fable-5-2", FABLE_5_2),
+  ],
+  openai: [model("gpt-6.1-sol", SOL), model("gpt-6.2-sol", SOL), model("gpt-6.1-terra", TERRA)],
+  google: [model("gemini-4-argon", GEMINI_4, GEMINI_4_LATER), model("gemini-4-carbon", GEMINI_4, GEMINI_4_LATER)],
+};
+
+/** Names that move with their maker's releases, and the model each stands for on 2026-11-22. One that nobody tells is left out. */
+export const ALIASES: Readonly<Record<string, string>> = {
+  "google/gemini-flash-latest": "gemini-3.8-flash",
+};
