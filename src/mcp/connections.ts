@@ -1,6 +1,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { redact } from "../domain/redact.js";
 import { KeptStdioTransport, MAX_MESSAGE_BYTES, type StartServer } from "./kept-stdio.js";
 
 /** Where a server is, with everything filled in. */
@@ -23,14 +24,14 @@ export class McpConnections {
 
   constructor(private readonly startServer: StartServer) {}
 
-  /** A living connection. `signal` gives up waiting for it, not the connection itself, which others may be waiting for. */
-  async to(server: McpServer, signal: AbortSignal): Promise<Client> {
+  /** A living connection. `secrets` are redacted from what is said where there is none. `signal` gives up waiting for it, not the connection itself, which others may be waiting for. */
+  async to(server: McpServer, signal: AbortSignal, secrets: readonly string[] = []): Promise<Client> {
     signal.throwIfAborted();
     if (this.#closed) throw new McpFailed("The connections are closed");
     const key = JSON.stringify(server);
     let client = this.#clients.get(key);
     if (client === undefined) {
-      client = this.#connect(server, () => this.#clients.delete(key));
+      client = this.#connect(server, secrets, () => this.#clients.delete(key));
       this.#clients.set(key, client);
       client.catch(() => this.#clients.delete(key));
     }
@@ -42,9 +43,9 @@ export class McpConnections {
     await Promise.all([...this.#transports].map((transport) => transport.close().catch(() => undefined)));
   }
 
-  async #connect(server: McpServer, forget: () => void): Promise<Client> {
+  async #connect(server: McpServer, secrets: readonly string[], forget: () => void): Promise<Client> {
     const client = new Client({ name: "art-e", version: "1" });
-    const transport = this.#transport(server);
+    const transport = this.#transport(server, secrets);
     this.#transports.add(transport);
     client.onclose = () => {
       this.#transports.delete(transport);
@@ -63,14 +64,16 @@ export class McpConnections {
       await client.close().catch(() => undefined);
       await transport.close().catch(() => undefined);
       this.#transports.delete(transport);
-      const why = error instanceof Error ? error.message : String(error);
+      const why = redact(error instanceof Error ? error.message : String(error), secrets);
       const line = words.split("\n").at(-1) ?? "";
       throw new McpFailed(`The MCP server cannot be reached: ${why}${line === "" ? "" : ` (${line})`}`);
     }
   }
 
-  #transport(server: McpServer): Transport {
-    if ("command" in server) return new KeptStdioTransport(() => this.startServer(server.command, server.env));
+  #transport(server: McpServer, secrets: readonly string[]): Transport {
+    if ("command" in server) {
+      return new KeptStdioTransport(() => this.startServer(server.command, server.env), secrets);
+    }
     return new StreamableHTTPClientTransport(new URL(server.url), {
       requestInit: { headers: { ...server.headers } },
       fetch: limitedFetch,
@@ -78,9 +81,30 @@ export class McpConnections {
   }
 }
 
+const MAX_REDIRECTS = 5;
+
+/** Redirects stay within the origin: the headers, which may hold a key, and the arguments were meant for that server. */
+async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise<Response> {
+  let at = new URL(url);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const response = await fetch(at, { ...init, redirect: "manual" });
+    const location = response.headers.get("location");
+    if (location === null || ![301, 302, 307, 308].includes(response.status)) return response;
+    await response.body?.cancel();
+    const next = URL.parse(location, at.href);
+    if (next?.origin !== at.origin) {
+      throw new McpFailed(
+        `it redirects to ${next?.origin ?? "elsewhere"}, which is not asked: give that address instead`,
+      );
+    }
+    at = next;
+  }
+  throw new McpFailed(`it redirects more than ${MAX_REDIRECTS} times`);
+}
+
 /** A server must not fill this process's memory: what it answers ends at the size of the largest message. */
 async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
+  const response = await fetchWithinOrigin(url, init);
   if (response.body === null) return response;
   let bytes = 0;
   const counted = response.body.pipeThrough(

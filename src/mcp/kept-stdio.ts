@@ -1,6 +1,7 @@
 import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { longestSecret, redactEnd } from "../domain/redact.js";
 
 /** A program as this transport needs it; how it is started and kept is another room's business. */
 export interface ServerProgram {
@@ -16,6 +17,8 @@ export type StartServer = (argv: readonly string[], env: Readonly<Record<string,
 /** The largest message that a server may send. */
 export const MAX_MESSAGE_BYTES = 20_000_000;
 
+const LAST_WORDS = 1_000;
+
 /** How long a server may take to end by itself once its stdin is closed. */
 const GRACE_MS = 2_000;
 
@@ -30,19 +33,26 @@ export class KeptStdioTransport implements Transport {
   readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
   #program: ServerProgram | null = null;
   #lastWords = "";
+  #isCut = false;
 
-  constructor(private readonly begin: () => ServerProgram) {}
+  constructor(
+    private readonly begin: () => ServerProgram,
+    private readonly secrets: readonly string[],
+  ) {}
 
   /** The end of what the server wrote to stderr. */
   get lastWords(): string {
-    return this.#lastWords.trim();
+    return redactEnd(this.#lastWords, this.#isCut, LAST_WORDS, this.secrets).trim();
   }
 
   async start(): Promise<void> {
     const program = this.begin();
     this.#program = program;
     program.stderr.on("data", (chunk: Buffer) => {
-      this.#lastWords = (this.#lastWords + chunk.toString("utf8")).slice(-1_000);
+      const words = this.#lastWords + chunk.toString("utf8");
+      const kept = LAST_WORDS + longestSecret(this.secrets);
+      this.#isCut ||= words.length > kept;
+      this.#lastWords = words.slice(-kept);
     });
     program.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     void program.ended.then(() => {

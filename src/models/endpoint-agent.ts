@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { JsonValue } from "../domain/json.js";
 import { ModelError, type Usage, usageSchema } from "../domain/model.js";
+import { redact } from "../domain/redact.js";
 import { type AgentBackend, type AgentTask, endOfAnswer } from "../domain/rollout.js";
 import type { Endpoint } from "./connection.js";
 import { toModelError } from "./errors.js";
@@ -63,7 +64,8 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       const began = performance.now();
       try {
         const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
-        const { content, usage, rawFinishReason } = readReply(reply);
+        const { usage, rawFinishReason, ...said } = readReply(reply);
+        const content = redact(said.content, [endpoint.apiKey]);
         transcript.messages.push({ role: "assistant", content, toolCalls: [] });
         transcript.turns.push({
           startedAt,

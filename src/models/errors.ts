@@ -22,7 +22,7 @@ const UNREACHABLE_CODES =
 /** Of the system and of undici; not Node's own ERR_..., which are mistakes in a call. */
 const NETWORK_CODES = /^(E(?!RR_)[A-Z_]+|UND_ERR_[A-Z_]+)$/;
 
-const NETWORK = /fetch failed|fetching from|terminated|connection error|other side closed|socket hang up/i;
+const NETWORK = /fetch failed|terminated|connection error|other side closed|socket hang up/i;
 
 /** The parts of the SDKs' HTTP errors that are read; each SDK has some of them. */
 const httpErrorSchema = z.object({
@@ -30,7 +30,6 @@ const httpErrorSchema = z.object({
   message: z.string(),
   headers: z.instanceof(Headers).optional().catch(undefined),
   error: z.unknown().optional(),
-  errorDetails: z.array(z.unknown()).optional().catch(undefined),
 });
 
 /**
@@ -38,14 +37,12 @@ const httpErrorSchema = z.object({
  * may hold one. A throw that is none of theirs is a fault of ours and is given back as it is.
  */
 export function toModelError(error: unknown, apiKey: string): unknown {
-  if (error instanceof ModelError) {
-    return withMessage(error, scrub(error.message, apiKey));
-  }
+  const ours = modelErrorIn(error);
+  if (ours !== null) return withMessage(ours, scrub(ours.message, apiKey));
   const http = httpErrorSchema.safeParse(error);
   if (http.success) {
-    const { status, headers, errorDetails } = http.data;
-    const details = describe(http.data.error, http.data.message);
-    return httpError(status, scrub(details, apiKey), retryAfterMs(headers, errorDetails));
+    const { status, headers, error: body } = http.data;
+    return httpError(status, scrub(describe(body, http.data.message), apiKey), retryAfterMs(headers, detailsOf(body)));
   }
   if (error instanceof SyntaxError) {
     return new ModelError("protocol", "the reply is not JSON, or was cut off", { retryable: true });
@@ -56,6 +53,19 @@ export function toModelError(error: unknown, apiKey: string): unknown {
     return new ModelError("protocol", message, { retryable: true });
   }
   return networkError(error, apiKey) ?? error;
+}
+
+/** Also where an SDK has wrapped what our own fetch threw. */
+function modelErrorIn(error: unknown): ModelError | null {
+  let at = error;
+  for (let depth = 0; at instanceof Error && depth < 5; depth++, at = at.cause) if (at instanceof ModelError) return at;
+  return null;
+}
+
+/** Google's errors carry structured details beside their message. */
+function detailsOf(body: unknown): readonly unknown[] {
+  const parsed = z.object({ error: z.object({ details: z.array(z.unknown()) }) }).safeParse(body);
+  return parsed.success ? parsed.data.error.details : [];
 }
 
 /** An HTTP status, or a code of the same meaning inside a 200 reply. */
@@ -87,7 +97,7 @@ function describe(body: unknown, message: string): string {
   const wrapped = z.object({ error: said }).transform((outer) => outer.error);
   const found = z.union([wrapped, said]).safeParse(body);
   if (!found.success) {
-    return message.replace(/^\[GoogleGenerativeAI Error\]: Error fetching from \S+: /, "").replace(/^\d{3} /, "");
+    return message.replace(/^\d{3} /, "");
   }
   const { code } = found.data;
   return typeof code === "string" ? `${found.data.message} (${code})` : found.data.message;

@@ -1,6 +1,7 @@
 import { createParser } from "eventsource-parser";
 import { Agent, request } from "undici";
 import { ModelError } from "../domain/model.js";
+import { redactStart } from "../domain/redact.js";
 import { toModelError } from "./errors.js";
 
 export interface StreamRequest {
@@ -36,7 +37,7 @@ export async function* eventStream(asked: StreamRequest, signal: AbortSignal): A
       bodyTimeout: asked.idleMs,
       signal,
     });
-    checkHead(reply.statusCode, reply.headers, await errorBody(reply), asked.url);
+    checkHead(reply.statusCode, reply.headers, await errorBody(reply, asked.apiKey), asked);
     const frames: string[] = [];
     let broken: Error | null = null;
     const parser = createParser({
@@ -71,7 +72,7 @@ function tooLong(): ModelError {
 type Reply = Awaited<ReturnType<typeof request>>;
 
 /** What a server says that does not stream: an error, or a page of another program. */
-async function errorBody(reply: Reply): Promise<string | null> {
+async function errorBody(reply: Reply, apiKey: string): Promise<string | null> {
   if (reply.statusCode === 200 && isEventStream(reply.headers)) return null;
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -80,10 +81,15 @@ async function errorBody(reply: Reply): Promise<string | null> {
     bytes += chunk.length;
     if (bytes > MAX_ERROR_BYTES) break;
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return redactStart(Buffer.concat(chunks).toString("utf8"), bytes > MAX_ERROR_BYTES, [apiKey]);
 }
 
-function checkHead(status: number, headers: Reply["headers"], body: string | null, url: string): void {
+function checkHead(
+  status: number,
+  headers: Reply["headers"],
+  body: string | null,
+  { url, apiKey }: StreamRequest,
+): void {
   if (body === null) return;
   if (status >= 300 && status < 400) {
     const to = headers.location === undefined ? "elsewhere" : `to ${new URL(String(headers.location), url).href}`;
@@ -96,8 +102,7 @@ function checkHead(status: number, headers: Reply["headers"], body: string | nul
   }
   const told = new Headers();
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) told.set(name, String(value));
-  const failure = { status, message: body.slice(0, 300), headers: told, error: parsed(body) };
-  throw toModelError(failure, "");
+  throw toModelError({ status, message: body, headers: told, error: parsed(body) }, apiKey);
 }
 
 function isEventStream(headers: Reply["headers"]): boolean {

@@ -34,7 +34,7 @@ export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
     async answer(task, transcript) {
       const content = questionText(task, agent.tellTask);
       transcript.messages.push({ role: "user", content });
-      const reader = new PlaygroundReader(transcript);
+      const reader = new PlaygroundReader(transcript, [agent.token]);
       const asked = { url, headers, body: toBody(agent, task, content), idleMs: agent.idleMs, apiKey: agent.token };
       try {
         for await (const data of eventStream(asked, task.context.signal)) {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ToolCall } from "../domain/conversation.js";
 import { ENDINGS, type Ending, isFailure } from "../domain/ending.js";
 import type { JsonValue } from "../domain/json.js";
+import { redact, redactJson } from "../domain/redact.js";
 import { endOfAnswer, type Rollout, type Transcript } from "../domain/rollout.js";
 import { failureOf, type PlaygroundEvent, resultValue } from "./playground-events.js";
 import { readArguments } from "./tool-calls.js";
@@ -35,7 +36,11 @@ export class PlaygroundReader {
   #ending: Ending | null = null;
   #lastText = "";
 
-  constructor(private readonly transcript: Transcript) {}
+  /** `secrets` are redacted from all that is put down: whole texts, where pieces might each hold half a key. */
+  constructor(
+    private readonly transcript: Transcript,
+    private readonly secrets: readonly string[],
+  ) {}
 
   /** Throws the ModelError that an event of failure stands for. */
   take(event: PlaygroundEvent): void {
@@ -85,8 +90,9 @@ export class PlaygroundReader {
   /** What has been said and called since the last result, put down as a turn. */
   endTurn(): void {
     if (this.#text === "" && this.#calls.length === 0) return;
-    const toolCalls = this.#calls.map(toToolCall);
-    this.transcript.messages.push({ role: "assistant", content: this.#text, toolCalls });
+    const text = redact(this.#text, this.secrets);
+    const toolCalls = this.#calls.map((call) => this.#toToolCall(call));
+    this.transcript.messages.push({ role: "assistant", content: text, toolCalls });
     this.transcript.turns.push({
       startedAt: this.#turnStartedAt,
       latencyMs: this.#lastWord - this.#turnBegan,
@@ -98,7 +104,7 @@ export class PlaygroundReader {
       cached: false,
     });
     for (const call of this.#calls) this.#open.set(call.id, call);
-    this.#lastText = toolCalls.length > 0 ? "" : this.#text;
+    this.#lastText = toolCalls.length > 0 ? "" : text;
     this.#text = "";
     this.#calls = [];
   }
@@ -128,9 +134,11 @@ export class PlaygroundReader {
     const call = this.#open.get(id);
     if (call === undefined) return;
     this.#open.delete(id);
-    const result = told ?? { error: "The server told no result." };
+    const result = (told === undefined ? undefined : redactJson(told, this.secrets)) ?? {
+      error: "The server told no result.",
+    };
     const failed = failedSchema.safeParse(result);
-    const { arguments: args } = toToolCall(call);
+    const { arguments: args } = this.#toToolCall(call);
     this.transcript.messages.push({
       role: "tool",
       toolCallId: id,
@@ -156,13 +164,13 @@ export class PlaygroundReader {
     this.#lastWord = this.#turnBegan;
     this.#lastText = "";
   }
+
+  #toToolCall({ id, name, args }: OpenCall): ToolCall {
+    return { id, name, ...readArguments(redactJson(args, this.secrets)) };
+  }
 }
 
 /** Endings that are the agent's and no fault of the machinery: a server may tell them as the category of its error. */
 function isAgentsOwn(category: string | null | undefined): category is Ending {
   return ENDINGS.some((ending) => ending === category && !isFailure(ending));
-}
-
-function toToolCall({ id, name, args }: OpenCall): ToolCall {
-  return { id, name, ...readArguments(args) };
 }

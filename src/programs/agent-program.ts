@@ -2,6 +2,7 @@ import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
 import type { JsonObject } from "../domain/json.js";
 import { ModelError, type ModelErrorKind } from "../domain/model.js";
+import { redact } from "../domain/redact.js";
 import { type KeptProgram, type ProgramStart, startKept } from "./keep.js";
 import { lastOf } from "./run-program.js";
 
@@ -51,10 +52,14 @@ export class AgentProgram {
   #waiting: Waiting | null = null;
   #gone = false;
 
-  /** `onStderr` hears what it says there, as it comes. */
-  constructor(start: ProgramStart, onStderr: (text: string) => void) {
+  /** `onStderr` hears what it says there, as it comes. `secrets` are redacted from all that it answers. */
+  constructor(
+    start: ProgramStart,
+    onStderr: (text: string) => void,
+    private readonly secrets: readonly string[],
+  ) {
     this.#program = startKept(start);
-    this.#stderr = lastOf(this.#program.stderr);
+    this.#stderr = lastOf(this.#program.stderr, secrets);
     this.#program.stderr.on("data", onStderr);
     this.#program.stdout.on("data", (chunk: Buffer) => this.#read(this.#decoder.write(chunk)));
     void this.#program.ended.then((end) => {
@@ -109,7 +114,7 @@ export class AgentProgram {
       const line = this.#line.slice(0, at).trim();
       this.#line = this.#line.slice(at + 1);
       // Libraries print what they should not; an answer is an object.
-      if (line.startsWith("{")) this.#take(line);
+      if (line.startsWith("{")) this.#take(redact(line, this.secrets));
     }
     if (this.#line.length > MAX_LINE_CHARS) this.#break(`its answer is longer than ${MAX_LINE_CHARS} characters`);
   }
@@ -155,6 +160,7 @@ export class AgentPrograms {
   constructor(
     private readonly start: ProgramStart,
     private readonly onStderr: (text: string) => void,
+    private readonly secrets: readonly string[],
   ) {}
 
   async ask(question: JsonObject & { readonly id: string }, signal: AbortSignal): Promise<ProgramReply> {
@@ -176,7 +182,7 @@ export class AgentPrograms {
       if (!idle.gone) return idle;
       this.#all.delete(idle);
     }
-    const program = new AgentProgram(this.start, this.onStderr);
+    const program = new AgentProgram(this.start, this.onStderr, this.secrets);
     this.#all.add(program);
     return program;
   }

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { longestSecret, redactEnd } from "../domain/redact.js";
 import { type ProgramEnd, type ProgramStart, startKept } from "./keep.js";
 
 export interface ProgramOutput {
@@ -12,12 +13,16 @@ export interface ProgramOutput {
 
 const STDERR_CHARS = 2_000;
 
-/** Runs a program once with `input` on its stdin. When the signal aborts it is ended, and this rejects with the reason. */
+/**
+ * Runs a program once with `input` on its stdin. When the signal aborts it is ended, and this rejects with the reason.
+ * `secrets` are redacted from its stderr.
+ */
 export async function runProgram(
   start: ProgramStart,
   input: string,
   maxBytes: number,
   signal: AbortSignal,
+  secrets: readonly string[] = [],
 ): Promise<ProgramOutput> {
   signal.throwIfAborted();
   const program = startKept(start);
@@ -34,7 +39,7 @@ export async function runProgram(
     tooLong = true;
     program.kill();
   });
-  const stderr = lastOf(program.stderr);
+  const stderr = lastOf(program.stderr, secrets);
   program.stdin.end(input);
   const end = await program.ended;
   signal.removeEventListener("abort", program.kill);
@@ -43,10 +48,14 @@ export async function runProgram(
 }
 
 /** Keeps the end of what a stream says, so that a talkative program costs nothing. */
-export function lastOf(stream: Readable): () => string {
+export function lastOf(stream: Readable, secrets: readonly string[]): () => string {
+  const kept = STDERR_CHARS + longestSecret(secrets);
   let text = "";
+  let isCut = false;
   stream.setEncoding("utf8").on("data", (more: string) => {
-    text = (text + more).slice(-STDERR_CHARS);
+    text += more;
+    isCut ||= text.length > kept;
+    text = text.slice(-kept);
   });
-  return () => text.trim();
+  return () => redactEnd(text, isCut, STDERR_CHARS, secrets).trim();
 }

@@ -1,5 +1,6 @@
 import { UserError } from "../domain/errors.js";
 import { jsonObjectSchema } from "../domain/json.js";
+import { redact } from "../domain/redact.js";
 import type { StoredTool, ToolRow } from "../domain/tool.js";
 import { McpFailed } from "../mcp/connections.js";
 import { listServerTools, type ServerTool } from "../mcp/server-tools.js";
@@ -10,7 +11,7 @@ import { type KeptServer, reachable, secretsOf, serverSchema } from "../tools/mc
 import type { Outside } from "../tools/outside.js";
 import { ToolFailed } from "../tools/outside-tool.js";
 import { checkAttached } from "../tools/registry.js";
-import { cleanEnvironment, withoutSecrets } from "../tools/secrets.js";
+import { cleanEnvironment } from "../tools/secrets.js";
 import { check } from "./check.js";
 import { createTool } from "./tools.js";
 import { changing } from "./versions.js";
@@ -53,15 +54,17 @@ export async function importServerTools(
 
 async function askServer(server: KeptServer, outside: Outside, signal: AbortSignal) {
   try {
-    const client = await (await outside.mcp()).to(reachable(server, outside), signal);
+    const client = await (await outside.mcp()).to(reachable(server, outside), signal, secretsOf(server, outside));
     const listed = await listServerTools(client, signal, TIMEOUT_MS);
     return { ...listed, serverName: client.getServerVersion()?.name ?? "mcp" };
   } catch (error) {
     signal.throwIfAborted();
     const known = error instanceof McpFailed || error instanceof ToolFailed;
     const why = known ? error.message : `The MCP server does not list its tools: ${(error as Error).message}`;
-    const told = withoutSecrets(why, secretsOf(server, outside));
-    throw new UserError("mcp_failed", `${told}.`, "Try the program or the address by itself.", 1, { cause: error });
+    const told = redact(why, secretsOf(server, outside));
+    // Its stack begins with its message.
+    const cause = told === why ? { cause: error } : undefined;
+    throw new UserError("mcp_failed", `${told}.`, "Try the program or the address by itself.", 1, cause);
   }
 }
 

@@ -28,13 +28,14 @@ const config = z.strictObject({
 export const commandTool = defineOutsideTool({
   config,
   secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
-  async call({ args, outside, signal }, { command, env, cwd, maxBytes }) {
+  async call({ args, outside, signal, secrets }, { command, env, cwd, maxBytes }) {
     const environment = cleanEnvironment(env, outside.env);
     if (!environment.ok) {
       throw new ToolFailed(`The tool cannot be called: the environment variable ${environment.missing} is not set`);
     }
     const start = { argv: command, env: environment.values, cwd };
-    const { end, stdout, stderr, tooLong } = await runProgram(start, `${JSON.stringify(args)}\n`, maxBytes, signal);
+    const input = `${JSON.stringify(args)}\n`;
+    const { end, stdout, stderr, tooLong } = await runProgram(start, input, maxBytes, signal, secrets);
     const said = stderr === "" ? "" : `: ${stderr}`;
     if (tooLong) throw new ToolFailed(`The program wrote more than ${maxBytes} bytes`);
     if ("error" in end) throw new ToolFailed(`The program ${command[0]} cannot be started: ${end.error}`);
@@ -43,6 +44,6 @@ export const commandTool = defineOutsideTool({
         `The program ended ${end.code === null ? `by ${end.signal}` : `with code ${end.code}`}${said}`,
       );
     }
-    return parseJsonText(stdout, "What the program wrote");
+    return parseJsonText(stdout, "What the program wrote", secrets);
   },
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../domain/json.js";
+import { redact } from "../domain/redact.js";
 import type { ToolRow } from "../domain/tool.js";
 import { guardedRequest } from "../web/guarded-request.js";
 import { isPublicAddress } from "../web/public-address.js";
@@ -42,7 +43,7 @@ export const httpTool = defineOutsideTool({
     return unknown === undefined ? undefined : `its url asks for {{${unknown}}}, which is none of its parameters`;
   },
   secrets: ({ headers }, outside) => secretsIn(headers, outside.env),
-  async call({ args, outside, signal }, { method, url, headers, allowPrivate, maxBytes }) {
+  async call({ args, outside, signal, secrets }, { method, url, headers, allowPrivate, maxBytes }) {
     const filled = fillIn(headers, outside.env);
     if (!filled.ok)
       throw new ToolFailed(`The tool cannot be called: the environment variable ${filled.missing} is not set`);
@@ -68,10 +69,10 @@ export const httpTool = defineOutsideTool({
       signal,
     );
     if (answer.status >= 400) {
-      const said = answer.text.trim().slice(0, 500);
+      const said = redact(answer.text.trim(), secrets).slice(0, 500);
       throw new ToolFailed(`The server answered with status ${answer.status}${said === "" ? "" : `: ${said}`}`);
     }
-    if (/\bjson\b/i.test(answer.contentType)) return parseJsonText(answer.text, "The server's answer");
+    if (/\bjson\b/i.test(answer.contentType)) return parseJsonText(answer.text, "The server's answer", secrets);
     return answer.text;
   },
 });

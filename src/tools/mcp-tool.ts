@@ -31,10 +31,10 @@ const config = z.strictObject({
 export const mcpTool = defineOutsideTool({
   config,
   secrets: ({ server }, outside) => secretsOf(server, outside),
-  async call({ args, outside, signal }, { server, tool, timeoutMs }) {
+  async call({ args, outside, signal, secrets }, { server, tool, timeoutMs }) {
     const { callServerTool } = await import("../mcp/server-tools.js");
     const connections = await outside.mcp();
-    const client = await connections.to(reachable(server, outside), signal);
+    const client = await connections.to(reachable(server, outside), signal, secrets);
     const answer = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });
     if (!answer.ok) throw new ToolFailed(answer.error);
     return answer.value;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../domain/json.js";
+import { redact, redactJson } from "../domain/redact.js";
 import type { ToolContext, ToolResult, ToolRow } from "../domain/tool.js";
 import { defineHandler, type Handler } from "./handler.js";
 import { refuse } from "./mailbox.js";
 import type { Outside } from "./outside.js";
-import { withoutSecrets } from "./secrets.js";
 
 /** What all tools of one's own can be told. */
 export const limitsShape = {
@@ -27,6 +27,8 @@ export interface OutsideCall {
   readonly outside: Outside;
   /** Aborts when the task ends or the time is over. */
   readonly signal: AbortSignal;
+  /** Values that must appear in no result. */
+  readonly secrets: readonly string[];
 }
 
 /** What a tool could not do, in words for the model. Anything else that is thrown is told in the same way. */
@@ -62,12 +64,12 @@ export function defineOutsideTool<Config extends Limits>(kind: OutsideKind<Confi
       const signal = AbortSignal.any([context.signal, timeout]);
       const secrets = kind.secrets?.(config, outside) ?? [];
       try {
-        const value = await withEnd(kind.call({ args, context, outside, signal }, config), signal);
-        return resultOf(withoutSecrets(value, secrets), config);
+        const value = await withEnd(kind.call({ args, context, outside, signal, secrets }, config), signal);
+        return resultOf(redactJson(value, secrets), config);
       } catch (error) {
         context.signal.throwIfAborted();
         if (timeout.aborted) return refuse("failed", `The tool did not answer within ${config.timeoutMs / 1000} s.`);
-        return refuse("failed", withoutSecrets(wordsOf(error), secrets));
+        return refuse("failed", wordsOf(error, secrets));
       }
     },
   });
@@ -118,18 +120,18 @@ function whyUnusable(schema: JsonObject): string | undefined {
   }
 }
 
-function wordsOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+function wordsOf(error: unknown, secrets: readonly string[]): string {
+  const message = redact(error instanceof Error ? error.message : String(error), secrets);
   return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
 }
 
 /** A text from outside as JSON, checked to be nothing else. */
-export function parseJsonText(text: string, whose: string): JsonValue {
+export function parseJsonText(text: string, whose: string, secrets: readonly string[]): JsonValue {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    const start = text.trim().slice(0, 200);
+    const start = redact(text.trim(), secrets).slice(0, 200);
     throw new ToolFailed(`${whose} is not JSON${start === "" ? ": it is empty" : `; it begins: ${start}`}`);
   }
   return jsonValueSchema.parse(value);

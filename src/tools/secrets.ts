@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { JsonValue } from "../domain/json.js";
 
 /** `${ENV:NAME}` stands for an environment variable; it is filled in when a call is made and kept nowhere. */
 const REFERENCE = /\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}/g;
@@ -69,17 +68,4 @@ export function cleanEnvironment(names: readonly string[], env: Readonly<Record<
     values[name] = value;
   }
   return { ok: true, values };
-}
-
-/** A server that sends back what it was sent must not carry a key into a trace. */
-export function withoutSecrets<T extends JsonValue>(value: T, secrets: readonly string[]): T {
-  const long = secrets.filter((secret) => secret.length >= 4);
-  if (long.length === 0) return value;
-  const clean = (item: JsonValue): JsonValue => {
-    if (typeof item === "string") return long.reduce((text, secret) => text.replaceAll(secret, "[secret]"), item);
-    if (Array.isArray(item)) return item.map(clean);
-    if (typeof item !== "object" || item === null) return item;
-    return Object.fromEntries(Object.entries(item).map(([key, inner]) => [clean(key) as string, clean(inner)]));
-  };
-  return clean(value) as T;
 }
