@@ -5,13 +5,15 @@ import { endpointAgent } from "../models/endpoint-agent.js";
 import { playgroundAgent } from "../models/playground-agent.js";
 import { retriedAgent } from "../models/retried-agent.js";
 import { AgentPrograms } from "../programs/agent-program.js";
+import { printable } from "../reports/printable.js";
 import { openProgramAgent } from "../runner/program-agent.js";
 import type { Db } from "../store/open.js";
 import { boundMailTools } from "../tools/bound-mail.js";
 import type { ToolResources } from "../tools/handler.js";
+import type { Environment } from "./env-file.js";
 import type { RunFlags } from "./run-flags.js";
 import type { ReadyModel } from "./run-model.js";
-import type { Environment, Settings } from "./settings.js";
+import { playgroundTokenOf, type Settings } from "./settings.js";
 import { programVersion } from "./version.js";
 
 export interface OpenBackend {
@@ -47,7 +49,7 @@ function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, f
     agentId: run.agentId,
     model: provider === "playground" ? null : { provider, id: run.model },
     tellTask,
-    token: env.API_TOKEN?.trim() ?? "",
+    token: playgroundTokenOf(url, env),
     idleMs: flags.requestTimeout * 1_000,
   });
 }
@@ -70,9 +72,10 @@ async function openCommand(
   const env = Object.fromEntries(
     Object.entries(settings.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
-  const programs = new AgentPrograms({ argv, env }, (text) => {
-    if (settings.verbose) process.stderr.write(text);
-  });
+  const onStderr = (text: string) => {
+    if (settings.verbose) process.stderr.write(printable(text));
+  };
+  const programs = new AgentPrograms({ argv, env }, onStderr, secretsOf(settings.env));
   const tools = boundMailTools(db, resources);
   const backend = await openProgramAgent({ programs, tools, version: programVersion(), priceOf });
   return {
@@ -82,4 +85,13 @@ async function openCommand(
       await backend.close();
     },
   };
+}
+
+/** By their names: most of an environment is no secret. What is shorter than 8 is no key, and may be a word. */
+const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD)$/i;
+
+function secretsOf(env: Environment): string[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    SECRET_NAME.test(name) && value && value.length >= 8 ? [value] : [],
+  );
 }

@@ -7,8 +7,9 @@ import { type ModelName, parseModelName } from "../models/model-name.js";
 import { API_KEY_VARIABLES, isProvider, type Provider } from "../models/providers.js";
 import { protocolVersion } from "../scoring/judge/ask-judge.js";
 import type { Flags } from "./command.js";
+import type { Environment } from "./env-file.js";
 import { text, whole } from "./flags.js";
-import { baseUrlOf, type Environment } from "./settings.js";
+import { baseUrlOf, refuseStoredAddress } from "./settings.js";
 
 const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
 
@@ -69,6 +70,8 @@ export function judgeSettings(
   const isArt = judge === "art" || judge?.startsWith("art:") === true;
   const given = isArt ? judge?.slice("art:".length) : judge;
   if (given === undefined && stored !== null) {
+    if (judgeBaseUrl === undefined)
+      refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
     return { ...stored, votes: flags.judgeVotes ?? stored.votes, baseUrl: judgeBaseUrl ?? stored.baseUrl };
   }
   const name = given ? named(given) : fallback;
@@ -83,7 +86,7 @@ export function judgeSettings(
     refuseOfNone(flags, "there is no judge");
     return null;
   }
-  const baseUrl = baseUrlOf(name.provider, judgeBaseUrl, env);
+  const baseUrl = baseUrlOf(name.provider, judgeBaseUrl, env, "--judge-base-url");
   const protocol = isArt ? "art" : "verdict";
   return {
     model: name.id,

@@ -5,10 +5,11 @@ import type { Elsewhere } from "../domain/elsewhere.js";
 import { UserError } from "../domain/errors.js";
 import type { RunSettings } from "../domain/result.js";
 import { parseModelName } from "../models/model-name.js";
+import type { Environment } from "./env-file.js";
 import { judgeSettings } from "./judge-flags.js";
 import type { RunFlags } from "./run-flags.js";
 import { chosenScorers } from "./scorer-flags.js";
-import type { Environment } from "./settings.js";
+import { playgroundUrlOf } from "./settings.js";
 import { splitWords } from "./split-words.js";
 
 /** What a program is offered over MCP. */
@@ -18,15 +19,15 @@ type Given = Readonly<Record<string, unknown>>;
 
 /** The flags that say nothing about an agent of each kind, by their names in the parsed line. */
 const NOT_FOR: Readonly<Record<Elsewhere["kind"], readonly string[]>> = {
-  api: "cache unsafeHostPython baseUrl wireApi maxTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
+  api: "cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
     " ",
   ),
   command:
-    "cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens temperature record maxTaskCost requestTimeout rpm tpm".split(
+    "cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout rpm tpm".split(
       " ",
     ),
   endpoint:
-    "cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens temperature record maxTaskCost requestTimeout".split(
+    "cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout".split(
       " ",
     ),
 };
@@ -44,7 +45,7 @@ export function elsewhereOf(flags: RunFlags, env: Environment): Elsewhere | unde
   if (given.length > 1) {
     throw contradiction(`${given.map(([flag]) => flag).join(" and ")} name different agents`, "Leave one of them out.");
   }
-  const url = apiUrl ?? (given.length === 0 ? env.API_URL || undefined : undefined);
+  const url = apiUrl ?? (given.length === 0 ? playgroundUrlOf(env) : undefined);
   if (url === undefined && (workspace !== undefined || flags.tellTask)) {
     throw contradiction(
       `${workspace === undefined ? "--tell-task" : "--workspace"} is for --api-url, which is not given`,

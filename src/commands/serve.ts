@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
 import { DEFAULT_MODEL } from "../models/default-models.js";
-import type { Provider } from "../models/providers.js";
+import { PROVIDERS, type Provider } from "../models/providers.js";
 import { Chats } from "../servers/chats.js";
 import { ServedModels } from "../servers/served-models.js";
 import { startServer } from "../servers/server.js";
@@ -71,6 +71,8 @@ export const serveCommand: Command = {
   async run(argv, door) {
     const flags = readFlags("serve", schema, argv);
     const token = tokenOf(flags, door.settings);
+    // An address that its key may not be sent to is told now, not at the first chat.
+    for (const provider of PROVIDERS) reach(provider, flags, door.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const db = openStore(door.settings.db, { mustExist: true });
     const outside = openOutside(door.settings.env);
@@ -135,7 +137,7 @@ function originOf(cors: string): string {
 }
 
 function reach(provider: Provider, flags: ServeFlags, { env }: Settings) {
-  const baseUrl = baseUrlOf(provider, undefined, env);
+  const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
   return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: flags.requestTimeout * 1_000 }, env);
 }
 

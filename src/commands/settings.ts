@@ -1,11 +1,8 @@
-import { readFileSync } from "node:fs";
-import { parseEnv } from "node:util";
 import { UserError } from "../domain/errors.js";
 import type { Connection } from "../models/connection.js";
 import { API_KEY_VARIABLES, type Provider } from "../models/providers.js";
 import { DEFAULT_ENDPOINT, type Hub } from "../questions/hub.js";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "./env-file.js";
 
 /** What every command is told, checked and complete. */
 export interface Settings {
@@ -20,19 +17,6 @@ export interface Settings {
 
 export const DEFAULT_DB = "./art-e.db";
 export const DEFAULT_CACHE_DIR = "./.art-e-cache";
-
-/** The environment, and under it what `.env` in the working folder says. */
-export function readEnvironment(): Environment {
-  let text: string;
-  try {
-    text = readFileSync(".env", "utf8");
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "EISDIR") return process.env;
-    throw new UserError("env_unreadable", `.env cannot be read: ${message}`, "Check that you may read it.");
-  }
-  return { ...(parseEnv(text) as Environment), ...process.env };
-}
 
 /** Flags win over the environment, the environment over the defaults. */
 export function readSettings(argv: Readonly<Record<string, unknown>>, env: Environment): Settings {
@@ -53,12 +37,18 @@ function path(flag: string, value: unknown): string | undefined {
   throw new UserError("flag_invalid", `${flag}: expected a path.`, "See art-e --help.");
 }
 
+const HUB = { url: "HF_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ENDPOINT in the environment" };
+const HUB_ROWS = { url: "HF_ROWS_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ROWS_ENDPOINT in the environment" };
+
 export function hubOf({ env }: Settings): Hub {
-  return {
-    endpoint: env.HF_ENDPOINT || DEFAULT_ENDPOINT,
-    rowsEndpoint: env.HF_ROWS_ENDPOINT || undefined,
-    token: env.HF_TOKEN || null,
-  };
+  const endpoint = env.HF_ENDPOINT || null;
+  const rows = env.HF_ROWS_ENDPOINT || null;
+  if (endpoint !== null) refuseStrangeAddress(HUB, endpoint, env);
+  if (rows !== null) refuseStrangeAddress(HUB_ROWS, rows, env);
+  // One token for both: that of `.env` where it names either.
+  const token =
+    rows !== null && isFromFile(env, HUB_ROWS.url, rows) ? keyFor(HUB_ROWS, rows, env) : keyFor(HUB, endpoint, env);
+  return { endpoint: endpoint ?? DEFAULT_ENDPOINT, rowsEndpoint: rows ?? undefined, token };
 }
 
 /** Where each provider's server is, if not at its maker's. */
@@ -68,13 +58,47 @@ const BASE_URL_VARIABLES: Readonly<Partial<Record<Provider, string>>> = {
   google: "GOOGLE_BASE_URL",
 };
 
-/** The address of a provider's server: as the flag says, else the environment; null for its maker's own. */
-export function baseUrlOf(provider: Provider, flag: string | undefined, env: Environment): string | null {
-  return flag ?? (env[BASE_URL_VARIABLES[provider] ?? ""] || null);
+function addressOf(provider: Provider, flag: string) {
+  return { url: BASE_URL_VARIABLES[provider] ?? "", keys: API_KEY_VARIABLES[provider], flag };
+}
+
+/**
+ * The address of a provider's server: as the flag says, else the environment; null for its maker's own. Throws a UserError
+ * where a `.env` would have keys of the environment sent somewhere; `name` is the flag to name it with.
+ */
+export function baseUrlOf(
+  provider: Provider,
+  flag: string | undefined,
+  env: Environment,
+  name = "--base-url",
+): string | null {
+  if (flag !== undefined) return flag;
+  const address = addressOf(provider, name);
+  const value = env[address.url] || null;
+  if (value !== null) refuseStrangeAddress(address, value, env);
+  return value;
+}
+
+/** Of an address that was stored with a run: the same, since nobody may have named it on a command line. */
+export function refuseStoredAddress(provider: Provider, baseUrl: string | null, env: Environment): void {
+  if (baseUrl !== null) refuseStrangeAddress(addressOf(provider, "--base-url"), baseUrl, env);
 }
 
 /** How to reach a provider: keys come from the environment alone, so that they stand in no shell history. */
 export function connectionOf(provider: Provider, reach: Omit<Connection, "apiKey">, env: Environment): Connection {
-  const variable = API_KEY_VARIABLES[provider].find((name) => env[name]);
-  return { ...reach, apiKey: variable === undefined ? null : (env[variable] ?? null) };
+  return { ...reach, apiKey: keyFor(addressOf(provider, ""), reach.baseUrl, env) };
+}
+
+const PLAYGROUND = { url: "API_URL", keys: ["API_TOKEN"], flag: "--api-url" } as const;
+
+/** The playground server that the environment names; undefined: none. */
+export function playgroundUrlOf(env: Environment): string | undefined {
+  const url = env.API_URL || undefined;
+  if (url !== undefined) refuseStrangeAddress(PLAYGROUND, url, env);
+  return url;
+}
+
+/** Bearer token for a playground server; empty where there is none. */
+export function playgroundTokenOf(url: string, env: Environment): string {
+  return (keyFor(PLAYGROUND, url, env) ?? "").trim();
 }
