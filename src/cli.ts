@@ -1,13 +1,15 @@
 import yargs, { type Argv } from "yargs";
 import type { Command } from "./commands/command.js";
+import { readEnvironment } from "./commands/env-file.js";
 import { explain } from "./commands/fail.js";
 import { listenForInterrupt } from "./commands/interrupt.js";
 import { endQuietlyWhenNobodyReads, openOutput } from "./commands/output.js";
-import { DEFAULT_CACHE_DIR, DEFAULT_DB, readEnvironment, readSettings } from "./commands/settings.js";
+import { DEFAULT_CACHE_DIR, DEFAULT_DB, readSettings } from "./commands/settings.js";
 import { refuseEmptyValues, usageError } from "./commands/usage-error.js";
 import { programVersion } from "./commands/version.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
 import { databaseError } from "./store/database-error.js";
+import { printable } from "./reports/printable.js";
 
 /** A command is loaded when it is called: what one of them needs would make all of them slow to start. */
 const COMMANDS: readonly {
@@ -147,7 +149,7 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
     const isComplaint = error instanceof Error && error.name === "YError";
     const told = isComplaint ? usageError(error.message, args, NAMES) : error;
     const { text, exitCode } = explain(told, args.includes("--verbose"));
-    process.stderr.write(`${text}\n`);
+    process.stderr.write(`${printable(text)}\n`);
     return exitCode;
   }
 }

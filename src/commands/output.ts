@@ -1,11 +1,12 @@
 import { once } from "node:events";
+import { printable } from "../reports/printable.js";
 import type { Settings } from "./settings.js";
 
 /** Where a command's words go: results to stdout, notes to stderr. */
 export interface Output {
   /** One JSON document with `--json`, else the text. */
   result(json: unknown, text: () => string): void;
-  /** Lines on stdout, as fast as the reader takes them. */
+  /** Lines of JSON on stdout, as fast as the reader takes them. */
   lines(lines: Iterable<string>): Promise<void>;
   /** Text on stdout as it comes, whatever `--json` says. */
   pieces(pieces: Iterable<string>): Promise<void>;
@@ -16,18 +17,25 @@ export interface Output {
 export function openOutput(settings: Settings): Output {
   return {
     result(json, text) {
-      process.stdout.write(`${settings.json ? JSON.stringify(json, null, 2) : text()}\n`);
+      process.stdout.write(`${settings.json ? withoutC1(JSON.stringify(json, null, 2)) : printable(text())}\n`);
     },
     async lines(lines) {
-      for (const line of lines) await write(`${line}\n`);
+      for (const line of lines) await write(`${withoutC1(line)}\n`);
     },
     async pieces(pieces) {
-      for (const piece of pieces) await write(piece);
+      // On a terminal only: a file is given the bytes as they are.
+      const shown = process.stdout.isTTY ? printable : (piece: string) => piece;
+      for (const piece of pieces) await write(shown(piece));
     },
     note(text) {
-      if (!settings.quiet) process.stderr.write(`${text}\n`);
+      if (!settings.quiet) process.stderr.write(`${printable(text)}\n`);
     },
   };
+}
+
+/** JSON leaves the control characters from 7F to 9F as they are, and some terminals obey them. */
+function withoutC1(json: string): string {
+  return json.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
 /** Waits for a reader that is slower than the writer. */
