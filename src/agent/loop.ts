@@ -110,6 +110,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
       tools: specsOf(run.tools),
       toolChoice: run.settings.toolChoice,
       maxTokens: run.settings.maxTokens,
+      reasoningTokens: run.settings.reasoningTokens,
       temperature: run.settings.temperature,
       task: run.task,
     },
@@ -131,6 +132,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     costUsd:
       reply.costUsd !== undefined ? reply.costUsd : reply.usage === null ? null : run.priceOf(reply.usage, reply.model),
     retries: [...reply.retries],
+    ...(reply.sent === undefined ? {} : { sent: reply.sent }),
     cached: reply.cached ?? false,
   });
   return reply;

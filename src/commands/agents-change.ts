@@ -12,8 +12,12 @@ export const create: AgentAction = (db, flags, door) => {
   if (flags.prompt === undefined) {
     throw new UserError("flag_missing", "agents create needs a --prompt.", "Give the text, or a file: --prompt @FILE.");
   }
-  const { temperature, ...others } = settingsOf(flags);
-  const settings = { ...others, ...(temperature == null ? {} : { temperature }) };
+  const { temperature, reasoningTokens, ...others } = settingsOf(flags);
+  const settings = {
+    ...others,
+    ...(temperature == null ? {} : { temperature }),
+    ...(reasoningTokens == null ? {} : { reasoningTokens }),
+  };
   const tools = flags.tools?.map((tool) => ({ id: tool }));
   const created = createAgent(db, { id, ...rowOf(flags), prompt: textOf(flags.prompt), settings, tools });
   tell(db, created.id, "created", door);
@@ -69,10 +73,11 @@ function rowOf({ name, description, prompt, model }: AgentFlags) {
 }
 
 /** Only what is given; null takes the default again. */
-function settingsOf({ maxTurns, maxTokens, temperature, toolCalls, toolChoice }: AgentFlags) {
+function settingsOf({ maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice }: AgentFlags) {
   return {
     ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(toolCalls === undefined ? {} : { toolCalls }),
     ...(toolChoice === undefined ? {} : { toolChoice }),

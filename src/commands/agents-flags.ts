@@ -31,6 +31,7 @@ export const agentSchema = z.object({
   model: orDefault(text).optional(),
   maxTurns: whole(1, 1_000).optional(),
   maxTokens: whole(1).optional(),
+  reasoningTokens: orDefault(z.string().pipe(z.coerce.number()).pipe(whole(0))).optional(),
   temperature: orDefault(z.string().pipe(z.coerce.number()).pipe(within(0, 2))).optional(),
   toolCalls: oneOf(["all", "first"]).optional(),
   toolChoice: oneOf(["auto", "required"]).optional(),

@@ -96,9 +96,11 @@ function ofRun(db: Db, name: string): Shown {
       "The run's settings say where it was reached; what it is made of is known there.",
     );
   }
-  const { agentId, agentVersion, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;
+  const { agentId, agentVersion, prompt, model } = settings;
   const { agent, tools } = getVersion(db, agentId, agentVersion);
-  const own = { maxTurns, maxTokens, toolCalls, toolChoice, ...(temperature === null ? {} : { temperature }) };
+  const { maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = settings;
+  const optional = { ...(temperature === null ? {} : { temperature }), reasoningTokens };
+  const own = { maxTurns, maxTokens, toolCalls, toolChoice, ...optional };
   return {
     ...agent,
     prompt,

@@ -26,7 +26,7 @@ const DOES: Readonly<
 };
 
 function settingFlags(): readonly (keyof AgentFlags)[] {
-  return "name description prompt model maxTurns maxTokens temperature toolCalls toolChoice".split(
+  return "name description prompt model maxTurns maxTokens reasoningTokens temperature toolCalls toolChoice".split(
     " ",
   ) as (keyof AgentFlags)[];
 }
@@ -53,6 +53,11 @@ export const agentsCommand: Command = {
     },
     "max-turns": { type: "number", requiresArg: true, describe: "create, set: model calls a task [default: 10]" },
     "max-tokens": { type: "number", requiresArg: true, describe: "create, set: tokens of one reply [default: 2048]" },
+    "reasoning-tokens": {
+      type: "string",
+      requiresArg: true,
+      describe: "create, set: tokens for reasoning beside them, or default: by the model [default: by the model]",
+    },
     temperature: {
       type: "string",
       requiresArg: true,

@@ -14,6 +14,7 @@ const AS_IN_RUN = [
   "wire-api",
   "max-turns",
   "max-tokens",
+  "reasoning-tokens",
   "temperature",
   "price",
   "task-timeout",

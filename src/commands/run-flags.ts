@@ -88,6 +88,11 @@ export const RUN_FLAGS: Flags = {
     requiresArg: true,
     describe: "Tokens of one reply [default: the agent's, 2048]",
   },
+  "reasoning-tokens": {
+    type: "number",
+    requiresArg: true,
+    describe: "Tokens for reasoning beside them [default: the agent's, else by the model]",
+  },
   temperature: {
     type: "number",
     requiresArg: true,
@@ -151,6 +156,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   dryRun: z.boolean().default(false),
   maxTurns: whole(1, 1_000).optional(),
   maxTokens: whole(1).optional(),
+  reasoningTokens: whole(0).optional(),
   temperature: within(0, 2).optional(),
   taskTimeout: above(0, LONGEST_TIMER_S).default(600),
   requestTimeout: above(0, LONGEST_TIMER_S).default(180),

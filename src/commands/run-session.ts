@@ -30,6 +30,7 @@ import { planResume } from "./run-resume.js";
 import { fromDatabase } from "./run-source.js";
 import { stoppedError } from "./run-stop.js";
 import { forcedWorker, thisWorker } from "./worker.js";
+import { notesOnSent } from "./sent-settings.js";
 
 /** The file, on this thread and on others. */
 export interface Opened {
@@ -51,6 +52,7 @@ export async function workOnRun(
   const { db } = opened;
   const gating = await openGating(flags, door);
   const plan = await planOf(db, flags, argv, door);
+  for (const note of notesOnSent(plan.settings)) door.out.note(note);
   try {
     gating.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);

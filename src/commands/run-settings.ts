@@ -1,6 +1,7 @@
 import { type Agent, agentSettingsSchema } from "../domain/agent.js";
 import type { Elsewhere } from "../domain/elsewhere.js";
 import type { RunSettings } from "../domain/result.js";
+import { parseModelName } from "../models/model-name.js";
 import { currentVersion } from "../registry/versions.js";
 import type { Db } from "../store/open.js";
 import { attachedOrDefault, toolsDigest } from "../tools/registry.js";
@@ -10,7 +11,8 @@ import { elsewhereAsked, modelElsewhere, refuseUnheard } from "./run-elsewhere.j
 import type { RunFlags } from "./run-flags.js";
 import { modelNameOf } from "./run-model.js";
 import { chosenScorers, wantsJudge } from "./scorer-flags.js";
-import { baseUrlOf } from "./settings.js";
+import { withSent } from "./sent-settings.js";
+import { baseUrlOf, refuseStoredAddress } from "./settings.js";
 
 /** What a new run of this agent is made with. */
 export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door): RunSettings {
@@ -21,7 +23,8 @@ export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }:
   const cheap = isIdle ? null : cheapModel(name.provider, baseUrl, settings.env);
   const judge = judgeSettings(flags, null, cheap, settings.env);
   const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = flags;
-  return {
+  const reasoningTokens = flags.reasoningTokens ?? agent.settings.reasoningTokens;
+  return withSent({
     agentId: agent.id,
     agentVersion: currentVersion(db, agent.id),
     model: name.id,
@@ -32,6 +35,7 @@ export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }:
     toolsDigest: toolsDigest(db, agent.id),
     maxTurns: flags.maxTurns ?? agent.settings.maxTurns,
     maxTokens: flags.maxTokens ?? agent.settings.maxTokens,
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
     temperature: flags.temperature ?? agent.settings.temperature ?? null,
     toolCalls: agent.settings.toolCalls,
     toolChoice: agent.settings.toolChoice,
@@ -45,12 +49,12 @@ export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }:
     scorers: chosenScorers(flags.scorers, judge !== null),
     judge,
     selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
-  };
+  });
 }
 
 /** The agent as the run has it, whatever its row says by now. */
 export function agentOf(settings: RunSettings): Agent {
-  const { agentId, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;
+  const { agentId, prompt, model, maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = settings;
   return {
     id: agentId,
     name: agentId,
@@ -60,6 +64,7 @@ export function agentOf(settings: RunSettings): Agent {
     settings: agentSettingsSchema.parse({
       maxTurns,
       maxTokens,
+      reasoningTokens,
       toolCalls,
       toolChoice,
       ...(temperature === null ? {} : { temperature }),
@@ -78,11 +83,17 @@ export function askedFor(
   if (where !== undefined) refuseUnheard(where, argv);
   const agentId = flags.agent ?? stored.agentId;
   const { env } = door.settings;
+  if (where === undefined && flags.baseUrl === undefined) {
+    refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
+  }
+  if (stored.judge !== null && !asksJudge(flags)) {
+    refuseStoredAddress(parseModelName(stored.judge.model, null).provider, stored.judge.baseUrl, env);
+  }
   const cheap =
     where === undefined ? cheapModel(modelNameOf(flags, agentOf(stored)).provider, stored.baseUrl, env) : null;
   const judge = asksJudge(flags) ? judgeSettings(flags, stored.judge, cheap, env) : stored.judge;
   const isRegraded = flags.scorers !== undefined || (judge === null) !== (stored.judge === null);
-  return {
+  const asked: RunSettings = {
     ...stored,
     agentId,
     ...(where === undefined ? {} : { elsewhere: where }),
@@ -91,6 +102,7 @@ export function askedFor(
     wireApi: flags.wireApi ?? stored.wireApi,
     maxTurns: flags.maxTurns ?? stored.maxTurns,
     maxTokens: flags.maxTokens ?? stored.maxTokens,
+    ...(flags.reasoningTokens === undefined ? {} : { reasoningTokens: flags.reasoningTokens }),
     temperature: flags.temperature ?? stored.temperature,
     cutoff: argv.cutoff === undefined ? stored.cutoff : flags.cutoff,
     taskTimeoutMs: argv.taskTimeout === undefined ? stored.taskTimeoutMs : flags.taskTimeout * 1_000,
@@ -99,6 +111,7 @@ export function askedFor(
     scorers: isRegraded ? chosenScorers(flags.scorers, judge !== null) : stored.scorers,
     judge,
   };
+  return stored.sent === undefined ? asked : withSent(asked);
 }
 
 function modelAskedFor(stored: RunSettings, where: Elsewhere | undefined, agentId: string, flags: RunFlags): string {
@@ -106,7 +119,13 @@ function modelAskedFor(stored: RunSettings, where: Elsewhere | undefined, agentI
   return flags.modelId === undefined ? stored.model : modelElsewhere(where, agentId, flags);
 }
 
-export function differences(stored: RunSettings, asked: RunSettings): string[] {
+export function differences(stored: RunSettings, { sent, ...asked }: RunSettings): string[] {
+  const changed = differing(stored, asked);
+  // What is sent follows from the rest; by itself it differs where this version knows the model better.
+  return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
+}
+
+function differing(stored: RunSettings, asked: Partial<RunSettings>): string[] {
   return Object.entries(asked).flatMap(([name, now]) => {
     const before = stored[name as keyof RunSettings];
     const [a, b] = [JSON.stringify(before), JSON.stringify(now)];

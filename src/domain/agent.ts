@@ -4,8 +4,10 @@ import { z } from "zod";
 export const agentSettingsSchema = z.strictObject({
   /** Model calls before the task ends as out_of_turns. */
   maxTurns: z.number().int().min(1).max(1000).default(10),
-  /** Tokens of one reply. */
+  /** Tokens of one reply, its reasoning not counted. */
   maxTokens: z.number().int().min(1).default(2048),
+  /** Tokens for reasoning beside them; left out: by what the model is. */
+  reasoningTokens: z.number().int().min(0).optional(),
   /** `first`: only the first tool call of a reply is made (ART); `all`: every one. */
   toolCalls: z.enum(["all", "first"]).default("all"),
   /** `required`: the model must call a tool in every turn (ART). */

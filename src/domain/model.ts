@@ -64,12 +64,36 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   /** `required`: the model must call a tool. Ignored where there are no tools. */
   readonly toolChoice: "auto" | "required";
+  /** Of what the model says; its reasoning has tokens of its own. */
   readonly maxTokens: number;
-  /** Left to the provider where undefined; never sent to reasoning models, which refuse it. */
+  /** For reasoning, beside `maxTokens`. Undefined: by what the model is; 0: none. */
+  readonly reasoningTokens?: number | undefined;
+  /** Left to the provider where undefined; never sent to models that refuse it. */
   readonly temperature?: number | undefined;
   /** Who asks. Never sent; it tells the repeats of a question apart where replies are kept. */
   readonly task?: { readonly id: number; readonly epoch: number } | undefined;
 }
+
+/** The parameters of a call as they were sent. */
+export const sentParametersSchema = z.strictObject({
+  maxTokens: z.number().int().describe("Limit of a reply, its reasoning included."),
+  temperature: z.number().nullable().describe("Null: none was sent."),
+  toolChoice: z.enum(["auto", "required"]).nullable().describe("Null: no tools were sent."),
+  adjusted: z
+    .array(
+      z.strictObject({
+        parameter: z.enum(["maxTokens", "temperature", "toolChoice"]),
+        asked: z.union([z.number(), z.string()]),
+        sent: z.union([z.number(), z.string()]).nullable().describe("Null: it was left out."),
+        reason: z.string(),
+      }),
+    )
+    .readonly()
+    .exactOptional()
+    .describe("What was not sent as it was asked for, and why; absent where nothing was changed."),
+});
+
+export type SentParameters = Readonly<z.output<typeof sentParametersSchema>>;
 
 /** One failed attempt that was tried again. */
 export const retrySchema = z.object({ attempt: z.number().int(), reason: z.string(), waitedMs: z.number() });
@@ -88,6 +112,8 @@ export interface Completion {
   /** Null where the server did not say. */
   readonly usage: Usage | null;
   readonly providerState?: ProviderState | undefined;
+  /** Undefined where nothing was sent: offline models, and replies kept by older versions. */
+  readonly sent?: SentParameters | undefined;
   readonly latencyMs: number;
   readonly retries: readonly Retry[];
   /** Kept from an earlier run (`--cache`): nothing was asked for it now. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { elsewhereSchema } from "./elsewhere.js";
 import { judgeSettingsSchema } from "./judgement.js";
+import { sentParametersSchema } from "./model.js";
 
 /** What makes a run repeatable. */
 export const runSettingsSchema = z
@@ -21,10 +22,22 @@ export const runSettingsSchema = z
     tools: z.array(z.string()).readonly().describe("Ids of the agent's tools."),
     toolsDigest: z.string().describe("SHA-256 over what the model is told of the tools and how they are configured."),
     maxTurns: z.number().int().positive().describe("Model calls before a task ends as out_of_turns."),
-    maxTokens: z.number().int().positive().describe("Tokens of one reply."),
+    maxTokens: z.number().int().positive().describe("Tokens of one reply, its reasoning not counted."),
+    reasoningTokens: z
+      .number()
+      .int()
+      .nonnegative()
+      .exactOptional()
+      .describe("Tokens for reasoning beside maxTokens; absent: by what the model is."),
     temperature: z.number().nullable().describe("Null: the provider's default."),
     toolCalls: z.string().describe("all, or first: only the first tool call of a reply is made."),
     toolChoice: z.string().describe("auto, or required: the model must call a tool in every turn."),
+    sent: sentParametersSchema
+      .readonly()
+      .exactOptional()
+      .describe(
+        "What of these settings a call sent to the provider; absent where nothing was sent, or by older versions.",
+      ),
     cutoff: z.enum(["query_date", "off"]).describe("Whether mail from after the question's day is invisible."),
     taskTimeoutMs: z.number().positive().describe("How long a task may take."),
     maxTaskCostUsd: z.number().nullable().describe("What a task may cost; null: no limit."),

@@ -3,7 +3,7 @@ import { messageSchema } from "./conversation.js";
 import { ENDINGS } from "./ending.js";
 import { jsonValueSchema } from "./json.js";
 import { judgementSchema } from "./judgement.js";
-import { FINISH_REASONS, retrySchema, usageSchema } from "./model.js";
+import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "./model.js";
 import { questionSchema } from "./question.js";
 
 /** One tool call as it was made. Exactly one of `result` and `error` is not null. */
@@ -33,6 +33,8 @@ export const turnSchema = z.object({
   usage: usageSchema.nullable(),
   costUsd: z.number().nullable(),
   retries: z.array(retrySchema),
+  /** What went to the provider; absent where that is not known. */
+  sent: sentParametersSchema.optional(),
   /** The reply was kept from an earlier run: usage, cost, latency and retries are those of then. */
   cached: z.boolean().default(false),
 });

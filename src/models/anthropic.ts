@@ -2,11 +2,12 @@ import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import type { Message } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import { cacheWrites, type FinishReason, type Model, type ModelRequest, type Usage } from "../domain/model.js";
+import { cacheWrites, type FinishReason, type Model, type ModelRequest, type SentParameters, type Usage } from "../domain/model.js";
 import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { withDeadline } from "./deadline.js";
 import { plainFetch } from "./plain-fetch.js";
+import { anthropicRules, sentOf } from "./request-parameters.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 
@@ -14,12 +15,6 @@ const PROVIDER = "anthropic";
 
 /** The version of the API that every server of this format knows, and the last that takes a temperature. */
 const OLDER_VERSION = "2023-06-01";
-
-/** Claude up to 4.6; every later one answers 400 to a temperature (platform.claude.com, migration 2026-10-21). */
-const CLAUDE_WITH_TEMPERATURE = /^claude-(3-|(opus|sonnet|haiku)-4(-[0-6])?(-\d{8})?$)/;
-
-/** Thinks before every call, and answers 400 to forced tool use (from Fable 5.1, Opus 5.5 and Sonnet 5.5 on). */
-const CLAUDE_WITHOUT_FORCED_TOOLS = /^claude-(fable|mythos|[a-z]+-([5-9]|\d\d))/;
 
 const CACHED = { cache_control: { type: "ephemeral" } } as const;
 
@@ -35,16 +30,21 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
     openTelemetry: false,
     fetch: plainFetch,
   });
+  const rules = anthropicRules(name);
   return {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) => {
-      const body = toBody(name, request);
+      const sent = sentOf(rules, request);
+      const body = toBody(name, request, sent);
       const headers = headersFor(endpoint, "temperature" in body);
       const send = () =>
         withDeadline(signal, endpoint.timeoutMs, (within) =>
           client.post("/v1/messages", { body, headers, signal: within }),
         );
-      return callOnce(endpoint.apiKey, signal, send, (reply) => fromBody(reply, request.messages));
+      return callOnce(endpoint.apiKey, signal, send, (reply) => ({
+        ...fromBody(reply, request.messages),
+        sent,
+      }));
     },
   };
 }
@@ -60,17 +60,14 @@ function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> 
 
 type Block = { [key: string]: JsonValue };
 
-function toBody(name: string, request: ModelRequest) {
-  const { system, tools, temperature } = request;
-  const takesTemperature = !name.startsWith("claude-") || CLAUDE_WITH_TEMPERATURE.test(name);
-  const forced = request.toolChoice === "required" && !CLAUDE_WITHOUT_FORCED_TOOLS.test(name);
+function toBody(name: string, { system, tools, messages }: ModelRequest, sent: SentParameters) {
   return {
     model: name,
-    max_tokens: request.maxTokens,
-    ...(temperature !== undefined && takesTemperature ? { temperature } : {}),
+    max_tokens: sent.maxTokens,
+    ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
     // Tools come before the system prompt, so this mark keeps both in the cache.
     ...(system.trim() === "" ? {} : { system: [{ type: "text", text: wellFormed(system), ...CACHED }] }),
-    messages: toMessages(request.messages),
+    messages: toMessages(messages),
     ...(tools.length === 0
       ? {}
       : {
@@ -79,7 +76,7 @@ function toBody(name: string, request: ModelRequest) {
             description: tool.description,
             input_schema: objectSchema(tool.parameters),
           })),
-          tool_choice: { type: forced ? "any" : "auto" },
+          tool_choice: { type: sent.toolChoice === "required" ? "any" : "auto" },
         }),
   };
 }
@@ -112,10 +109,19 @@ function toBlocks(message: Message): Block[] {
   if (message.providerState?.provider === PROVIDER) {
     const kept = new Set(message.toolCalls.map((call) => call.id));
     const blocks = stateSchema.parse(message.providerState.value);
-    return blocks.filter((block) => block.type !== "tool_use" || kept.has(String(block.id)));
+    return withoutTrailingThinking(blocks.filter((block) => block.type !== "tool_use" || kept.has(String(block.id))));
   }
   const calls = message.toolCalls.map(({ id, name, arguments: input }) => ({ type: "tool_use", id, name, input }));
   return [...textBlock(message.content), ...calls];
+}
+
+/**
+ * The API refuses a message that ends in thinking: a reply that was cut off, or ended, before it said anything. Nothing is
+ * left of one that was only thinking, and it is not sent.
+ */
+function withoutTrailingThinking(blocks: Block[]): Block[] {
+  const end = blocks.findLastIndex(({ type }) => type !== "thinking" && type !== "redacted_thinking");
+  return blocks.slice(0, end + 1);
 }
 
 function textBlock(text: string): Block[] {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { providerStateSchema, toolCallSchema } from "../domain/conversation.js";
-import { FINISH_REASONS, retrySchema, usageSchema } from "../domain/model.js";
+import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "../domain/model.js";
 
 /** A reply as it is kept on disk. */
 export const completionSchema = z.object({
@@ -11,6 +11,7 @@ export const completionSchema = z.object({
   model: z.string().optional(),
   usage: usageSchema.nullable(),
   providerState: providerStateSchema.optional(),
+  sent: sentParametersSchema.optional(),
   latencyMs: z.number().nonnegative(),
   retries: z.array(retrySchema),
   cached: z.boolean().optional(),

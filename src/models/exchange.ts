@@ -2,12 +2,24 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Agent, type Dispatcher } from "undici";
 import { ModelError } from "../domain/model.js";
-import { boundedBody, MAX_BYTES, tooLarge } from "./bounded-body.js";
-import { tooLate, withDeadline } from "./deadline.js";
+import { MAX_BYTES, tooLarge } from "./bounded-body.js";
+import { tooLate } from "./deadline.js";
 import { inShortTurns } from "./short-turns.js";
 
 /** What a request needs; everything else an SDK would add comes from environment variables nobody handed in. */
-const ALLOWED = new Set(["accept", "anthropic-version", "authorization", "content-type", "user-agent", "x-api-key"]);
+const ALLOWED = new Set([
+  "accept",
+  "anthropic-version",
+  "authorization",
+  "content-type",
+  "user-agent",
+  "x-api-key",
+  "x-goog-api-key",
+]);
+
+/** Redirects that repeat the request; a 303 asks for another one, which is no call of a model. */
+const REDIRECTS = new Set([301, 302, 307, 308]);
+const MAX_REDIRECTS = 5;
 
 const BYTE_ORDER_MARK = 0xfeff;
 
@@ -55,21 +67,28 @@ export function plainHeaders(given: RequestInit["headers"]): Record<string, stri
  * @throws the signal's reason, a `timeout` ModelError, or what the network throws, in the platform's words
  */
 export async function exchange(url: string, request: PlainRequest, options: ExchangeOptions): Promise<PlainReply> {
-  const { signal, timeoutMs } = options;
-  signal.throwIfAborted();
-  const reply = await dispatch(url, request, options);
-  if (reply.status < 300 || reply.status >= 400 || !reply.headers.has("location")) return reply;
-  await reply.bytes;
-  if (timeoutMs === null) return followed(url, request, signal);
-  return withDeadline(signal, timeoutMs, (within) => followed(url, request, within));
+  options.signal.throwIfAborted();
+  let at = url;
+  for (let redirects = 0; ; redirects++) {
+    const reply = await dispatch(at, request, options);
+    const location = REDIRECTS.has(reply.status) ? reply.headers.get("location") : null;
+    if (location === null) return reply;
+    await reply.bytes;
+    at = redirectTarget(at, location, reply.status, redirects);
+  }
 }
 
-/** Rare enough to leave the rules of it, which headers may follow whom, to the platform. Read whole while there is time. */
-async function followed(url: string, request: PlainRequest, signal: AbortSignal): Promise<PlainReply> {
-  // As text: bytes are gone when they have been sent once, and here they are sent again to where it has moved.
-  const body = request.body?.toString() ?? null;
-  const reply = boundedBody(await fetch(url, { ...request, body, headers: { ...request.headers }, signal }));
-  return reply.body === null ? reply : new Response(await reply.arrayBuffer(), reply);
+/** Within one origin only: the key and the prompt were meant for the server that the user named. */
+function redirectTarget(from: string, location: string, status: number, redirects: number): string {
+  const to = URL.parse(location, from);
+  // Of the same kind as an unknown address: no other call would fare better.
+  const refuse = (why: string) => new ModelError("not_found", `${status} ${why}`, { status, retryable: false });
+  if (to === null) throw refuse("redirects to an address that cannot be read");
+  if (redirects === MAX_REDIRECTS) throw refuse(`redirects more than ${MAX_REDIRECTS} times`);
+  if (to.origin === new URL(from).origin) return to.href;
+  throw refuse(
+    `redirects to ${to.origin}, which is sent neither the key nor the prompt: if that is the right server, give its address instead (--base-url)`,
+  );
 }
 
 /** Resolves when the headers are there. */

@@ -1,58 +1,62 @@
-import { type GenerateContentRequest, GoogleGenerativeAI } from "@google/generative-ai";
+import { FinishReason as Finish, FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
 import type { Message, ToolMessage } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import type { FinishReason, Model, ModelRequest, Usage } from "../domain/model.js";
+import type { FinishReason, Model, ModelRequest, SentParameters, Usage } from "../domain/model.js";
 import { MAX_BYTES, tooLarge } from "./bounded-body.js";
 import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
-import { withDeadline } from "./deadline.js";
+import { jsonBytes, jsonHeaders, postJson } from "./post-json.js";
+import { googleRules, sentOf } from "./request-parameters.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { googleSchema } from "./tool-schema.js";
 
 const PROVIDER = "google";
 
-const REFUSALS = new Set([
-  "SAFETY",
-  "RECITATION",
-  "LANGUAGE",
-  "BLOCKLIST",
-  "PROHIBITED_CONTENT",
-  "SPII",
+const GOOGLE_URL = "https://generativelanguage.googleapis.com";
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  Finish.SAFETY,
+  Finish.RECITATION,
+  Finish.LANGUAGE,
+  Finish.BLOCKLIST,
+  Finish.PROHIBITED_CONTENT,
+  Finish.SPII,
   "IMAGE_SAFETY",
 ]);
 
 /** Gemini's generateContent, of Google or of a server that speaks like it (`baseUrl`, without `/v1beta`). */
 export function googleModel(name: string, endpoint: Endpoint): Model {
-  const baseUrl = endpoint.baseUrl?.replace(/\/v1(beta)?$/, "");
-  const model = new GoogleGenerativeAI(endpoint.apiKey).getGenerativeModel(
-    { model: name },
-    baseUrl === undefined ? {} : { baseUrl },
-  );
+  const { apiKey, timeoutMs } = endpoint;
+  const url = `${(endpoint.baseUrl ?? GOOGLE_URL).replace(/\/v1(beta)?$/, "")}/v1beta/${pathOf(name)}:generateContent`;
+  const headers = jsonHeaders({ "x-goog-api-key": apiKey });
+  const rules = googleRules(name);
   return {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) => {
-      const body = toBody(request);
-      const ask = async (within: AbortSignal) => {
-        const { response } = await model.generateContent(body, { signal: within });
-        // The SDK has read it whole by now: it takes no fetch but the global one.
-        if (JSON.stringify(response).length > MAX_BYTES) throw tooLarge();
-        return response;
-      };
-      const send = () => withDeadline(signal, endpoint.timeoutMs, ask);
-      return callOnce(endpoint.apiKey, signal, send, (reply) => fromBody(reply, request.messages));
+      const sent = sentOf(rules, request);
+      const body = jsonBytes(toBody(request, sent));
+      const send = () => postJson(url, headers, body, { signal, timeoutMs });
+      return callOnce(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
     },
   };
 }
 
+/** Tuned models have their kind in their name: `tunedModels/mine`. */
+function pathOf(name: string): string {
+  const path = name.includes("/") ? name : `models/${name}`;
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
 type Part = { [key: string]: JsonValue };
 
-function toBody(request: ModelRequest): GenerateContentRequest {
-  const { system, tools, temperature } = request;
-  const body = {
-    contents: toContents(request.messages),
-    ...(system === "" ? {} : { systemInstruction: wellFormed(system) }),
-    generationConfig: { maxOutputTokens: request.maxTokens, ...(temperature === undefined ? {} : { temperature }) },
+/** As Google's SDK writes it, whose transport follows redirects with the key and hides the headers of a refusal. */
+function toBody({ system, messages, tools }: ModelRequest, sent: SentParameters) {
+  const { maxTokens, temperature, toolChoice } = sent;
+  return {
+    contents: toContents(messages),
+    ...(system === "" ? {} : { systemInstruction: { role: "system", parts: [{ text: wellFormed(system) }] } }),
+    generationConfig: { maxOutputTokens: maxTokens, ...(temperature === null ? {} : { temperature }) },
     ...(tools.length === 0
       ? {}
       : {
@@ -64,11 +68,13 @@ function toBody(request: ModelRequest): GenerateContentRequest {
               }),
             },
           ],
-          toolConfig: { functionCallingConfig: { mode: request.toolChoice === "required" ? "ANY" : "AUTO" } },
+          toolConfig: {
+            functionCallingConfig: {
+              mode: toolChoice === "required" ? FunctionCallingMode.ANY : FunctionCallingMode.AUTO,
+            },
+          },
         }),
   };
-  // The SDK's types are older than thought signatures and schemas with anyOf; it sends what it is given.
-  return body as unknown as GenerateContentRequest;
 }
 
 /** Roles must alternate, so neighbours of one role become one content: the results of several calls above all. */
@@ -97,13 +103,15 @@ function toParts(message: Message, theirIds: Set<string>): Part[] {
   const state = stateSchema.parse(message.providerState.value);
   const ids = [...state.ids];
   const kept = new Set(message.toolCalls.map((call) => call.id));
-  return state.parts.filter((part) => {
+  const parts = state.parts.filter((part) => {
     const call = partSchema.parse(part).functionCall;
     if (!call) return true;
     const id = ids.shift() ?? "";
     if (call.id === id) theirIds.add(id);
     return kept.has(id);
   });
+  // A reply that was only thought says nothing: it is left out, as an empty one is.
+  return parts.every((part) => part.thought === true) ? [] : parts;
 }
 
 function textPart(text: string): Part[] {
@@ -194,9 +202,9 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
 }
 
 function finishReason(raw: string, calls: number): FinishReason {
-  if (raw === "MAX_TOKENS") return "length";
+  if (raw === Finish.MAX_TOKENS) return "length";
   if (REFUSALS.has(raw)) return "refusal";
-  if (raw !== "STOP") return "other";
+  if (raw !== Finish.STOP) return "other";
   return calls > 0 ? "tool_calls" : "stop";
 }
 

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import type { Message } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import { cacheWrites, type FinishReason, type Model, type ModelRequest } from "../domain/model.js";
+import { cacheWrites, type FinishReason, type Model, type ModelRequest, type SentParameters } from "../domain/model.js";
 import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-server.js";
 import { jsonBytes, jsonHeaders, postJson } from "./post-json.js";
+import { openaiRules, sentOf } from "./request-parameters.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 
@@ -22,27 +23,28 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const { apiKey, timeoutMs } = endpoint;
   const bodyOf = bodyWriter(name, endpoint);
   const toolsOf = toolsWriter();
+  const rules = openaiRules(name, "chat");
   return {
     id: `openai/${name}`,
     complete: (request, signal) => {
+      const sent = sentOf(rules, request);
       // Before the call, so that nothing but the bytes is kept while it is under way.
-      const body = withMore(jsonBytes(bodyOf(request)), toolsOf(request));
+      const body = withMore(jsonBytes(bodyOf(request, sent)), toolsOf(request));
       const send = () => postJson(url, headers, body, { signal, timeoutMs });
-      return callOnce(apiKey, signal, send, (reply) => fromBody(reply, request.messages));
+      return callOnce(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
     },
   };
 }
 
 /** All but the tools. */
 function bodyWriter(name: string, endpoint: Endpoint) {
-  const isReasoning = isReasoningModel(name);
   // OpenAI takes the newer name for all models; other servers mostly know the older one alone.
-  const limit = isReasoning || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
-  return ({ system, messages, maxTokens, temperature }: ModelRequest) => ({
+  const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
+  return ({ system, messages }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
     model: name,
     messages: [...(system === "" ? [] : [{ role: "system", content: wellFormed(system) }]), ...messages.map(toMessage)],
     [limit]: maxTokens,
-    ...(temperature === undefined || isReasoning ? {} : { temperature }),
+    ...(temperature === null ? {} : { temperature }),
   });
 }
 

@@ -1,52 +1,57 @@
 import { z } from "zod";
 import type { Message } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import { cacheWrites, type FinishReason, type Model, type ModelRequest } from "../domain/model.js";
+import { cacheWrites, type FinishReason, type Model, type ModelRequest, type SentParameters } from "../domain/model.js";
 import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { withDeadline } from "./deadline.js";
 import { httpError } from "./errors.js";
 import { openaiClient, openaiHeaders } from "./openai-client.js";
 import { isReasoningModel } from "./openai-server.js";
+import { openaiRules, sentOf } from "./request-parameters.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 
 const PROVIDER = "openai-responses";
 
-/** The API refuses a smaller limit. */
-const MIN_OUTPUT_TOKENS = 16;
-
 /** OpenAI's Responses API without its memory: nothing is stored there, every request brings the whole conversation. */
 export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const client = openaiClient(endpoint);
   const headers = openaiHeaders(endpoint);
+  const rules = openaiRules(name, "responses");
+  // A name of somebody's own, such as a deployment's, does not tell; its first reply does.
+  let reasons = isReasoningModel(name);
   return {
     id: `openai/${name}`,
     complete: (request, signal) => {
-      const body = toBody(name, request);
+      const sent = sentOf(rules, request);
+      const body = toBody(name, request, sent, reasons);
       const send = () =>
         withDeadline(signal, endpoint.timeoutMs, (within) =>
           client.post("/responses", { body, headers, signal: within }),
         );
-      return callOnce(endpoint.apiKey, signal, send, (reply) => fromBody(reply, request.messages));
+      return callOnce(endpoint.apiKey, signal, send, (answer) => {
+        const reply = replySchema.parse(answer);
+        reasons ||= reply.output.some(({ type }) => type === "reasoning");
+        return { ...fromReply(reply, request.messages), sent };
+      });
     },
   };
 }
 
 type Item = { [key: string]: JsonValue };
 
-function toBody(name: string, request: ModelRequest) {
-  const { system, tools, temperature } = request;
-  const reasoning = isReasoningModel(name);
+function toBody(name: string, request: ModelRequest, sent: SentParameters, reasons: boolean) {
+  const { system, tools } = request;
   return {
     model: name,
     ...(system === "" ? {} : { instructions: wellFormed(system) }),
     input: request.messages.flatMap(toItems),
-    max_output_tokens: Math.max(MIN_OUTPUT_TOKENS, request.maxTokens),
+    max_output_tokens: sent.maxTokens,
     store: false,
     // Models that do not reason answer 400 to being asked for it.
-    ...(reasoning ? { include: ["reasoning.encrypted_content"] } : {}),
-    ...(temperature === undefined || reasoning ? {} : { temperature }),
+    ...(reasons ? { include: ["reasoning.encrypted_content"] } : {}),
+    ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
     ...(tools.length === 0
       ? {}
       : {
@@ -58,7 +63,7 @@ function toBody(name: string, request: ModelRequest) {
             parameters: objectSchema(parameters),
             strict: false,
           })),
-          tool_choice: request.toolChoice,
+          tool_choice: sent.toolChoice,
         }),
   };
 }
@@ -71,7 +76,9 @@ function toItems(message: Message): Item[] {
   if (message.providerState?.provider === PROVIDER) {
     const kept = new Set(message.toolCalls.map((call) => call.id));
     const items = z.array(itemSchema).parse(message.providerState.value);
-    return items.filter((item) => item.type !== "function_call" || kept.has(String(item.call_id)));
+    return withoutTrailingReasoning(
+      items.filter((item) => item.type !== "function_call" || kept.has(String(item.call_id))),
+    );
   }
   const calls = message.toolCalls.map((call) => ({
     type: "function_call",
@@ -81,6 +88,11 @@ function toItems(message: Message): Item[] {
   }));
   const text = message.content === "" ? [] : [{ role: "assistant", content: wellFormed(message.content) }];
   return [...text, ...calls];
+}
+
+/** The API refuses reasoning without what it led to: of a reply that was only reasoning nothing is sent. */
+function withoutTrailingReasoning(items: Item[]): Item[] {
+  return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
 
 const itemSchema = z.record(z.string(), jsonValueSchema);
@@ -110,8 +122,7 @@ const outputMessageSchema = z.object({
   content: z.array(z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() })),
 });
 
-function fromBody(body: unknown, earlier: readonly Message[]): Reply {
-  const reply = replySchema.parse(body);
+function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Message[]): Reply {
   if (reply.status === "failed" || reply.status === "cancelled") throw failure(reply.error);
 
   const parts = reply.output

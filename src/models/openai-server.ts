@@ -8,12 +8,12 @@ export function isOpenaiServer(baseUrl: string | null): boolean {
 }
 
 /**
- * o1, o3, o4 and GPT-5 upward (not its `-chat` models) refuse `temperature` and `max_tokens`. Routers put the
- * maker before the name: `openai/gpt-5-mini`.
+ * o1, o3, o4, codex and GPT-5 upward (not its `-chat` models) refuse `temperature` and `max_tokens`. Routers put the
+ * maker before the name, `openai/gpt-5-mini`; fine-tuned models have their own behind it, `ft:o4-mini-2025-04-16:org::id`.
  */
 export function isReasoningModel(name: string): boolean {
-  const bare = name.slice(name.lastIndexOf("/") + 1);
-  return /^(o\d|gpt-([5-9]|\d\d))/.test(bare) && !/^gpt-[\d.]+-chat/.test(bare);
+  const bare = name.slice(name.lastIndexOf("/") + 1).replace(/^ft:/, "");
+  return /^(o\d|codex-|gpt-([5-9]|\d\d))/.test(bare) && !/^gpt-[\d.]+-chat/.test(bare);
 }
 
 const failureSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400), message: z.string() }) });

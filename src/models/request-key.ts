@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ModelRequest } from "../domain/model.js";
+import { parseModelName } from "./model-name.js";
+import { reasoningRoom, rulesFor } from "./request-parameters.js";
 
 /** SHA-256 over everything that decides a reply, and whose it is; the order of an object's keys aside. */
 export function requestKey(modelId: string, request: ModelRequest): string {
@@ -8,7 +10,12 @@ export function requestKey(modelId: string, request: ModelRequest): string {
 
 /** The same over what decides a reply, the server and the repeat: whichever task of whichever run asks. */
 export function cacheKey(server: CachedServer, request: ModelRequest): string {
-  return digest({ ...server, ...deciding(request), epoch: request.task?.epoch ?? 1 });
+  const { model, baseUrl, wireApi } = server;
+  const rules = rulesFor(parseModelName(model, null), wireApi ?? "chat");
+  // A reply that was cut off while it reasoned is not asked for again where there is more room now.
+  const reasoningTokens = reasoningRoom(rules, request) || undefined;
+  const epoch = request.task?.epoch ?? 1;
+  return digest({ model, baseUrl, wireApi, ...deciding(request), reasoningTokens, epoch });
 }
 
 /** Whose replies are kept. */
@@ -18,8 +25,8 @@ export interface CachedServer {
   readonly wireApi: "chat" | "responses" | null;
 }
 
-function deciding({ system, messages, tools, toolChoice, maxTokens, temperature }: ModelRequest) {
-  return { system, messages, tools, toolChoice, maxTokens, temperature };
+function deciding({ system, messages, tools, toolChoice, maxTokens, reasoningTokens, temperature }: ModelRequest) {
+  return { system, messages, tools, toolChoice, maxTokens, reasoningTokens, temperature };
 }
 
 export function digest(value: unknown): string {

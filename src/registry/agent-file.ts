@@ -41,8 +41,8 @@ export function importAgent(db: Db, text: string, path: string, replace: boolean
     const { id, name, description, model, settings, prompt } = file;
     if (findAgent(db, id) === null) return createAgent(db, { id, name, description, model, settings, prompt, tools });
     if (!replace) throw there("agent", id);
-    const unset = settings.temperature === undefined ? { temperature: null } : {};
-    updateAgent(db, id, { name, description, model, settings: { ...settings, ...unset }, prompt });
+    const unset = { temperature: null, reasoningTokens: null };
+    updateAgent(db, id, { name, description, model, settings: { ...unset, ...settings }, prompt });
     giveTools(db, id, tools);
     return getAgent(db, id);
   });

@@ -10,6 +10,7 @@ const time = z.iso.datetime().meta({ description: "ISO 8601, UTC" });
 export const settingsShape = z.object({
   maxTurns: z.number().int(),
   maxTokens: z.number().int(),
+  reasoningTokens: z.number().int().optional(),
   toolCalls: z.enum(["all", "first"]),
   toolChoice: z.enum(["auto", "required"]),
   temperature: z.number().optional(),

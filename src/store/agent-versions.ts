@@ -67,7 +67,7 @@ export function keepVersion(db: Db, snapshot: AgentSnapshot): number {
 /** The same text for the same agent, whatever else its objects carry and in whatever order. */
 function toText({ agent, tools }: AgentSnapshot): string {
   const { id, name, description, prompt, model, settings } = agent;
-  const { maxTurns, maxTokens, toolCalls, toolChoice, temperature } = settings;
+  const { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens } = settings;
   return JSON.stringify({
     agent: {
       id,
@@ -75,7 +75,7 @@ function toText({ agent, tools }: AgentSnapshot): string {
       description,
       prompt,
       model,
-      settings: { maxTurns, maxTokens, toolCalls, toolChoice, temperature },
+      settings: { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens },
     },
     tools: tools.map(({ tool, config }) => ({
       tool: {

@@ -107,6 +107,36 @@ describe("a request to Anthropic", () => {
   });
 });
 
+describe("a reply that ends in thinking", () => {
+  const thinking = { type: "thinking", thinking: "hm", signature: "sig" };
+  const cut = { type: "thinking", thinking: "and then", signature: "" };
+  const redacted = { type: "redacted_thinking", data: "xyz" };
+  const text = { type: "text", text: "So far." };
+
+  test.each([
+    ["cut off by max_tokens", "max_tokens", [cut], "length", null],
+    ["ended without a word", "end_turn", [thinking, redacted, { type: "text", text: " " }], "stop", null],
+    ["cut off after some words", "max_tokens", [thinking, text, cut], "length", [thinking, text]],
+  ])("%s goes back without it", async (_, stop_reason, content, finishReason, kept) => {
+    const first = await send("claude-opus-5", { fail: "body", body: { content, stop_reason, usage: null } });
+    expect(first.reply.finishReason).toBe(finishReason);
+    const messages = [
+      { role: "user", content: "q" },
+      { role: "assistant", content: first.reply.content, toolCalls: [], providerState: first.reply.providerState },
+      { role: "user", content: "again" },
+    ];
+    const second = await send("claude-opus-5", { content: "ok" }, { messages });
+    const { messages: turns } = second.sent.body as { messages: { role: string; content: { text?: string }[] }[] };
+    // Two turns of the user that follow each other are one.
+    expect(turns.map(({ role }) => role)).toEqual(kept === null ? ["user"] : ["user", "assistant", "user"]);
+    if (kept !== null) expect(turns[1]?.content).toEqual(kept);
+    expect(turns.flatMap((turn) => (turn.role === "user" ? turn.content.map((block) => block.text) : []))).toEqual([
+      "q",
+      "again",
+    ]);
+  });
+});
+
 describe("a reply of Anthropic", () => {
   test("counts cache reads and writes as input", async () => {
     const usage = {

@@ -1,11 +1,13 @@
+import { type GenerateContentRequest, GoogleGenerativeAI } from "@google/generative-ai";
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/domain/json.js";
+import type { ModelError } from "../../src/domain/model.js";
 import { googleModel } from "../../src/models/google.js";
-import type { Answer } from "../providers/fake-provider.js";
+import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
 import { exchange } from "./wire.js";
 
-const send = (answer: Answer = { content: "ok" }, changes = {}) =>
-  exchange("google", googleModel, "gemini-2.5-pro", answer, changes);
+const send = (answer: Answer = { content: "ok" }, changes = {}, name = "gemini-2.0-flash") =>
+  exchange("google", googleModel, name, answer, changes);
 
 const replied = (parts: readonly JsonValue[], finishReason = "STOP", rest = {}): Answer => ({
   fail: "body",
@@ -15,7 +17,7 @@ const replied = (parts: readonly JsonValue[], finishReason = "STOP", rest = {}):
 describe("a request to Google", () => {
   test("in full", async () => {
     const { sent } = await send();
-    expect(sent).toMatchObject({ method: "POST", path: "/v1beta/models/gemini-2.5-pro:generateContent" });
+    expect(sent).toMatchObject({ method: "POST", path: "/v1beta/models/gemini-2.0-flash:generateContent" });
     expect(sent.headers["x-goog-api-key"]).toBe("test-key");
     expect(sent.path).not.toContain("key=");
     expect(sent.body).toEqual({
@@ -40,7 +42,6 @@ describe("a request to Google", () => {
         },
       ],
       generationConfig: { maxOutputTokens: 512, temperature: 0 },
-      safetySettings: [],
       tools: [
         {
           functionDeclarations: [
@@ -55,6 +56,43 @@ describe("a request to Google", () => {
       ],
       toolConfig: { functionCallingConfig: { mode: "ANY" } },
     });
+  });
+
+  test("as Google's own SDK sends it", async () => {
+    const provider = await startFakeProvider([{ content: "ok" }]);
+    const { sent } = await send();
+    const { systemInstruction, contents, generationConfig, tools, toolConfig } = sent.body as GenerateContentRequest;
+    const sdk = new GoogleGenerativeAI("test-key").getGenerativeModel(
+      { model: "gemini-2.0-flash" },
+      { baseUrl: provider.baseUrl("google") },
+    );
+    const system = (systemInstruction as { parts: { text: string }[] }).parts[0]?.text ?? "";
+    await sdk.generateContent({ systemInstruction: system, contents, generationConfig, tools, toolConfig } as never);
+    const [theirs] = provider.requests;
+    expect({ ...(theirs?.body as object), safetySettings: undefined }).toEqual(sent.body);
+    expect([theirs?.method, theirs?.path, theirs?.headers["x-goog-api-key"]]).toEqual([
+      sent.method,
+      sent.path,
+      sent.headers["x-goog-api-key"],
+    ]);
+    await provider.close();
+  });
+
+  test("to a tuned model names it whole", async () => {
+    const { sent } = await send({ content: "ok" }, {}, "tunedModels/my mail");
+    expect(sent.path).toBe("/v1beta/tunedModels/my%20mail:generateContent");
+  });
+
+  test("leaves a reply out that was only thought", async () => {
+    const { reply } = await send(replied([{ text: "I should", thought: true }], "MAX_TOKENS"));
+    const { content, toolCalls, providerState } = reply;
+    const messages = [
+      { role: "user", content: "q" },
+      { role: "assistant", content, toolCalls, providerState },
+      { role: "user", content: "again" },
+    ];
+    const { sent } = await send({ content: "ok" }, { messages });
+    expect(sent.body).toMatchObject({ contents: [{ role: "user", parts: [{ text: "q" }, { text: "again" }] }] });
   });
 
   test("sends all parts of a signed reply back, and ids only where Google gave them", async () => {
@@ -123,6 +161,20 @@ describe("a reply of Google", () => {
     };
     const { reply } = await send(replied([{ text: "x" }], "STOP", { usageMetadata }));
     expect(reply.usage).toEqual({ inputTokens: 100, outputTokens: 40, cachedInputTokens: 60 });
+  });
+
+  test.each([
+    ["in seconds", () => "7", 7_000],
+    ["as a date", () => new Date(Date.now() + 60_000).toUTCString(), 60_000],
+  ])("that says when to come back in its Retry-After, %s", async (_, after, waitMs) => {
+    const busy = send({ fail: "status", status: 429, headers: { "retry-after": after() } });
+    const { retryAfterMs } = (await busy.catch((error: unknown) => error)) as ModelError;
+    expect(Math.abs((retryAfterMs ?? 0) - waitMs)).toBeLessThan(2_000);
+  });
+
+  test("that is too long is given up while it is read", async () => {
+    const huge = send(replied([{ text: "a".repeat(9_000_000) }]));
+    await expect(huge).rejects.toMatchObject({ kind: "protocol", retryable: false });
   });
 
   test("that says when to come back, and one to a wrong key", async () => {

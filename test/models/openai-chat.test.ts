@@ -56,7 +56,7 @@ describe("a chat completion request", () => {
     "to %s, which reasons",
     async (name) => {
       const { sent } = await send(name);
-      expect(sent.body).toMatchObject({ max_completion_tokens: 512 });
+      expect(sent.body).toMatchObject({ max_completion_tokens: 512 + 16_384 });
       expect(sent.body).not.toHaveProperty("max_tokens");
       expect(sent.body).not.toHaveProperty("temperature");
     },

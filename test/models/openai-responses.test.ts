@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/domain/json.js";
 import { openaiResponsesModel } from "../../src/models/openai-responses.js";
-import type { Answer } from "../providers/fake-provider.js";
-import { exchange } from "./wire.js";
+import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
+import { exchange, REQUEST } from "./wire.js";
 
 const send = (name: string, answer: Answer = { content: "ok" }, changes = {}) =>
   exchange("openai-responses", openaiResponsesModel, name, answer, changes);
@@ -49,7 +49,7 @@ describe("a Responses request", () => {
   });
 
   test("to a model that reasons asks for its reasoning and sends no temperature", async () => {
-    const { sent } = await send("gpt-5-mini", { content: "ok" }, { maxTokens: 5 });
+    const { sent } = await send("gpt-5-mini", { content: "ok" }, { maxTokens: 5, reasoningTokens: 0 });
     expect(sent.body).toMatchObject({ include: ["reasoning.encrypted_content"], max_output_tokens: 16, store: false });
     expect(sent.body).not.toHaveProperty("temperature");
   });
@@ -63,6 +63,51 @@ describe("a Responses request", () => {
     const messages = [{ role: "assistant", content, toolCalls, providerState }];
     const second = await send("gpt-5", { content: "ok" }, { messages });
     expect(second.sent.body).toMatchObject({ input: [kept, call] });
+  });
+});
+
+test.each([
+  ["ft:o4-mini-2025-04-16:acme::abc123", true],
+  ["codex-mini-latest", true],
+  ["gpt-5.1-codex", true],
+  ["ft:gpt-4.1-2025-04-14:acme:mail:xyz", false],
+  ["gpt-5-chat-latest", false],
+])("%s keeps its reasoning between calls: %s", async (name, reasons) => {
+  const { sent } = await send(name);
+  const { include, temperature } = sent.body as { include?: string[]; temperature?: number };
+  expect(include).toEqual(reasons ? ["reasoning.encrypted_content"] : undefined);
+  expect(temperature).toBe(reasons ? undefined : 0);
+});
+
+test("a model of another name keeps it from its first reasoning on", async () => {
+  const call = { toolCalls: [{ name: "f", arguments: {} }] };
+  const provider = await startFakeProvider([{ ...call, reasoning: "xyz" }, { content: "ok" }]);
+  const baseUrl = provider.baseUrl("openai-responses");
+  const model = openaiResponsesModel("our-deployment", { apiKey: "test-key", baseUrl, timeoutMs: 5000 });
+  const signal = new AbortController().signal;
+  for (let i = 0; i < 2; i++) await model.complete(REQUEST, signal);
+  const asked = provider.requests.map(({ body }) => (body as { include?: unknown }).include);
+  expect(asked).toEqual([undefined, ["reasoning.encrypted_content"]]);
+  await provider.close();
+});
+
+test("a reply that was only reasoning is not sent back: the API refuses it alone", async () => {
+  const reasoning = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "xyz" };
+  const body = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [reasoning] };
+  const { reply } = await send("gpt-5", replied(body));
+  expect(reply).toMatchObject({ content: "", finishReason: "length" });
+  const { content, toolCalls, providerState } = reply;
+  const messages = [
+    { role: "user", content: "q" },
+    { role: "assistant", content, toolCalls: [...toolCalls], providerState },
+    { role: "user", content: "again" },
+  ];
+  const second = await send("gpt-5", { content: "ok" }, { messages });
+  expect(second.sent.body).toMatchObject({
+    input: [
+      { role: "user", content: "q" },
+      { role: "user", content: "again" },
+    ],
   });
 });
 

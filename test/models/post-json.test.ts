@@ -166,16 +166,42 @@ it("is given up at once where the connection is still being made", async () => {
   silent.close();
 });
 
-it("follows a server that has moved, with the same bytes", async () => {
-  const old = createServer((_, response) => response.writeHead(308, { location: `${baseUrl}/moved` }).end());
-  await new Promise<void>((listening) => old.listen(0, "127.0.0.1", listening));
-  canned = { status: 200, body: '{"id":"there"}' };
-  received.length = 0;
-  const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}/v1`;
-  expect(await postJson(url, {}, jsonBytes(BODY), options())).toEqual({ id: "there" });
-  expect(received).toMatchObject([{ url: "/v1/moved", body: JSON.stringify(BODY) }]);
-  old.closeAllConnections();
-  old.close();
+it.each([301, 302, 307, 308])(
+  "follows a server that has moved within its origin (%s), with the same bytes",
+  async (status) => {
+    const bodies: string[] = [];
+    const moved = createServer((request, response) => {
+      if (request.url === "/v1") response.writeHead(status, { location: "/v2" }).end();
+      else {
+        request.on("data", (chunk: Buffer) => bodies.push(`${request.method} ${chunk}`));
+        request.on("end", () => response.end('{"id":"there"}'));
+      }
+    });
+    await new Promise<void>((listening) => moved.listen(0, "127.0.0.1", listening));
+    const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/v1`;
+    expect(await postJson(url, {}, jsonBytes(BODY), options())).toEqual({ id: "there" });
+    expect(bodies).toEqual([`POST ${JSON.stringify(BODY)}`]);
+    moved.closeAllConnections();
+    moved.close();
+  },
+);
+
+it("follows no circle", async () => {
+  let asked = 0;
+  const circle = createServer((_, response) => {
+    asked++;
+    response.writeHead(307, { location: "/v1" }).end();
+  });
+  await new Promise<void>((listening) => circle.listen(0, "127.0.0.1", listening));
+  const url = `http://127.0.0.1:${(circle.address() as AddressInfo).port}/v1`;
+  expect(await failure(() => postJson(url, {}, jsonBytes(BODY), options()))).toMatchObject({
+    kind: "not_found",
+    retryable: false,
+    message: "307 redirects more than 5 times",
+  });
+  expect(asked).toBe(6);
+  circle.closeAllConnections();
+  circle.close();
 });
 
 describe("a server that is slower than its time", () => {

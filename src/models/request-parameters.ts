@@ -1,0 +1,123 @@
+import type { ModelRequest, SentParameters } from "../domain/model.js";
+import type { ModelName } from "./model-name.js";
+import { isReasoningModel } from "./openai-server.js";
+
+/** What a model takes of the parameters of a request. A text says why it does not take one. */
+export interface ParameterRules {
+  readonly noTemperature: string | null;
+  readonly noForcedTools: string | null;
+  /** It reasons before it answers, and its provider counts that as output. */
+  readonly reasons: boolean;
+  /** The API refuses a smaller limit. */
+  readonly minTokens: number;
+}
+
+/**
+ * For reasoning, beside the agent's `maxTokens`. A limit that is large already gets no more than up to MOST_TOKENS:
+ * beyond that it might be more than the model can write.
+ */
+const REASONING_TOKENS = 16_384;
+const MOST_TOKENS = 32_768;
+
+/** Claude up to 4.6; every later one answers 400 to a temperature (platform.claude.com, migration 2026-10-21). */
+const CLAUDE_WITH_TEMPERATURE = /^claude-(3-|(opus|sonnet|haiku)-4(-[0-6])?(-\d{8})?$)/;
+
+/** Thinks before every call unless told not to, and answers 400 to forced tool use then (from the fifth generation on). */
+const CLAUDE_THINKING = /^claude-(fable|mythos|[a-z]+-([5-9]|\d\d))/;
+
+const GEMINI_THINKING = /^gemini-(2\.5-(pro|flash(?!-lite))|[3-9]|\d\d|(pro|flash)-latest)/;
+
+/** Open models that reason unasked, as compatible servers name them. */
+const OPEN_REASONING = /^(gpt-oss|deepseek-(r\d|reasoner)|qwq|magistral|grok-(3-mini|[4-9]))|-(thinking|reasoning)\b/;
+
+export function anthropicRules(name: string): ParameterRules {
+  const bare = claudeName(name);
+  const takesTemperature = !bare.startsWith("claude-") || CLAUDE_WITH_TEMPERATURE.test(bare);
+  const isThinking = CLAUDE_THINKING.test(bare);
+  return {
+    noTemperature: takesTemperature ? null : `${name} takes no temperature`,
+    noForcedTools: isThinking ? `${name} thinks before it calls a tool, and cannot be made to call one` : null,
+    reasons: isThinking,
+    minTokens: 1,
+  };
+}
+
+export function googleRules(name: string): ParameterRules {
+  return { noTemperature: null, noForcedTools: null, reasons: GEMINI_THINKING.test(bareName(name)), minTokens: 1 };
+}
+
+export function openaiRules(name: string, wireApi: "chat" | "responses"): ParameterRules {
+  const isOpenaiReasoning = isReasoningModel(name);
+  const bare = bareName(name);
+  return {
+    noTemperature: isOpenaiReasoning ? `${name} reasons, and takes no temperature` : null,
+    noForcedTools: null,
+    reasons:
+      isOpenaiReasoning ||
+      OPEN_REASONING.test(bare) ||
+      GEMINI_THINKING.test(bare) ||
+      CLAUDE_THINKING.test(claudeName(name)),
+    minTokens: wireApi === "responses" ? 16 : 1,
+  };
+}
+
+/** Null for models that are sent nothing. */
+export function rulesFor({ provider, name }: ModelName, wireApi: "chat" | "responses"): ParameterRules | null {
+  if (provider === "anthropic") return anthropicRules(name);
+  if (provider === "google") return googleRules(name);
+  return provider === "openai" ? openaiRules(name, wireApi) : null;
+}
+
+type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "temperature" | "toolChoice"> & {
+  readonly hasTools: boolean;
+};
+
+/** What goes on the wire of what a request asks for, and why it differs where it does. */
+export function sentParameters(rules: ParameterRules, asked: Asked): SentParameters {
+  const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = asked;
+  const adjusted: NonNullable<SentParameters["adjusted"]>[number][] = [];
+  const maxTokens = Math.max(rules.minTokens, asksTokens + reasoningRoom(rules, asked));
+  if (maxTokens !== asksTokens) {
+    const reason =
+      reasoningRoom(rules, asked) > 0
+        ? "room for the model's reasoning, which counts as output"
+        : `the API takes no fewer than ${rules.minTokens}`;
+    adjusted.push({ parameter: "maxTokens", asked: asksTokens, sent: maxTokens, reason });
+  }
+  let temperature = asksTemperature ?? null;
+  if (temperature !== null && rules.noTemperature !== null) {
+    adjusted.push({ parameter: "temperature", asked: temperature, sent: null, reason: rules.noTemperature });
+    temperature = null;
+  }
+  let toolChoice = hasTools ? asked.toolChoice : null;
+  if (toolChoice === "required" && rules.noForcedTools !== null) {
+    adjusted.push({ parameter: "toolChoice", asked: toolChoice, sent: "auto", reason: rules.noForcedTools });
+    toolChoice = "auto";
+  }
+  return { maxTokens, temperature, toolChoice, ...(adjusted.length === 0 ? {} : { adjusted }) };
+}
+
+/** As `sentParameters`, of a request as models get it. */
+export function sentOf(rules: ParameterRules, request: ModelRequest): SentParameters {
+  return sentParameters(rules, { ...request, hasTools: request.tools.length > 0 });
+}
+
+/** The output tokens that a model is given for reasoning: as asked for, else by what it is. */
+export function reasoningRoom(
+  rules: ParameterRules | null,
+  asked: Pick<Asked, "maxTokens" | "reasoningTokens">,
+): number {
+  if (rules === null) return 0;
+  if (asked.reasoningTokens !== undefined) return asked.reasoningTokens;
+  return rules.reasons ? Math.max(0, Math.min(REASONING_TOKENS, MOST_TOKENS - asked.maxTokens)) : 0;
+}
+
+/** Routers put the maker before the name, and a variant behind it: `deepseek/deepseek-r1:free`. */
+function bareName(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1).replace(/:.*$/, "");
+}
+
+/** Routers write 4.6 where Anthropic writes 4-6. */
+function claudeName(name: string): string {
+  return bareName(name).replaceAll(".", "-");
+}
