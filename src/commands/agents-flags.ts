@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Db } from "../store/open.js";
+import { overwriteShape } from "./check-outputs.js";
 import type { Door } from "./command.js";
 import { jsonObject, oneOf, text, whole, within } from "./flags.js";
 
@@ -41,6 +42,7 @@ export const agentSchema = z.object({
     .optional(),
   config: jsonObject.optional(),
   output: text.optional(),
+  ...overwriteShape,
   replace: z.boolean().default(false),
 });
 

@@ -4,6 +4,7 @@ import { attach, clone, create, detach, remove, set } from "./agents-change.js";
 import { exportOne, importOne } from "./agents-file.js";
 import { ACTIONS, type AgentAction, type AgentFlags, agentSchema } from "./agents-flags.js";
 import { listAll, showOne, showVersions } from "./agents-show.js";
+import { OVERWRITE_FLAGS } from "./check-outputs.js";
 import type { Command } from "./command.js";
 import { readFlags } from "./flags.js";
 import { openRegistry, openRegistryToChange } from "./registry-file.js";
@@ -21,7 +22,7 @@ const DOES: Readonly<
   delete: { run: remove, flags: ["id"], changes: true },
   attach: { run: attach, flags: ["id", "other", "config"], changes: true },
   detach: { run: detach, flags: ["id", "other"], changes: true },
-  export: { run: exportOne, flags: ["id", "output"], changes: false },
+  export: { run: exportOne, flags: ["id", "output", "overwrite"], changes: false },
   import: { run: importOne, flags: ["id", "replace"], changes: true },
 };
 
@@ -81,6 +82,7 @@ export const agentsCommand: Command = {
     config: { type: "string", requiresArg: true, describe: "attach: a JSON object, laid over the tool's own config" },
     run: { type: "string", requiresArg: true, describe: "show: the agent exactly as a run had it" },
     output: { alias: "o", type: "string", requiresArg: true, describe: "export: file to write [default: stdout]" },
+    ...OVERWRITE_FLAGS,
     replace: { type: "boolean", describe: "import: put it in place of one that is there; its versions stay" },
   },
   async run(argv, door) {

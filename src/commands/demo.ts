@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { type ExitCode, UserError } from "../domain/errors.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "./check-outputs.js";
 import type { Command, Door } from "./command.js";
 import { exportTracesCommand } from "./export-traces.js";
 import { readFlags, text } from "./flags.js";
@@ -12,7 +13,7 @@ import { runCommand } from "./run.js";
 
 const BUNDLED = fileURLToPath(new URL("../../fixtures/demo/", import.meta.url));
 
-const schema = z.object({ output: text.default("./demo-output") });
+const schema = z.object({ output: text.default("./demo-output"), ...overwriteShape });
 
 /** The main job on bundled mail, through the same commands that a user would type. */
 export const demoCommand: Command = {
@@ -23,9 +24,10 @@ export const demoCommand: Command = {
       requiresArg: true,
       describe: "Folder for the files it writes [default: ./demo-output]",
     },
+    ...OVERWRITE_FLAGS,
   },
   async run(argv, door) {
-    const { output } = readFlags("demo", schema, argv);
+    const { output, overwrite } = readFlags("demo", schema, argv);
     const files = layOut(output);
     // Offline and here, whatever server the environment names for other runs.
     const settings = { ...door.settings, db: files.db, env: { ...door.settings.env, API_URL: undefined } };
@@ -38,10 +40,14 @@ export const demoCommand: Command = {
       [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
       [
         runCommand,
-        { agent: "baseline", dataset: files.questions, limit: 0, output: files.results },
+        { agent: "baseline", dataset: files.questions, limit: 0, output: files.results, overwrite },
         `art-e run -a baseline --dataset ${files.questions} -l 0 -o ${files.results} --db ${files.db}`,
       ],
-      [exportTracesCommand, { output: files.traces }, `art-e export-traces -o ${files.traces} --db ${files.db}`],
+      [
+        exportTracesCommand,
+        { output: files.traces, overwrite },
+        `art-e export-traces -o ${files.traces} --db ${files.db}`,
+      ],
     ];
     let code: ExitCode = 0;
     for (const [command, flags, typed] of steps) {
@@ -70,7 +76,7 @@ function lookFurther(db: string, report: string): string {
   ].join("\n");
 }
 
-/** The demo begins anew each time; a folder that holds anything else is left alone. */
+/** A database of an earlier demo is added to: what was done with it since is not ours to delete. */
 function layOut(folder: string) {
   const files = {
     mail: join(BUNDLED, "maildir"),
@@ -81,7 +87,6 @@ function layOut(folder: string) {
   };
   try {
     mkdirSync(folder, { recursive: true });
-    for (const file of [files.db, `${files.db}-wal`, `${files.db}-shm`]) if (existsSync(file)) rmSync(file);
   } catch (cause) {
     throw new UserError(
       "output_unwritable",

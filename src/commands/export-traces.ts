@@ -7,9 +7,10 @@ import { count } from "../reports/figures.js";
 import { openStore } from "../store/open.js";
 import { getRun } from "../store/runs.js";
 import { iterateTraces, type TraceFilter } from "../store/traces.js";
+import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./check-outputs.js";
 import type { Command } from "./command.js";
 import { oneOf, readFlags, text, within } from "./flags.js";
-import { checkWritable, writeWhole } from "./write-file.js";
+import { writeWhole } from "./write-file.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 
@@ -17,6 +18,7 @@ const schema = z.object({
   run: text.default("latest"),
   format: oneOf(FORMAT_NAMES).default("jsonl"),
   output: text.optional(),
+  ...overwriteShape,
   band: oneOf(BANDS).optional(),
   minScore: within(0, 1).optional(),
   maxScore: within(0, 1).optional(),
@@ -32,6 +34,7 @@ export const exportTracesCommand: Command = {
     },
     format: { type: "string", requiresArg: true, describe: `${FORMAT_NAMES.join(", ")} [default: jsonl]` },
     output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
+    ...OVERWRITE_FLAGS,
     band: {
       type: "string",
       requiresArg: true,
@@ -48,7 +51,10 @@ export const exportTracesCommand: Command = {
   async run(argv, { settings, out }) {
     const flags = readFlags("export-traces", schema, argv);
     refuseContradictions(flags);
-    if (flags.output !== undefined) checkWritable("--output", flags.output);
+    checkOutputs([{ flag: "--output", path: flags.output, kind: "traces" }], [], {
+      db: settings.db,
+      overwrite: flags.overwrite,
+    });
     const db = openStore(settings.db, { mustExist: true });
     try {
       const run = getRun(db, flags.run);
@@ -57,7 +63,10 @@ export const exportTracesCommand: Command = {
       if (flags.output === undefined) await out.lines(lines);
       else await writeWhole(flags.output, withLineEnds(lines));
       const where = flags.output === undefined ? "" : ` to ${flags.output}`;
-      out.note(`${count(traces.count())} traces of ${run.id} written${where}.`);
+      const { output, format } = flags;
+      if (settings.json && output !== undefined) {
+        out.result({ runId: run.id, format, output, traces: traces.count() }, () => "");
+      } else out.note(`${count(traces.count())} traces of ${run.id} written${where}.`);
       return EXIT.done;
     } finally {
       db.close();

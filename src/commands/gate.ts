@@ -1,19 +1,28 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
 import { gateText } from "../reports/gate-text.js";
+import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./check-outputs.js";
 import type { Command } from "./command.js";
 import { readFlags, text } from "./flags.js";
 import { GATE_FLAGS, gateShape } from "./gate-flags.js";
 import { openGating, refuseMissed } from "./gating.js";
 import { RunSources, unfinished } from "./run-source.js";
 
-const schema = z.object({ name: text, ...gateShape });
+const schema = z.object({ name: text, ...overwriteShape, ...gateShape });
 
 export const gateCommand: Command = {
   positionals: { name: { type: "string", describe: "A run: its id, the beginning of it, latest, or a results file" } },
-  flags: GATE_FLAGS,
+  flags: { ...GATE_FLAGS, ...OVERWRITE_FLAGS },
   async run(argv, door) {
     const flags = readFlags("gate", schema, argv);
+    checkOutputs(
+      [{ flag: "--junit", path: flags.junit, kind: "junit" }],
+      [
+        { name: "the results file", path: flags.name },
+        { name: "the baseline", path: flags.baseline },
+      ],
+      { db: door.settings.db, overwrite: flags.overwrite },
+    );
     const gating = await openGating(flags, door);
     if (!gating.isAsked) {
       throw new UserError(

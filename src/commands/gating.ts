@@ -9,6 +9,7 @@ import { failUnder, noWorseThan } from "../evals/gates.js";
 import { gateText } from "../reports/gate-text.js";
 import { junit } from "../reports/junit.js";
 import { stepSummary } from "../reports/step-summary.js";
+import { refuseInputs } from "./check-outputs.js";
 import type { Door } from "./command.js";
 import { checkGateFlags, type GateFlags } from "./gate-flags.js";
 import { type RunSource, RunSources, unfinished } from "./run-source.js";
@@ -19,7 +20,6 @@ const DEFAULT_MARGIN = 0.02;
 /** The gates that a run is to pass. What they need is read first: before anything is spent. */
 export async function openGating(flags: GateFlags, door: Door): Promise<Gating> {
   checkGateFlags(flags);
-  if (flags.junit !== undefined) checkWritable("--junit", flags.junit);
   return new Gating(flags, door, flags.baseline === undefined ? null : await readBaseline(flags.baseline, door));
 }
 
@@ -102,8 +102,9 @@ async function readBaseline(name: string, { settings }: Door): Promise<Comparabl
 }
 
 /** A runner's own file: that it cannot be written must not fail the run. */
-function appendSummary(path: string, markdown: string, { out }: Door): void {
+function appendSummary(path: string, markdown: string, { out, settings }: Door): void {
   try {
+    refuseInputs({ flag: "GITHUB_STEP_SUMMARY", path }, [], settings.db);
     appendFileSync(path, markdown);
   } catch (error) {
     out.note(`art-e: the step summary could not be written: ${(error as Error).message}`);

@@ -15,6 +15,7 @@ import type { Command, Door } from "./command.js";
 import { oneOf, readFlags, text, whole } from "./flags.js";
 import { Interrupted } from "./interrupt.js";
 import { openProgress, openProgressLater, type Progress, rate } from "./progress.js";
+import { isSameFile } from "./same-file.js";
 import { hubOf, type Settings } from "./settings.js";
 import { openSkippedFile } from "./skipped-file.js";
 
@@ -83,6 +84,7 @@ export const importCommand: Command = {
     const ownerMap = flags.ownerMap === undefined ? new Map<string, string>() : readOwnerMap(flags.ownerMap);
     const named = source ?? csvPath ?? null;
     const path = named ?? (await download(door));
+    keepSource([source, csvPath, flags.ownerMap], settings);
     const corpus = await openCorpus(path, flags.format ?? (named === null ? "parquet" : null));
     const started = performance.now();
     const file = openForImport(settings.db);
@@ -119,6 +121,19 @@ export const importCommand: Command = {
     }
   },
 };
+
+/** What an import writes beside the database, or removes there as left over, must not be what it reads. */
+function keepSource(read: readonly (string | undefined)[], { db }: Settings): void {
+  for (const end of [".partial", ".skipped.tsv", ".skipped.tsv.partial"]) {
+    const taken = read.find((path) => path !== undefined && isSameFile(path, `${db}${end}`));
+    if (taken === undefined) continue;
+    throw new UserError(
+      "output_is_input",
+      `${taken} is read by this import, which would write over it: it is the database's name with ${end}.`,
+      "Give it another name first.",
+    );
+  }
+}
 
 async function download({ settings, out, signal }: Door): Promise<string> {
   out.note(

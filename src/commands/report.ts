@@ -8,13 +8,14 @@ import type { ReportHead } from "../reports/page/data.js";
 import { gatherReport, meaningsOf, storedResults } from "../runner/stored-report.js";
 import { type Db, openStore } from "../store/open.js";
 import { getRun, type RunRow } from "../store/runs.js";
+import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./check-outputs.js";
 import type { Command, Door } from "./command.js";
 import { oneOf, readFlags, text } from "./flags.js";
 import { openProgressLater } from "./progress.js";
 import { writePage } from "./report-page.js";
 import { TRACE_PLACES, TraceKeeper } from "./trace-keeper.js";
 import { programVersion } from "./version.js";
-import { checkWritable, writeWhole } from "./write-file.js";
+import { writeWhole } from "./write-file.js";
 
 const FORMATS = ["html", "md", "csv"] as const;
 
@@ -25,6 +26,7 @@ const schema = z.object({
     .transform((runs) => (runs.length === 0 ? ["latest"] : runs)),
   format: oneOf(FORMATS).default("html"),
   output: text.optional(),
+  ...overwriteShape,
   traces: oneOf(TRACE_PLACES).optional(),
 });
 
@@ -36,6 +38,7 @@ export const reportCommand: Command = {
   },
   flags: {
     output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
+    ...OVERWRITE_FLAGS,
     format: {
       type: "string",
       requiresArg: true,
@@ -51,7 +54,10 @@ export const reportCommand: Command = {
   async run(argv, door) {
     const flags = readFlags("report", schema, argv);
     refuseContradictions(flags, door);
-    if (flags.output !== undefined) checkWritable("--output", flags.output);
+    checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], [], {
+      db: door.settings.db,
+      overwrite: flags.overwrite,
+    });
     const db = openStore(door.settings.db, { mustExist: true });
     try {
       const runs = runsOf(db, flags.runs);

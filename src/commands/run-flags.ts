@@ -2,6 +2,7 @@ import { z } from "zod";
 import { UserError } from "../domain/errors.js";
 import { DEFAULT_MODEL } from "../models/default-models.js";
 import { PROVIDERS } from "../models/providers.js";
+import { type OutputFile, OVERWRITE_FLAGS, overwriteShape } from "./check-outputs.js";
 import type { Flags } from "./command.js";
 import { above, failures, oneOf, price, text, whole, within } from "./flags.js";
 import { GATE_FLAGS, gateShape } from "./gate-flags.js";
@@ -123,6 +124,7 @@ export const RUN_FLAGS: Flags = {
     describe: "Keep the model's replies in FILE, for --model-id replay/FILE",
   },
   output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
+  ...OVERWRITE_FLAGS,
   ...GATE_FLAGS,
   ...ELSEWHERE_FLAGS,
 };
@@ -168,6 +170,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   ...judgeShape,
   record: text.optional(),
   output: text.optional(),
+  ...overwriteShape,
   ...gateShape,
   workspace: text.optional(),
   apiUrl: text.optional(),
@@ -177,6 +180,15 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
 });
 
 export type RunFlags = z.output<typeof runSchema>;
+
+/** The files that a run writes. */
+export function outputsOf({ output, record, junit }: RunFlags): readonly OutputFile[] {
+  return [
+    { flag: "--output", path: output, kind: "results" },
+    { flag: "--record", path: record, kind: "recording" },
+    { flag: "--junit", path: junit, kind: "junit" },
+  ];
+}
 
 /** Flags that choose what is to be answered: a run that goes on has that in its file. By their names in the parsed line. */
 export const RESUME_KEEPS: Readonly<Record<string, string>> = {

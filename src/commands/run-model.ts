@@ -15,7 +15,8 @@ import { cachingReplies } from "../models/reply-cache.js";
 import { resolveModel, wireApiOf } from "../models/resolve.js";
 import { DEFAULT_RETRY } from "../models/retry.js";
 import { Throttle } from "../models/throttle.js";
-import type { RunFlags } from "./run-flags.js";
+import { outputsOf, type RunFlags } from "./run-flags.js";
+import { refuseInputs, replayFile } from "./check-outputs.js";
 import { connectionOf, type Settings } from "./settings.js";
 
 /** Tasks at once where no server sets the pace. */
@@ -56,6 +57,7 @@ export async function readyModel(
 ): Promise<ReadyModel> {
   if (run.elsewhere !== undefined) return modelElsewhere(run, flags);
   const name = parseModelName(run.model, null);
+  keepReplies(run, flags, settings);
   const connection = connectionOf(
     name.provider,
     { baseUrl: run.baseUrl, wireApi: run.wireApi, timeoutMs: flags.requestTimeout * 1_000 },
@@ -80,6 +82,15 @@ export async function readyModel(
 
 function priceNow({ model, price }: RunSettings): PriceOf {
   return (usage, answeredBy) => (price === null ? priceOfReply(model, answeredBy, usage) : priceAt(price, usage));
+}
+
+/** Of a stored run and of an agent the flags do not say which recorded replies are read: its settings do. */
+function keepReplies(run: RunSettings, flags: RunFlags, { db }: Settings): void {
+  const replies = [run.model, run.judge?.model].map((model) => ({
+    name: "the file of replies",
+    path: replayFile(model),
+  }));
+  for (const { flag, path } of outputsOf(flags)) if (path !== undefined) refuseInputs({ flag, path }, replies, db);
 }
 
 /** Outside of retries and throttle: what is kept takes no place. */

@@ -3,13 +3,13 @@ import { FileWatch } from "../store/file-watch.js";
 import { keepSmall, leaveLog, openStore } from "../store/open.js";
 import { letThisThreadGoFirst } from "../store/urgency.js";
 import { SearchThreads } from "../tools/search-threads.js";
+import { checkOutputs, type InputFile, replayFile } from "./check-outputs.js";
 import type { Command, Door } from "./command.js";
 import { readFlags } from "./flags.js";
 import { refuseContradictions } from "./question-flags.js";
 import { elsewhereOf, usesMailHere } from "./run-elsewhere.js";
-import { agentOfNewRun, RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
+import { agentOfNewRun, outputsOf, RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
 import { keepHeapSmall } from "./small-heap.js";
-import { checkWritable } from "./write-file.js";
 
 /**
  * Half a core compiles in the first seconds of a run, when all tasks begin at once. With 10 a run of 5,000 tasks at 200 ms a
@@ -30,8 +30,7 @@ export const runCommand: Command = {
       return EXIT.done;
     }
     if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
-    if (flags.output !== undefined) checkWritable("--output", flags.output);
-    if (flags.record !== undefined) checkWritable("--record", flags.record);
+    checkOutputs(outputsOf(flags), inputsOf(flags), { db: door.settings.db, overwrite: flags.overwrite });
     const readsMail = needsFile(flags, door);
     const db = openStore(door.settings.db, { mustExist: readsMail });
     const watch = new FileWatch(door.settings.db);
@@ -48,6 +47,15 @@ export const runCommand: Command = {
     }
   },
 };
+
+function inputsOf({ dataset, baseline, modelId, judge }: RunFlags): readonly InputFile[] {
+  return [
+    { name: "the dataset", path: dataset },
+    { name: "the baseline", path: baseline },
+    { name: "the file of replies", path: replayFile(modelId) },
+    { name: "the judge's file of replies", path: replayFile(judge) },
+  ];
+}
 
 /** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
 function needsFile(flags: RunFlags, { settings }: Door): boolean {

@@ -8,6 +8,7 @@ import { storedTotals } from "../runner/stored-totals.js";
 import { openStore } from "../store/open.js";
 import { getRun, type RunRow } from "../store/runs.js";
 import { openMailbox } from "../tools/mailbox.js";
+import { checkOutputs, OVERWRITE_FLAGS, overwriteShape, replayFile } from "./check-outputs.js";
 import type { Command, Door } from "./command.js";
 import { readFlags, text } from "./flags.js";
 import { Interrupted } from "./interrupt.js";
@@ -17,11 +18,16 @@ import { JUDGE_CONCURRENCY, readyJudge } from "./ready-judge.js";
 import { printTotals, saveResults } from "./run-results.js";
 import { chosenScorers, SCORER_FLAGS, scorerShape, wantsJudge } from "./scorer-flags.js";
 import { thisWorker } from "./worker.js";
-import { checkWritable } from "./write-file.js";
 
 const JUDGE_TIMEOUT_MS = 180_000;
 
-const schema = z.object({ run: text.default("latest"), output: text.optional(), ...scorerShape, ...judgeShape });
+const schema = z.object({
+  run: text.default("latest"),
+  output: text.optional(),
+  ...overwriteShape,
+  ...scorerShape,
+  ...judgeShape,
+});
 
 type ScoreFlags = z.output<typeof schema>;
 
@@ -32,11 +38,16 @@ export const scoreCommand: Command = {
     ...SCORER_FLAGS,
     ...JUDGE_FLAGS,
     output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
+    ...OVERWRITE_FLAGS,
   },
   async run(argv, door) {
     const flags = readFlags("score", schema, argv);
-    if (flags.output !== undefined) checkWritable("--output", flags.output);
     const { settings, out, signal } = door;
+    checkOutputs(
+      [{ flag: "--output", path: flags.output, kind: "results" }],
+      [{ name: "the judge's file of replies", path: replayFile(flags.judge) }],
+      { db: settings.db, overwrite: flags.overwrite },
+    );
     const db = openStore(settings.db, { mustExist: true });
     try {
       const run = getRun(db, flags.run);

@@ -4,6 +4,7 @@ import { printable } from "../reports/printable.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import type { Db } from "../store/open.js";
 import { getTool } from "../store/tools.js";
+import { namingInbox } from "../tools/bound-mail.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { openOutside } from "../tools/outside.js";
 import { toTool } from "../tools/registry.js";
@@ -20,8 +21,9 @@ export async function testTool(db: Db, flags: ToolFlags, { settings, out, signal
   const workspace = openWorkspace();
   try {
     const live = toTool({ tool, config }, { mailbox: openMailbox(db), outside });
-    const result = await live.call(args, {
-      inbox: flags.inbox?.trim().toLowerCase() ?? null,
+    const inbox = flags.inbox?.trim().toLowerCase() ?? null;
+    const result = await live.call(namingInbox(live, args, inbox), {
+      inbox,
       cutoff: flags.before === undefined ? null : `${flags.before}T00:00:00Z`,
       signal,
       workspace,

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { UserError } from "../domain/errors.js";
 import { traceFile } from "../reports/packed-trace.js";
 
 const NOTE = "READ-ME.txt";
+const NOTE_START = "Conversations of";
 
 /** `report.html` has its conversations in `report-traces`. */
 export function traceFolderOf(output: string): string {
@@ -15,12 +16,17 @@ export function traceFolderOf(output: string): string {
 export function checkTraceFolder(folder: string): void {
   if (!existsSync(folder)) return;
   const names = readdirSync(folder);
-  if (names.length === 0 || names.includes(NOTE)) return;
+  if (names.length === 0 || (names.includes(NOTE) && names.every((name) => isOfReport(join(folder, name))))) return;
   throw new UserError(
     "output_unwritable",
     `${folder}, where the conversations would go, is there already and is not of a report.`,
     "Name another file with --output, or give --traces embed or none.",
   );
+}
+
+function isOfReport(path: string): boolean {
+  if (basename(path) === NOTE) return readFileSync(path, "utf8").startsWith(NOTE_START);
+  return path.endsWith(".js") && statSync(path).isFile();
 }
 
 /** A folder of conversations, written beside the report as they come, and put in its place when it is whole. */
@@ -33,7 +39,7 @@ export class TraceFolder {
     const page = basename(folder).replace(/-traces$/, ".html");
     writeFileSync(
       join(this.unfinished, NOTE),
-      `Conversations of ${page}, one file a task, written by art-e report.\nKeep the folder beside the page.\n`,
+      `${NOTE_START} ${page}, one file a task, written by art-e report.\nKeep the folder beside the page.\n`,
     );
   }
 

@@ -13,7 +13,7 @@ import {
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { UserError } from "../domain/errors.js";
-import { checkFile, type Db, openFile, openStore, pause } from "./open.js";
+import { checkFile, type Db, isSqlite, openFile, openStore, pause } from "./open.js";
 
 /** A file that mail is being imported into. One of the two ends is called. */
 export interface ImportFile {
@@ -152,6 +152,13 @@ export function importFailure(error: unknown, path: string): unknown {
  */
 function removeLeftOver(partial: string, path: string): void {
   if (!existsSync(partial)) return;
+  if (!isSqlite(partial)) {
+    throw new UserError(
+      "db_not_ours",
+      `Cannot import into ${path}: there is a file ${partial}, where the database is made, which no import has left.`,
+      "Move it away, or import into another file with --db.",
+    );
+  }
   const db = new Database(partial, { timeout: 0 });
   try {
     lock(db, partial, path);

@@ -116,7 +116,12 @@ export function checkFile(path: string, mustExist: boolean): void {
   if (!statSync(path).isFile()) {
     throw new UserError("db_not_a_file", `${path} is not a file.`, "Name a database file with --db.");
   }
-  if (statSync(path).size > 0 && head(path) !== SQLITE_MAGIC) throw notOurs(path, "it is not a SQLite file");
+  if (!isSqlite(path)) throw notOurs(path, "it is not a SQLite file");
+}
+
+/** Also where nothing has been written to it so far. */
+export function isSqlite(path: string): boolean {
+  return statSync(path).size === 0 || head(path) === SQLITE_MAGIC;
 }
 
 function head(path: string): string {

@@ -27,11 +27,21 @@ function withoutInbox(tool: Tool): Tool {
     id: tool.id,
     description: tool.description,
     parameters: { ...rest, properties: others, required: required.filter((name) => name !== "inbox_id") } as JsonObject,
-    call: (args, context) => tool.call(withInbox(args, context), context),
+    call: (args, context) => tool.call(withInbox(args, context.inbox), context),
   };
 }
 
-function withInbox(args: JsonValue, { inbox }: ToolContext): JsonValue {
+/** The arguments of a call with the mailbox named, for a tool that asks for it. */
+export function namingInbox(
+  { parameters }: Pick<Tool, "parameters">,
+  args: JsonValue,
+  inbox: string | null,
+): JsonValue {
+  const { success, data } = schemaSchema.partial().safeParse(parameters);
+  return success && data.properties?.inbox_id !== undefined ? withInbox(args, inbox) : args;
+}
+
+function withInbox(args: JsonValue, inbox: string | null): JsonValue {
   const object = jsonObjectSchema.safeParse(args);
   return object.success && inbox !== null ? { inbox_id: inbox, ...object.data } : args;
 }

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { traceSchema } from "../../src/domain/trace.js";
-import { jsonLines, workFolder } from "./art-e.js";
+import { demoQuestion, jsonLines, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
 
 const { artE, path, read, readJson, write } = workFolder();
@@ -25,12 +25,15 @@ describe("demo", () => {
     expect(read("demo-output/report.html")).toContain("<!doctype html>");
   });
 
-  it("begins anew when it is called again, and leaves what else lies in its folder", async () => {
+  it("called again adds a run to those that were made since, and leaves what else lies in its folder", async () => {
     write("demo-output/mine.txt", "kept");
+    const questions = "--dataset demo-output/../question.jsonl --db demo-output/demo.db";
+    write("question.jsonl", `${JSON.stringify(demoQuestion(1))}\n`);
+    expect(await artE(`run -a baseline ${questions} --quiet`)).toMatchObject({ code: 0 });
     expect(await artE("demo --quiet")).toMatchObject({ code: 0, stderr: "" });
     expect(read("demo-output/mine.txt")).toBe("kept");
     const runs = JSON.parse((await artE("stats --runs --json --db demo-output/demo.db")).stdout);
-    expect(runs).toHaveLength(1);
+    expect(runs.map((run: { totalTasks: number }) => run.totalTasks).sort()).toEqual([1, 73, 73]);
   });
 
   it("with --json writes one document", async () => {

@@ -30,6 +30,14 @@ beforeAll(async () => {
 });
 
 describe("export-traces", () => {
+  it("with --json and a file says what it wrote", async () => {
+    const { code, stdout, stderr } = await artE("export-traces -o told.jsonl --json");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const [{ runId }] = jsonLines(everything);
+    expect(JSON.parse(stdout)).toEqual({ runId, format: "jsonl", output: "told.jsonl", traces: 4 });
+    expect(read("told.jsonl")).toBe(everything);
+  });
+
   it("writes a trace a line, in the order of the tasks, each whole", () => {
     const traces = jsonLines(everything);
     expect(traces.map((trace) => traceSchema.strict().parse(trace).taskId)).toEqual([1, 2, 3, 4]);

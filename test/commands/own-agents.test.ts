@@ -119,6 +119,9 @@ describe("tools test", () => {
     const all = JSON.parse(await done([...search, "--inbox", MARCUS, "--json"]));
     const before = JSON.parse(await done([...search, "--inbox", MARCUS, "--before", "2001-03-06", "--json"]));
     expect(before.value.total).toBeLessThan(all.value.total);
+    // The mailbox that is named need not be named twice.
+    const unnamed = ["tools", "test", "email_search", '{"query": "base quantity"}', "--inbox", MARCUS, "--json"];
+    expect(JSON.parse(await done(unnamed))).toEqual(all);
     const failed = await artE(["tools", "test", "email_get", '{"message_id": "<x@y>"}', "--inbox", MARCUS]);
     expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining("invalid_email: There is no mail") });
   });

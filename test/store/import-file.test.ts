@@ -74,7 +74,7 @@ describe("a new file", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it.each(["", "SQLite format 3\0", "half of something"])(
+  it.each(["", "SQLite format 3\0", "SQLite format 3\0and half of the rest"])(
     "takes the place of what a killed import left (%j)",
     async (left) => {
       writeFileSync(`${path}.partial`, left);
