@@ -4,6 +4,7 @@ import { agentSettingsSchema } from "../domain/agent.js";
 import type { Elsewhere } from "../domain/elsewhere.js";
 import { UserError } from "../domain/errors.js";
 import type { RunSettings } from "../domain/result.js";
+import { trimEndOf } from "../domain/trim-end.js";
 import { parseModelName } from "../models/model-name.js";
 import type { Environment } from "./env-file.js";
 import { judgeSettings } from "./judge-flags.js";
@@ -143,7 +144,7 @@ function checkUrl(flag: string, given: string): string {
       "Give it as http(s)://host[:port][/path], without user name, password or query.",
     );
   }
-  return url.href.replace(/\/+$/, "");
+  return trimEndOf(url.href, "/");
 }
 
 function contradiction(what: string, hint: string): UserError {

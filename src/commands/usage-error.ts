@@ -11,7 +11,11 @@ export function usageError(complaint: string, args: readonly string[], commands:
 }
 
 function reword(complaint: string, args: readonly string[], command: string | undefined): string {
-  const line = complaint.replace(/\s*\n\s*/g, " ").trim();
+  const line = complaint
+    .split("\n")
+    .map((part) => part.trim())
+    .join(" ")
+    .trim();
   const [, unknown] = /^Unknown arguments?: (.+)$/.exec(line) ?? [];
   if (unknown !== undefined) {
     const words = asWritten(unknown.split(", "), args);

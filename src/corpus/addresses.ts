@@ -1,4 +1,5 @@
 import { addressParser } from "postal-mime";
+import { trimEndOf } from "../domain/trim-end.js";
 import { withoutControls } from "./mail-text.js";
 
 /** A bare address with nothing around it; dots may stand anywhere (`k..allen@enron.com`). */
@@ -29,14 +30,12 @@ function apart(text: string): string[] {
 
 /** Quotes and brackets left at the ends (`'pat@example.com'`, `a@example.com>`) are no part of an address. */
 function tidy(text: string): string {
-  return text
+  const plain = text
     .replace(/\s+/g, " ")
     .replace(/ ?@ ?/g, "@")
     .replaceAll('"', "")
-    .replace(/^[<' ]+/, "")
-    .replace(/[>' ]+$/, "")
-    .trim()
-    .toLowerCase();
+    .replace(/^[<' ]+/, "");
+  return trimEndOf(plain, ">' ").trim().toLowerCase();
 }
 
 function distinct(texts: readonly string[]): string[] {

@@ -12,6 +12,9 @@ const NAMED_ZONES: Readonly<Record<string, number>> = {
   PDT: -7,
 };
 
+/** A date with all that may stand in it is shorter; the expression takes cubic time over what is none. */
+const LONGEST_DATE = 128;
+
 // day-of-week, day, month, year, hour:minute[:second], zone; RFC 5322 3.3 with the white space of 4.3.
 const MAIL_DATE =
   /^(?:[a-z]+\.?\s*,?\s*)?(\d{1,2})[\s-]+([a-z]{3})[a-z]*\.?[\s-]+(\d{2,4})\s*,?\s+(\d{1,2})\s*:\s*(\d{2})(?:\s*:\s*(\d{2}))?(?:\.\d+)?\s*([+-]\d{4}|[a-z]+)?/i;
@@ -24,7 +27,7 @@ const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.
  * three 1900 and more, as RFC 5322 4.3 says. A missing zone means UTC.
  */
 export function parseMailDate(header: string): string | null {
-  const match = MAIL_DATE.exec(withoutComments(header).trim());
+  const match = MAIL_DATE.exec(withoutComments(header).replace(/\s+/g, " ").trim().slice(0, LONGEST_DATE));
   if (match === null) return null;
   const [, day = "", monthName = "", year = "", hour = "", minute = "", second = "0", zone = "Z"] = match;
   const month = MONTHS.indexOf(monthName.toLowerCase());

@@ -1,4 +1,6 @@
-/** Longer texts say something. */
+import { trimEndOf } from "./trim-end.js";
+
+/** Longer texts say something. The expressions below are for texts up to this only. */
 const LONGEST = 600;
 
 /** After one of these a text goes on to answer, with more or less confidence. */
@@ -68,6 +70,6 @@ export function isDontKnow(answer: string): boolean {
   const said = plain.replace(LEAD, "");
   if (GOES_ON.test(said)) return false;
   const [first = ""] = said.split(/(?<=[.!?])\s/);
-  const sentence = first.replace(/[.!?]+$/, "");
+  const sentence = trimEndOf(first, ".!?");
   return ABSTAINS.some((form) => form.test(sentence));
 }

@@ -5,11 +5,16 @@ export const PROMPT_VARIABLES = ["inbox_address", "query_date", "max_turns", "to
 
 export type PromptVariables = Readonly<Record<(typeof PROMPT_VARIABLES)[number], string | number>>;
 
-const PLACEHOLDER = /\{\{\s*([^{}"\n]{1,100}?)\s*\}\}/g;
+const PLACEHOLDER = /\{\{([^{}"]{1,300})\}\}/g;
+
+/** Longer, or in two lines, it is no name but part of the prompt's text. */
+const NAME = /^[^\n]{1,100}$/;
 
 /** Fills in `{{name}}`; a name that nobody knows is an error, not a hole in the prompt. */
 export function renderPrompt(template: string, variables: PromptVariables): string {
-  return template.replace(PLACEHOLDER, (_, name: string) => {
+  return template.replace(PLACEHOLDER, (whole, inside: string) => {
+    const name = inside.trim();
+    if (!NAME.test(name)) return whole;
     if (isKnown(name)) return String(variables[name]);
     throw unknownVariable(name);
   });
@@ -17,7 +22,10 @@ export function renderPrompt(template: string, variables: PromptVariables): stri
 
 /** Throws the UserError that filling it in would throw. */
 export function checkPrompt(template: string): void {
-  for (const [, name = ""] of template.matchAll(PLACEHOLDER)) if (!isKnown(name)) throw unknownVariable(name);
+  for (const [, inside = ""] of template.matchAll(PLACEHOLDER)) {
+    const name = inside.trim();
+    if (NAME.test(name) && !isKnown(name)) throw unknownVariable(name);
+  }
 }
 
 function isKnown(name: string): name is (typeof PROMPT_VARIABLES)[number] {

@@ -1,4 +1,5 @@
 import { UserError } from "../domain/errors.js";
+import { trimEndOf } from "../domain/trim-end.js";
 
 /** How a provider is reached, as the user said it. */
 export interface Connection {
@@ -28,5 +29,5 @@ export function checkBaseUrl(baseUrl: string): string {
       "Give it as http(s)://host[:port]/path without a user name or password in it, such as http://localhost:8000/v1.",
     );
   }
-  return baseUrl.trim().replace(/\/+$/, "");
+  return trimEndOf(baseUrl.trim(), "/");
 }

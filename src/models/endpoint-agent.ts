@@ -131,7 +131,8 @@ function readReply(body: unknown) {
 /** The text itself; or an answer with its sources, bare or fenced as models fence JSON. */
 function readAnswer(content: string): { answer: string; sources: readonly string[] } {
   const text = content.trim();
-  const [, fenced = text] = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(text) ?? [];
+  const [fence = ""] = /^```(?:json)?[^\S\n]*\n/.exec(text) ?? [];
+  const fenced = fence !== "" && text.endsWith("```") ? text.slice(fence.length, -3).trim() : text;
   const read = answerSchema.safeParse(fenced.startsWith("{") ? parsed(fenced) : null);
   return read.success ? { ...read.data, answer: read.data.answer.trim() } : { answer: text, sources: [] };
 }

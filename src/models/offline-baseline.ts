@@ -9,6 +9,8 @@ const RESULTS = 10;
 const MAILS_READ = 3;
 const MAX_SEARCHES = 4;
 const MAX_KEYWORDS = 4;
+/** Characters; the tool refuses a longer query. */
+const MAX_QUERY = 10_000;
 const DONT_KNOW = "I don't know";
 
 /** Throws a UserError for any name but `baseline`. */
@@ -65,9 +67,9 @@ function nextSearch(tool: string, request: ModelRequest, history: History): Step
   if (tool === "email_search") {
     if (history.searches > 0) return null;
     const inbox = requires(request, tool, "inbox_id")
-      ? /[\w.+-]+@[\w-]+(\.[\w-]+)+/.exec(request.system)?.[0]
+      ? /(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)+/.exec(request.system)?.[0]
       : undefined;
-    const query = history.question;
+    const query = history.question.slice(0, MAX_QUERY);
     return { name: tool, arguments: { query, ...(inbox === undefined ? {} : { inbox_id: inbox }), limit: RESULTS } };
   }
   // This one wants all words in one mail, so every further try drops the commonest.

@@ -10,6 +10,9 @@ const STOP_WORDS = new Set(
   email emails mail mails message messages according please tell know s t d re ll ve m`.split(/\s+/),
 );
 
+/** As in the index; the stemmer takes long over what is no word. */
+const LONGEST_STEMMED = 64;
+
 /** Letters and digits, with the marks that hold a name, an amount or an address together. */
 const WORD = /[\p{L}\p{N}]+(?:[.'’@&-][\p{L}\p{N}]+)*/gu;
 
@@ -29,7 +32,7 @@ export function contentWords(text: string): string[] {
 export function stemsOf(text: string): Set<string> {
   const words = contentWords(text).flatMap((word) => [word, ...word.split(/[.'’@&-]/)]);
   const lower = words.map((word) => word.toLowerCase()).filter((word) => word !== "" && !STOP_WORDS.has(word));
-  return new Set(lower.map(stemmer));
+  return new Set(lower.map((word) => (word.length > LONGEST_STEMMED ? word : stemmer(word))));
 }
 
 /**

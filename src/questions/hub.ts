@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { UserError } from "../domain/errors.js";
+import { trimEndOf } from "../domain/trim-end.js";
 import { getJson } from "./http.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.js";
 
@@ -38,7 +39,7 @@ export function checkedEndpoint(address: string): string {
       `Set HF_ENDPOINT to an address such as ${DEFAULT_ENDPOINT}, without a name or password in it.`,
     );
   }
-  return address.replace(/\/+$/, "");
+  return trimEndOf(address, "/");
 }
 
 export function datasetPage(hub: Hub, dataset: string): string {

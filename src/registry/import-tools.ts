@@ -2,6 +2,7 @@ import { UserError } from "../domain/errors.js";
 import { jsonObjectSchema } from "../domain/json.js";
 import { redact } from "../domain/redact.js";
 import type { StoredTool, ToolRow } from "../domain/tool.js";
+import { trimEndOf } from "../domain/trim-end.js";
 import { McpFailed } from "../mcp/connections.js";
 import { listServerTools, type ServerTool } from "../mcp/server-tools.js";
 import { ModuleFailed } from "../programs/loaded-modules.js";
@@ -81,7 +82,7 @@ function rowOf(tool: ServerTool, server: KeptServer, id: string, handlerConfig: 
 }
 
 function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): string {
-  const plain = [prefix, name].map((part) => part.replace(/[^a-zA-Z0-9_-]+/g, "_").replace(/^_+|_+$/g, ""));
+  const plain = [prefix, name].map((part) => trimEndOf(part.replace(/[^a-zA-Z0-9_-]+/g, "_").replace(/^_+/, ""), "_"));
   const base =
     plain
       .filter((part) => part !== "")

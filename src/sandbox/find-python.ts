@@ -73,6 +73,6 @@ export function foldersOf(files: readonly string[]): string[] {
 
 async function sharedLibraries(files: readonly string[]): Promise<string[]> {
   const { stdout } = await run("ldd", [...files], { timeout: 10_000, maxBuffer: 2 ** 24 });
-  const paths = [...stdout.matchAll(/^\s+(?:\S+ => )?(\/\S+) \(0x[0-9a-f]+\)$/gm)].map(([, path = ""]) => path);
+  const paths = [...stdout.matchAll(/^[ \t]+(?:\S+ => )?(\/\S+) \(0x[0-9a-f]+\)$/gm)].map(([, path = ""]) => path);
   return [...new Set(paths)].sort();
 }

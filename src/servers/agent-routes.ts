@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { StoredAgent } from "../domain/agent.js";
 import { jsonObjectSchema } from "../domain/json.js";
 import { registryIdSchema } from "../domain/registry-id.js";
+import { trimEndOf } from "../domain/trim-end.js";
 import {
   agentChangesSchema,
   attachTool,
@@ -167,7 +168,7 @@ function freeId(name: string, isTaken: (id: string) => boolean): string {
     .normalize("NFKD")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-");
-  const id = words.slice(0, 50).replace(/^-+|-+$/g, "") || "agent";
+  const id = trimEndOf(words.slice(0, 50).replace(/^-+/, ""), "-") || "agent";
   if (!isTaken(id)) return id;
   for (let n = 2; ; n++) if (!isTaken(`${id}-${n}`)) return `${id}-${n}`;
 }

@@ -29,7 +29,7 @@ const SUBJECT_WEIGHT = 3;
 const QUOTED_WEIGHT = 0.5;
 
 /** Where quoted mail begins: a rule, a `>`, a header in the body, or a line that ends in "wrote:". */
-const QUOTED = /-{3,}\s*(?:original message|forwarded by)|^>|^\s*from: |\bwrote:\s*$/im;
+const QUOTED = /(?<!-)-{3,}\s*(?:original message|forwarded by)|^>|^[ \t]*from: |\bwrote:[ \t]*$/im;
 
 /** No text that a mail program wrote has a match without a rule, a `>` or one of these: they are found ten times as fast. */
 const QUOTED_WORDS = ["rom: ", "ROM: ", "rote:", "ROTE:"];

@@ -127,9 +127,5 @@ function check<T>(
 
 /** What zod complains of, in one line. */
 function inOneLine(error: z.ZodError): string {
-  return z
-    .prettifyError(error)
-    .replace(/\n\s*→/g, "")
-    .replace(/✖ /g, "")
-    .replace(/\n/g, "; ");
+  return z.prettifyError(error).replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; ");
 }

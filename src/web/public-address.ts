@@ -13,7 +13,7 @@ const NOT_PUBLIC = { ipv4: blockList(V4, "ipv4"), ipv6: blockList(V6, "ipv6") };
 
 /** `address` is an IP address, as a resolver gives it. */
 export function isPublicAddress(address: string): boolean {
-  const bare = address.replace(/%.*$/, "");
+  const bare = address.split("%")[0] ?? "";
   const family = isIPv6(bare) ? "ipv6" : "ipv4";
   return !NOT_PUBLIC[family].check(bare, family);
 }

@@ -36,7 +36,7 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
     },
     {
       ...{ key: "inbox", title: "Mailbox", className: "inbox wide" },
-      cell: (task) => [foreignInline(task.inbox.replace(/@.*$/, ""))],
+      cell: (task) => [foreignInline(task.inbox.split("@")[0] ?? "")],
     },
     {
       ...{ key: "score", title: "Score", className: "figure score" },

@@ -5,7 +5,7 @@ import type { JudgeCase } from "../../domain/judgement.js";
 const LONGEST = 20_000;
 
 /** Anything that looks like one of our marks, whatever stands round it. */
-const MARK = /<(?=\s*\/?\s*(question|correct_answer|given_answer|instructions?|system)\b)/gi;
+const MARK = /<(?=\s*(?:\/\s*)?(question|correct_answer|given_answer|instructions?|system)\b)/gi;
 
 /**
  * What a judge is shown: the texts, which nobody vouches for, between marks that they cannot hold, and then what it is `asked`. Each mark bears a hash
