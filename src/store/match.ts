@@ -22,9 +22,17 @@ const STOP_WORDS = new Set(
 /** A query longer than this is cut: FTS5 would take it, but no mail is found by its 65th word. */
 const MAX_TERMS = 64;
 
+/** What is read of a query at all, so that no text of any length holds the search up. */
+export const MAX_QUERY_CHARS = 10_000;
+
 export function tokenize(text: string): string[] {
   // As the index does: `CAFÉ` is `cafÉ` there, so that no other spelling of the query would find it.
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()).match(TOKEN) ?? [];
+}
+
+/** All tokens of a query, each once, as far as it is read. */
+export function queryTokens(text: string): string[] {
+  return [...new Set(phrasesOf(text).flatMap((phrase) => phrase.split(" ")))].slice(0, MAX_TERMS);
 }
 
 /** Tokens worth matching on, of those that `allWordsExpression` asks for: stop words and repeats out, unless nothing else is left. */
@@ -43,8 +51,8 @@ export function allWordsExpression(text: string): string | null {
 /** What must stand together, each once: tokens joined by a space. */
 function phrasesOf(text: string): string[] {
   const phrases = new Set<string>();
-  for (const [, quoted, word] of text.matchAll(/"([^"]*)"|([^\s"]+)/g)) {
-    const tokens = tokenize(quoted ?? word ?? "");
+  for (const [, quoted, word] of text.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"|([^\s"]+)/g)) {
+    const tokens = tokenize(quoted ?? word ?? "").slice(0, MAX_TERMS);
     if (tokens.length > 0) phrases.add(tokens.join(" "));
   }
   return [...phrases].slice(0, MAX_TERMS);

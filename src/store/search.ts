@@ -1,6 +1,6 @@
 import { type Candidates, type MailFilter, openCandidates } from "./candidates.js";
 import { insertInOrder } from "./in-order.js";
-import { allWordsExpression, contentTokens, tokenize } from "./match.js";
+import { allWordsExpression, contentTokens, queryTokens } from "./match.js";
 import { type Nominee, nominate } from "./nominees.js";
 import { distinctTerms, type FindOccurrences, type Occurrence, occurrenceFinder } from "./occurrences.js";
 import type { Db } from "./open.js";
@@ -114,7 +114,7 @@ export function openMailSearch(db: Db): MailSearch {
     newestFirst: db.transaction((query: MailQuery) => {
       const words = allWordsExpression(query.words);
       if (words === null) return [];
-      const find = occurrenceFinder(distinctTerms(tokenize(query.words)));
+      const find = occurrenceFinder(distinctTerms(queryTokens(query.words)));
       const filter = filterOf(query);
       const candidates = candidatesOf(filter);
       return candidates.newest(words, filter.range, query.limit).map((position) => {

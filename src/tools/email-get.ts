@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineHandler } from "./handler.js";
+import { argument, defineHandler } from "./handler.js";
 import { openReadable, refuse } from "./mailbox.js";
 
 /**
@@ -7,7 +7,7 @@ import { openReadable, refuse } from "./mailbox.js";
  * bcc, date, body}`, with `{body_from, body_length, next_offset}` where the body is not all of it.
  */
 export const emailGet = defineHandler({
-  args: z.object({ message_id: z.string().min(1), offset: z.number().int().min(0).default(0) }),
+  args: z.object({ message_id: argument(2_000).min(1), offset: z.number().int().min(0).default(0) }),
   config: z.strictObject({
     /** Characters of body in one result. */
     pageSize: z.number().int().min(1000).default(20_000),

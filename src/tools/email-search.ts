@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { MailHit } from "../store/search.js";
-import { defineHandler } from "./handler.js";
+import { argument, defineHandler } from "./handler.js";
 import { prepareQuery } from "./mail-query.js";
 
 const day = z.iso.date();
@@ -8,11 +8,11 @@ const day = z.iso.date();
 /** All words first, best match fills up. Result: `{emails: [{message_id, subject, sender, date, snippet, match}], total}`. */
 export const emailSearch = defineHandler({
   args: z.object({
-    query: z.string(),
-    inbox_id: z.string().optional(),
+    query: argument(10_000),
+    inbox_id: argument(1_000).optional(),
     limit: z.number().int().min(1).max(50).default(10),
-    from: z.string().optional(),
-    to: z.string().optional(),
+    from: argument(1_000).optional(),
+    to: argument(1_000).optional(),
     sent_after: day.optional(),
     sent_before: day.optional(),
   }),

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { ToolContext, ToolResult, ToolRow } from "../domain/tool.js";
 import type { SandboxChoice } from "../sandbox/python-sandbox.js";
 import type { Mailbox } from "./mailbox.js";
@@ -14,6 +14,11 @@ export interface ToolResources {
   readonly outside?: Outside | undefined;
   /** Where Python runs; absent: in whichever sandbox works on this machine, and nowhere else. */
   readonly python?: () => Promise<SandboxChoice>;
+}
+
+/** A text of a call: longer ones are refused, as no mail is found by them. */
+export function argument(maxChars: number) {
+  return z.string().max(maxChars, `expected at most ${maxChars} characters`);
 }
 
 /** The code behind a `handler_key`. */

@@ -125,7 +125,13 @@ function check<T>(
   return refuse("bad_arguments", `${toolId} was called with arguments that do not fit: ${inOneLine(result.error)}.`);
 }
 
+/** Names of arguments are the model's own, and of any length and number. */
+const LONGEST_COMPLAINT = 2_000;
+const MOST_COMPLAINTS = 20;
+
 /** What zod complains of, in one line. */
-function inOneLine(error: z.ZodError): string {
-  return z.prettifyError(error).replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; ");
+function inOneLine({ issues }: z.ZodError): string {
+  const said = z.prettifyError(new z.ZodError(issues.slice(0, MOST_COMPLAINTS)));
+  const text = said.replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; ");
+  return text.length > LONGEST_COMPLAINT ? `${text.slice(0, LONGEST_COMPLAINT)} ...` : text;
 }

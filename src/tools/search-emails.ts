@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineHandler } from "./handler.js";
+import { argument, defineHandler } from "./handler.js";
 import { prepareQuery } from "./mail-query.js";
 
 const day = z.iso.date();
@@ -7,9 +7,9 @@ const day = z.iso.date();
 /** ART's search: every keyword, exact addresses, newest first, at most 10. Result: `[{message_id, snippet}]`. */
 export const searchEmails = defineHandler({
   args: z.object({
-    keywords: z.array(z.string()).min(1),
-    from_addr: z.string().optional(),
-    to_addr: z.string().optional(),
+    keywords: z.array(argument(1_000)).min(1).max(100, "expected at most 100 keywords"),
+    from_addr: argument(1_000).optional(),
+    to_addr: argument(1_000).optional(),
     sent_after: day.optional(),
     sent_before: day.optional(),
     max_results: z.number().int().min(1).max(10).default(10),

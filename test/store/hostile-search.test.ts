@@ -236,3 +236,19 @@ describe("what stands in a search string is text:", () => {
     }
   });
 });
+
+describe("a query of any length", () => {
+  const MILLION = 1_000_000;
+  test.each([
+    ["words", Array.from({ length: MILLION }, (_, i) => `w${i}`).join(" ")],
+    ["a million words in one phrase", `"${"gas ".repeat(MILLION)}"`],
+    ["words joined by marks", "gas-".repeat(MILLION)],
+    ["quotes", '"'.repeat(MILLION)],
+    ["one word", "x".repeat(MILLION)],
+  ])("%s does not hold the search up", (_, words) => {
+    const begun = performance.now();
+    search.newestFirst({ ...ofBen, words });
+    search.bestFirst({ ...ofBen, words });
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+});
