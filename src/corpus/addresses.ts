@@ -5,6 +5,10 @@ import { withoutControls } from "./mail-text.js";
 /** A bare address with nothing around it; dots may stand anywhere (`k..allen@enron.com`). */
 const BARE = /^[^\s\0@<>,;:"'()\\][^\s\0@<>,;:"\\]*@[^\s\0@<>,;:"'()[\]\\]+$/;
 
+/** In a longer field that is no plain list, what looks like an address is taken for one: the parser takes seconds over it. */
+const LONGEST_PARSED = 200_000;
+const ANY_ADDRESS = /(?<![^\s<>"',;:()[\]\\@])[^\s<>"',;:()[\]\\@]+@[^\s<>"',;:()[\]\\@]+/g;
+
 /**
  * The addresses of a From, To, Cc or Bcc field, in order: lower case, each once, display names dropped, groups
  * (RFC 5322 3.4) put in the place of their names, a quoted local part without its quotes. Entries without an `@` are kept, as their text,
@@ -16,6 +20,7 @@ export function parseAddresses(field: string): string[] {
   if (entries.every((entry) => entry === "" || BARE.test(entry))) {
     return distinct(entries.map((entry) => entry.toLowerCase()));
   }
+  if (field.length > LONGEST_PARSED) return distinct(field.toLowerCase().match(ANY_ADDRESS) ?? []);
   const texts = addressParser(withoutControls(field), { flatten: true })
     .flatMap(({ address, name }) => apart(address || name))
     .map(tidy);

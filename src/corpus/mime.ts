@@ -30,7 +30,7 @@ export interface BodyHeaders {
 export function decodeBody(headers: BodyHeaders, body: Buffer, raw: Buffer): string | Promise<string> {
   const encoding = /[\w-]+/.exec(headers.transferEncoding)?.[0]?.toLowerCase() ?? "";
   const charset = westernCharset(headers.contentType);
-  if (charset === null || encoding === "base64") return decodeWithLibrary(body, raw);
+  if (charset === null || encoding === "base64") return decodeApart(body, raw);
   return decodeWestern(encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body, charset);
 }
 
@@ -55,7 +55,16 @@ function decodeWestern(bytes: Buffer, charset: string): string {
   return bytes.toString("latin1");
 }
 
-async function decodeWithLibrary(body: Buffer, raw: Buffer): Promise<string> {
+type Decode = (body: Buffer, raw: Buffer) => Promise<string>;
+
+let decodeApart: Decode = decodeWithLibrary;
+
+/** Where `decodeWithLibrary` is called from now on: it may take any time, and an import gives it a thread with a time limit. */
+export function decodeElsewhere(decode: Decode): void {
+  decodeApart = decode;
+}
+
+export async function decodeWithLibrary(body: Buffer, raw: Buffer): Promise<string> {
   try {
     const mail = await PostalMime.parse(raw);
     if (mail.text !== undefined) return mail.text;

@@ -1,6 +1,8 @@
 /** The reading thread: opens the source it is told of and posts its batches, `ahead` of them before it waits. */
 import { once } from "node:events";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { decodeElsewhere } from "./mime.js";
+import { MimeThread } from "./mime-thread.js";
 import { openCorpus } from "./open-corpus.js";
 import { pack, type WorkerMessage, type WorkerOrder } from "./worker-messages.js";
 
@@ -22,6 +24,8 @@ async function read(port: MessagePort, { path, format, ahead }: WorkerOrder): Pr
 }
 
 if (parentPort !== null) {
+  const mime = new MimeThread();
+  decodeElsewhere((body, raw) => mime.decode(body, raw));
   await read(parentPort, workerData as WorkerOrder);
   parentPort.close();
 }

@@ -3,6 +3,7 @@ import { emailOf } from "./email-fields.js";
 import { splitMail } from "./header-block.js";
 import { parseMailDate } from "./mail-date.js";
 import { decodeBody } from "./mime.js";
+import { MimeFailed } from "./mime-thread.js";
 
 /** A larger mail is bad: nothing in the corpus comes near it, and a batch of such would fill the memory. */
 export const MAX_MAIL_BYTES = 64 * 1024 * 1024;
@@ -40,5 +41,10 @@ export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | st
       body: text,
     });
   const text = decodeBody(bodyHeaders, body, bytes);
-  return typeof text === "string" ? mailWith(text) : text.then(mailWith);
+  return typeof text === "string" ? mailWith(text) : text.then(mailWith, unreadable);
+}
+
+function unreadable(error: unknown): string {
+  if (error instanceof MimeFailed) return error.message;
+  throw error;
 }

@@ -1,0 +1,92 @@
+import { Worker } from "node:worker_threads";
+
+export interface MimeOrder {
+  readonly raw: Uint8Array;
+  readonly bodyStart: number;
+}
+
+export type MimeAnswer = { readonly ready: true } | { readonly decoded: string } | { readonly error: string };
+
+/** Why a mail is counted as unreadable; the message is the end of a sentence. */
+export class MimeFailed extends Error {
+  override readonly name = "MimeFailed";
+}
+
+/** What parsing one mail may take. Ordinary mail takes a millisecond, and a megabyte of attachment a tenth of a second. */
+const LIMIT_MS = 5_000;
+const LIMIT_MS_PER_MB = 1_000;
+const LIMIT_MB = 1_024;
+
+/**
+ * postal-mime in a thread of its own. Some mail takes it quadratic time or more memory than there is: the thread is ended over
+ * it, the mail counted as unreadable, and the next one gets a new thread.
+ */
+export class MimeThread {
+  private worker: Worker | null = null;
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** One mail after the other, so that the time of each is its own. */
+  decode(body: Buffer, raw: Buffer): Promise<string> {
+    const decoded = this.last.then(() => this.decodeNext(body, raw));
+    this.last = decoded.catch(() => undefined);
+    return decoded;
+  }
+
+  private async decodeNext(body: Buffer, raw: Buffer): Promise<string> {
+    this.worker ??= await start();
+    const { worker } = this;
+    const limitMs = LIMIT_MS + (raw.length / 1_000_000) * LIMIT_MS_PER_MB;
+    // A copy: of a part of a buffer the whole buffer would be sent.
+    const order: MimeOrder = { raw: new Uint8Array(raw), bodyStart: body.byteOffset - raw.byteOffset };
+    worker.ref();
+    try {
+      return await answer(worker, order, limitMs);
+    } catch (error) {
+      this.worker = null;
+      void worker.terminate();
+      throw error;
+    } finally {
+      // It keeps no process alive that has nothing else to do.
+      worker.unref();
+    }
+  }
+}
+
+function start(): Promise<Worker> {
+  const worker = new Worker(new URL("./mime-worker.js", import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: LIMIT_MB },
+  });
+  return new Promise((resolve, reject) => {
+    worker.once("error", reject);
+    worker.once("message", () => {
+      worker.off("error", reject);
+      resolve(worker);
+    });
+  });
+}
+
+function answer(worker: Worker, order: MimeOrder, limitMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => end(() => reject(new MimeFailed(why)));
+    const onMessage = (message: MimeAnswer) => {
+      if ("decoded" in message) end(() => resolve(message.decoded));
+      else fail("error" in message ? message.error : "the parser answered out of turn");
+    };
+    const onError = (error: Error & { code?: string }) =>
+      fail(
+        error.code === "ERR_WORKER_OUT_OF_MEMORY"
+          ? `it takes more than ${LIMIT_MB} MB of memory to parse`
+          : `it cannot be parsed: ${error.message}`,
+      );
+    const timer = setTimeout(() => fail(`it takes more than ${Math.round(limitMs / 1_000)} s to parse`), limitMs);
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      worker.off("message", onMessage).off("error", onError);
+      // An ended thread may still fail.
+      worker.on("error", () => undefined);
+      settle();
+    };
+    worker.on("message", onMessage).on("error", onError);
+    worker.postMessage(order, [order.raw.buffer as ArrayBuffer]);
+  });
+}
