@@ -70,7 +70,12 @@ interface Facts {
   readonly journalMode: string;
   readonly versions: Readonly<Record<string, string>>;
   /** Where execute_python runs; null: nowhere, and `detail` says why and what to do. */
-  readonly sandbox: { readonly kind: string | null; readonly detail: string };
+  readonly sandbox: {
+    readonly kind: string | null;
+    readonly detail: string;
+    /** Which of its limits hold by themselves. */
+    readonly limits?: Readonly<Record<string, string>>;
+  };
   /** How many owner folders got their address in which way; `none`: those without one. */
   readonly ownersByBasis: Readonly<Record<string, number>>;
 }
@@ -96,7 +101,10 @@ async function factsOf(db: Db, file: string): Promise<Facts> {
 }
 
 function sandboxFacts(choice: SandboxChoice): Facts["sandbox"] {
-  if (choice.ok) return { kind: choice.sandbox.kind, detail: choice.sandbox.about };
+  if (choice.ok) {
+    const { kind, about, limits } = choice.sandbox;
+    return { kind, detail: about, limits };
+  }
   return { kind: null, detail: `${choice.why}. ${choice.hint}` };
 }
 
@@ -107,6 +115,7 @@ function report(findings: readonly Finding[], facts: Facts): string {
     ...findings.map(({ check, ok, detail }): [string, string] => [check, `${ok ? "ok" : "BAD"}: ${detail}`]),
     ["Owner folders", owners.join(", ") || "none"],
     ["Python sandbox", facts.sandbox.kind === null ? `none: ${facts.sandbox.detail}` : `ok: ${facts.sandbox.detail}`],
+    ...Object.entries(facts.sandbox.limits ?? {}).map(([what, how]): [string, string] => [`Sandbox ${what}`, how]),
     ["Disk", `${megabytes(facts.fileBytes)} in the file, ${megabytes(facts.freeBytes)} free`],
     ["Tables", `version ${facts.schemaVersion}, journal ${facts.journalMode}`],
     [

@@ -1,20 +1,29 @@
 import { execFile } from "node:child_process";
 import { arch, platform } from "node:os";
 import { promisify } from "node:util";
-import type { WorkspaceFolders } from "../domain/workspace.js";
+import { findCgroups } from "./cgroup.js";
 import { type FoundPython, findProgram, findPython, foldersOf } from "./find-python.js";
+import { WORKSPACE_LIMITS } from "./limits.js";
 import { INSIDE } from "./open-inside.js";
 import { PYTHON_FLAGS, pythonPreamble } from "./preamble.js";
+import { TEMPORARY } from "./private-folders.js";
 import type { SandboxChoice } from "./python-sandbox.js";
 import { seccompFilter } from "./seccomp-filter.js";
 
-/** The only devices there are. */
-const DEVICES = ["/dev/null", "/dev/zero", "/dev/urandom"];
+/** The only devices there are: no /dev/zero, since mapping it shares memory that counts for no process. */
+const DEVICES = ["/dev/null", "/dev/urandom"];
 /** Public data, and nothing of which zone this machine is in. */
 const TIME_ZONES = "/usr/share/zoneinfo";
 /** Descriptors that `Launch.filter` and bwrap's status are on. */
 const FILTER = "3";
 const STATUS = "4";
+/** Where Python says that it waits for its program. */
+const READY = 5;
+/** Of /workspace, and of /tmp: what both may hold together, and for each file the part of its last page that it leaves empty. */
+const SIZE = WORKSPACE_LIMITS.bytes + 4096 * WORKSPACE_LIMITS.files;
+
+/** Starting is quick, but not on a machine that is busy. */
+const START_MS = 15_000;
 
 /** Bubblewrap as this machine has it. Whether it may be used here only a run can tell. */
 export async function findBubblewrap(): Promise<SandboxChoice> {
@@ -32,30 +41,36 @@ export async function findBubblewrap(): Promise<SandboxChoice> {
   const python = await findPython();
   if (python === null) return { ok: false, why: "there is no Python 3", hint: "Install it: apt-get install python3." };
   const { stdout } = await promisify(execFile)(program, ["--version"]);
+  const cgroups = await findCgroups();
   return {
     ok: true,
     sandbox: {
       kind: "bubblewrap",
       about: `${stdout.trim()}, Python ${python.version}`,
-      launch: (folders) => ({
+      limits: {
+        memory: cgroups.ok ? "hard (cgroup v2)" : `watched, as there is no cgroup for it: ${cgroups.why}`,
+        disk: `hard (file systems in memory of ${Math.round(SIZE / 2 ** 20)} MB)`,
+        processes: "hard",
+      },
+      launch: ({ owner }) => ({
         program,
-        args: bubblewrapArguments(python, folders),
+        args: bubblewrapArguments(python),
         env: {},
-        owner: folders.owner,
+        owner,
         folder: "/",
         filter,
-        startMs: 0,
+        cgroups: cgroups.ok ? cgroups.parent : null,
+        startMs: START_MS,
       }),
     },
   };
 }
 
 /**
- * Everything unshared, nothing of the host but Python's own files, read-only, and the workspace. There is no /proc, no
- * /sys, no /etc. /tmp is a folder of the host that counts as the workspace does: a tmpfs bounds bytes, but not the
- * kernel memory that millions of empty files take.
+ * Everything unshared, nothing of the host but Python's own files, read-only. There is no /proc, no /sys, no /etc.
+ * /workspace and /tmp are file systems in memory, of a size that cannot be passed: no way of writing reaches a disk.
  */
-export function bubblewrapArguments(python: FoundPython, { files, temporary }: WorkspaceFolders): string[] {
+export function bubblewrapArguments(python: FoundPython): string[] {
   const readable = [python.program, ...python.library, ...python.shared];
   return [
     ["--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"],
@@ -66,8 +81,9 @@ export function bubblewrapArguments(python: FoundPython, { files, temporary }: W
     python.packages.flatMap((path) => ["--tmpfs", path, "--remount-ro", path]),
     ["--ro-bind-try", TIME_ZONES, TIME_ZONES],
     DEVICES.flatMap((device) => ["--dev-bind", device, device]),
-    ["--bind", temporary, "/tmp", "--bind", files, INSIDE, "--remount-ro", "/", "--chdir", INSIDE],
-    ["--", python.program, ...PYTHON_FLAGS, "-c", pythonPreamble(true)],
+    [TEMPORARY, INSIDE].flatMap((path) => ["--perms", "0700", "--size", String(SIZE), "--tmpfs", path]),
+    ["--remount-ro", "/", "--chdir", INSIDE],
+    ["--", python.program, ...PYTHON_FLAGS, "-c", pythonPreamble({ strict: true, ready: READY })],
   ].flat();
 }
 

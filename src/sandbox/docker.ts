@@ -38,6 +38,7 @@ export async function findDocker(): Promise<SandboxChoice> {
     sandbox: {
       kind: "docker",
       about: `Docker ${version}, ${DOCKER_IMAGE}`,
+      limits: { memory: "hard (cgroup)", disk: "watched", processes: "hard" },
       launch(folders) {
         const name = `art-e-${randomUUID()}`;
         return {
@@ -47,6 +48,7 @@ export async function findDocker(): Promise<SandboxChoice> {
           owner: null,
           folder: "/",
           filter: null,
+          cgroups: null,
           startMs: START_MS,
           // Killing the client leaves the container running.
           stop: async () => {
@@ -68,7 +70,7 @@ export function dockerArguments(name: string, folders: WorkspaceFolders, user: s
     ["--env", `HOME=${INSIDE}`, "--env", "LANG=C.UTF-8", "--env", "TZ=UTC"],
     ["--mount", `type=bind,source=${folders.files},target=${INSIDE}`],
     ["--mount", `type=bind,source=${folders.temporary},target=/tmp`],
-    [DOCKER_IMAGE, "python3", ...PYTHON_FLAGS, "-c", pythonPreamble(true)],
+    [DOCKER_IMAGE, "python3", ...PYTHON_FLAGS, "-c", pythonPreamble({ strict: true, ready: null })],
   ].flat();
 }
 

@@ -14,14 +14,16 @@ export async function findHostPython(): Promise<SandboxChoice> {
     sandbox: {
       kind: "host",
       about: `no sandbox, Python ${python.version}`,
+      limits: { memory: "watched", disk: "watched", processes: "watched" },
       launch: ({ files, temporary }) => ({
         program: python.program,
         // -S would keep out the host's packages, which are what one runs on the host for.
-        args: [...PYTHON_FLAGS.filter((flag) => flag !== "-S"), "-c", pythonPreamble(false)],
+        args: [...PYTHON_FLAGS.filter((flag) => flag !== "-S"), "-c", pythonPreamble({ strict: false, ready: null })],
         env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: files, TMPDIR: temporary, LANG: "C.UTF-8" },
         owner: null,
         folder: files,
         filter: null,
+        cgroups: null,
         startMs: 0,
       }),
     },

@@ -3,8 +3,11 @@ import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "./limits.js";
 /** Not in the namespace of the user's code, and none of its tracebacks shows it. */
 const PREAMBLE = `
 import sys
-def start(limits, strict):
+def start(limits, strict, ready):
     import linecache, os, resource, traceback, types
+    if ready is not None:
+        os.write(ready, b"1")
+        os.close(ready)
     source = sys.stdin.buffer.read().decode("utf-8", "replace")
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
@@ -37,9 +40,9 @@ def start(limits, strict):
 /**
  * The program that `python3 -c` is given: it binds itself by the kernel's limits, which its children inherit and which it
  * cannot raise again, and then becomes the source it reads from stdin. With `strict` it does not start where a limit
- * cannot be set.
+ * cannot be set; on the descriptor `ready` it says that it is about to read.
  */
-export function pythonPreamble(strict: boolean): string {
+export function pythonPreamble({ strict, ready }: { strict: boolean; ready: number | null }): string {
   const limits: [string, number][] = [
     ["RLIMIT_AS", PYTHON_LIMITS.memoryBytes],
     ["RLIMIT_CPU", PYTHON_LIMITS.cpuSeconds],
@@ -51,7 +54,7 @@ export function pythonPreamble(strict: boolean): string {
     ["RLIMIT_CORE", 1],
   ];
   const list = limits.map(([name, value]) => `("${name}", ${value})`).join(", ");
-  return `${PREAMBLE}exec(*start([${list}], ${strict ? "True" : "False"}))\n`;
+  return `${PREAMBLE}exec(*start([${list}], ${strict ? "True" : "False"}, ${ready ?? "None"}))\n`;
 }
 
 /** Nothing of the host's own packages, settings or working folder; UTF-8; no compiled files left behind. */

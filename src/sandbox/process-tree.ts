@@ -2,10 +2,11 @@ import { readdir, readFile } from "node:fs/promises";
 
 /** Of the process and all its descendants, as Linux tells; what has ended meanwhile or may not be read counts nothing. */
 export interface TreeUsage {
-  /** Resident. */
+  /** Resident or swapped out, with the tables that say where. */
   readonly memoryBytes: number;
   /** Handed to disks, by processes that have ended and were waited for too. */
   readonly writtenBytes: number;
+  readonly pids: readonly number[];
 }
 
 export async function usageOfTree(pid: number): Promise<TreeUsage> {
@@ -14,13 +15,34 @@ export async function usageOfTree(pid: number): Promise<TreeUsage> {
   return {
     memoryBytes: below.reduce((sum, { memoryBytes }) => sum + memoryBytes, memory),
     writtenBytes: below.reduce((sum, { writtenBytes }) => sum + writtenBytes, written),
+    pids: [pid, ...below.flatMap(({ pids }) => pids)],
   };
+}
+
+/**
+ * What the sockets of the process's own network may hold at most: a socket's buffer shows nowhere, but none can be made
+ * larger than the system's default in the sandbox.
+ */
+export async function socketBytesOf(pid: number): Promise<number> {
+  const [sockets, buffer] = await Promise.all([read(`/proc/${pid}/net/unix`), read("/proc/sys/net/core/wmem_default")]);
+  // The first line is the table's head, and the last is empty.
+  return Math.max(0, sockets.split("\n").length - 2) * Number(buffer || 212_992);
 }
 
 /** True also for one that has ended and that nobody has waited for. */
 export async function isGone(pid: number): Promise<boolean> {
   const stat = await read(`/proc/${pid}/stat`);
   return stat === "" || /\) [ZX] /.test(stat);
+}
+
+/** Also for a process of somebody else. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 async function childrenOf(pid: number): Promise<number[]> {
@@ -35,8 +57,10 @@ async function childrenOf(pid: number): Promise<number[]> {
 }
 
 async function memoryOf(pid: number): Promise<number> {
-  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(await read(`/proc/${pid}/status`))?.[1];
-  return Number(kilobytes ?? 0) * 1024;
+  const status = await read(`/proc/${pid}/status`);
+  let kilobytes = 0;
+  for (const [, found] of status.matchAll(/^Vm(?:RSS|Swap|PTE):\s+(\d+) kB$/gm)) kilobytes += Number(found);
+  return kilobytes * 1024;
 }
 
 async function writtenBy(pid: number): Promise<number> {

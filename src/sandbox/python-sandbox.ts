@@ -1,10 +1,13 @@
 import type { WorkspaceFolders } from "../domain/workspace.js";
+import type { CgroupParent } from "./cgroup.js";
 
 /** One way to run Python apart from the rest of the machine; `launch` says how to start it for a workspace. */
 export interface PythonSandbox {
   readonly kind: "bubblewrap" | "docker" | "host";
   /** What it is made of, with versions. */
   readonly about: string;
+  /** Which limits hold by themselves, and which by a look at what is used, every 50 ms. */
+  readonly limits: Readonly<Record<"memory" | "disk" | "processes", string>>;
   launch(folders: WorkspaceFolders): Launch;
 }
 
@@ -18,8 +21,13 @@ export interface Launch {
   readonly owner: WorkspaceFolders["owner"];
   /** Folder to start it in. */
   readonly folder: string;
-  /** Where given, descriptor 3 reads this, and descriptor 4 is written bwrap's status to. */
+  /**
+   * Where given, descriptor 3 reads this, bwrap's status is written to descriptor 4, and Python writes to descriptor 5
+   * when it waits for its program; /workspace and /tmp are the sandbox's own.
+   */
   readonly filter: Buffer | null;
+  /** Where its processes can be bound in memory and number all together. */
+  readonly cgroups: CgroupParent | null;
   /** What starting may take beyond the time that Python has. */
   readonly startMs: number;
   /** Stops what a kill of the program itself would not reach. */

@@ -5,10 +5,11 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Workspace, WorkspaceFolders } from "../domain/workspace.js";
+import { BubblewrapStatus, feed, type ReadySandbox } from "./bubblewrap-run.js";
 import { usageOf } from "./entries.js";
 import { KeptOutput } from "./kept-output.js";
 import { PYTHON_LIMITS } from "./limits.js";
-import { isGone, usageOfTree } from "./process-tree.js";
+import { socketBytesOf, usageOfTree } from "./process-tree.js";
 import type { Launch, PythonSandbox } from "./python-sandbox.js";
 import { emptyWorkspace } from "./workspace.js";
 
@@ -59,32 +60,42 @@ async function runOnce(
 ): Promise<PythonRun> {
   const child = start(launch);
   const closed = once(child, "close") as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
+  // Awaited below; until then a failed start must not count as nobody's.
+  closed.catch(() => undefined);
+  let sandbox: ReadySandbox | null = null;
   let stopped: Stopped | "abort" | null = null;
   const stop = (why: Stopped | "abort") => {
     if (stopped !== null || child.exitCode !== null || child.signalCode !== null) return;
     stopped = why;
-    kill(child, launch);
+    kill(child, launch, sandbox);
   };
-  const timer = setTimeout(() => stop("time"), PYTHON_LIMITS.wallMs + launch.startMs);
+  let timer = setTimeout(() => stop("time"), PYTHON_LIMITS.wallMs + launch.startMs);
   // On the host a program may leave children behind that hold its output open.
   child.once("exit", () => setTimeout(() => closeOutput(child), OUTPUT_GRACE_MS).unref());
   const aborted = () => stop("abort");
   signal.addEventListener("abort", aborted, { once: true });
   const stdout = new KeptOutput(child.stdout as Readable, () => stop("output"));
   const stderr = new KeptOutput(child.stderr as Readable, () => stop("output"));
-  const status = launch.filter === null ? null : readStatus(child);
+  const status = launch.filter === null ? null : new BubblewrapStatus(child);
   const over = new AbortController();
-  feed(child.stdin as Writable, code);
-  if (launch.filter !== null) feed(child.stdio[3] as Writable, launch.filter);
-  const watched = watch(() => status?.pid() ?? child.pid, folders, stop, over.signal);
   try {
+    if (status !== null) {
+      feed(child.stdio[3] as Writable, launch.filter as Buffer);
+      sandbox = await status.prepare(launch.cgroups, folders);
+      clearTimeout(timer);
+      timer = setTimeout(() => stop("time"), PYTHON_LIMITS.wallMs);
+    }
+    feed(child.stdin as Writable, code);
+    const watched = watch(sandbox, child.pid, folders, stop, over.signal);
     const [exitCode] = await closed;
-    await endOf(status?.pid());
+    await status?.allGone();
     over.abort();
     await watched;
-    if (stopped === null && status !== null && !status.began())
-      throw new Error(stderr.text().trim() || "no reason given");
-    const why = await finalWord(stopped, folders);
+    const outOfMemory = (await sandbox?.cgroup?.ranOutOfMemory()) === true;
+    if (status !== null && sandbox === null && stopped !== "abort") {
+      throw new Error(stderr.text().trim() || (stopped === null ? "no reason given" : "it took too long"));
+    }
+    const why = await finalWord(outOfMemory ? "memory" : stopped, sandbox, folders);
     return {
       stdout: stdout.text(),
       stderr: stderr.text(),
@@ -92,10 +103,17 @@ async function runOnce(
       stopped: why,
       truncated: stdout.truncated || stderr.truncated,
     };
+  } catch (error) {
+    kill(child, launch, sandbox);
+    await closed.catch(() => undefined);
+    throw error;
   } finally {
     over.abort();
     clearTimeout(timer);
     signal.removeEventListener("abort", aborted);
+    await status?.allGone();
+    await sandbox?.files.close();
+    await sandbox?.cgroup?.remove();
   }
 }
 
@@ -106,12 +124,13 @@ function start({ program, args, env, owner, folder, filter }: Launch): ChildProc
     ...(owner === null ? {} : owner),
     // Its own process group, so that a kill reaches what a run on the host has started.
     detached: true,
-    stdio: filter === null ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe", "pipe", "pipe", "pipe"],
+    stdio: filter === null ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe", "pipe", "pipe", "pipe", "pipe"],
   });
 }
 
-function kill(child: ChildProcess, launch: Launch): void {
+function kill(child: ChildProcess, launch: Launch, sandbox: ReadySandbox | null): void {
   void launch.stop?.();
+  void sandbox?.cgroup?.kill();
   if (child.pid === undefined) return;
   try {
     process.kill(-child.pid, "SIGKILL");
@@ -125,52 +144,52 @@ function closeOutput(child: ChildProcess): void {
   child.stderr?.destroy();
 }
 
-/** A program that does not read its input to the end is no fault. */
-function feed(stream: Writable, content: string | Buffer): void {
-  stream.on("error", () => undefined);
-  stream.end(content);
-}
-
-/** What bwrap says of the sandbox: the process that all others are below, and whether the program in it was run to its end. */
-function readStatus(child: ChildProcess): { pid(): number | undefined; began(): boolean } {
-  let said = "";
-  (child.stdio[4] as Readable).setEncoding("utf8").on("data", (text: string) => {
-    said += text;
-  });
-  return {
-    pid() {
-      const pid = /"child-pid": *(\d+)/.exec(said)?.[1];
-      return pid === undefined ? undefined : Number(pid);
-    },
-    began: () => said.includes('"exit-code"'),
-  };
-}
-
 async function watch(
-  pid: () => number | undefined,
+  sandbox: ReadySandbox | null,
+  pid: number | undefined,
   folders: WorkspaceFolders,
   stop: (why: Stopped) => void,
   over: AbortSignal,
 ): Promise<void> {
   while (!over.aborted) {
-    const root = pid();
-    const [tree, { fits }] = await Promise.all([root === undefined ? null : usageOfTree(root), usageOf(folders)]);
-    if (tree !== null && tree.memoryBytes > PYTHON_LIMITS.memoryBytes) stop("memory");
-    if (tree !== null && tree.writtenBytes > PYTHON_LIMITS.writtenBytes) stop("disk");
+    const [{ memoryBytes, writtenBytes }, { fits }] = await Promise.all([
+      usageOfRun(sandbox, pid),
+      usageOf(sandbox?.files.folders ?? folders),
+    ]);
+    if (memoryBytes > PYTHON_LIMITS.memoryBytes) stop("memory");
+    if (writtenBytes > PYTHON_LIMITS.writtenBytes) stop("disk");
     if (!fits) stop("workspace");
     await sleep(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => undefined);
   }
 }
 
-/** The sandbox's first process goes last, after every other in it. */
-async function endOf(pid: number | undefined): Promise<void> {
-  if (pid === undefined) return;
-  while (!(await isGone(pid))) await sleep(2);
+/** Nothing where the kernel itself watches over it. The sandbox's files are memory, and nothing in it writes to a disk. */
+async function usageOfRun(
+  sandbox: ReadySandbox | null,
+  pid: number | undefined,
+): Promise<{ memoryBytes: number; writtenBytes: number }> {
+  if (sandbox === null) return pid === undefined ? NOTHING : usageOfTree(pid);
+  if (sandbox.cgroup !== null) return NOTHING;
+  const [{ memoryBytes }, sockets, files] = await Promise.all([
+    usageOfTree(sandbox.pid),
+    socketBytesOf(sandbox.pid),
+    sandbox.files.bytes(),
+  ]);
+  return { memoryBytes: memoryBytes + sockets + files, writtenBytes: 0 };
 }
 
-/** Looks once more: the last look may have been before the last file. */
-async function finalWord(stopped: Stopped | "abort" | null, folders: WorkspaceFolders): Promise<Stopped | null> {
-  if ((await usageOf(folders)).fits) return stopped === "abort" ? null : stopped;
+const NOTHING = { memoryBytes: 0, writtenBytes: 0 };
+
+/** Looks once more, since the last look may have been before the last file, and keeps the files of a sandbox. */
+async function finalWord(
+  stopped: Stopped | "abort" | null,
+  sandbox: ReadySandbox | null,
+  folders: WorkspaceFolders,
+): Promise<Stopped | null> {
+  if ((await usageOf(sandbox?.files.folders ?? folders)).fits) {
+    await sandbox?.files.keep();
+    return stopped === "abort" ? null : stopped;
+  }
   await emptyWorkspace(folders);
   return "workspace";
 }

@@ -76,11 +76,25 @@ const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number | nu
   set_mempolicy: [238, 237],
 };
 
+/**
+ * The first number that is not known here. What Linux 6.8 and later have added is refused as old kernels do, so that
+ * libraries fall back: statmount and listmount (457, 458), open_tree_attr (467), and whatever comes.
+ */
+const FIRST_UNKNOWN = 457;
+
 const EPERM = 1;
 const ENOSYS = 38;
+const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
-/** AF_UNIX, AF_INET, AF_INET6: all of them end at the sandbox's own empty network. AF_VSOCK, for one, would not. */
-const FAMILIES = [1, 2, 10];
+const ENETUNREACH = 101;
+const AF_UNIX = 1;
+/** AF_INET, AF_INET6: there is no network, and what loopback holds in its buffers counts for no process. */
+const INTERNET = [2, 10];
+/** SO_SNDBUF, SO_RCVBUF, the same by force, and SO_ATTACH_FILTER: memory of the kernel's that counts for no process. */
+const BUFFERS = [7, 8, 32, 33, 26];
+const MAP_ANONYMOUS = 0x20;
+/** Also set in MAP_SHARED_VALIDATE. */
+const MAP_SHARED = 0x01;
 /** Every CLONE_NEW* flag of clone. */
 const NEW_NAMESPACES = 0x7e020080;
 /** ioctls that type into a terminal: TIOCSTI, TIOCLINUX. */
@@ -105,11 +119,28 @@ type Instruction = readonly [code: number, value: number, ifTrue?: number, ifFal
 const ARCHITECTURES: Readonly<
   Record<string, { column: 0 | 1; audit: number; calls: Readonly<Record<Checked, number>> }>
 > = {
-  x64: { column: 0, audit: 0xc000003e, calls: { socket: 41, socketpair: 53, clone: 56, clone3: 435, ioctl: 16 } },
-  arm64: { column: 1, audit: 0xc00000b7, calls: { socket: 198, socketpair: 199, clone: 220, clone3: 435, ioctl: 29 } },
+  x64: {
+    column: 0,
+    audit: 0xc000003e,
+    calls: { socket: 41, socketpair: 53, setsockopt: 54, clone: 56, clone3: 435, ioctl: 16, fallocate: 285, mmap: 9 },
+  },
+  arm64: {
+    column: 1,
+    audit: 0xc00000b7,
+    calls: {
+      socket: 198,
+      socketpair: 199,
+      setsockopt: 208,
+      clone: 220,
+      clone3: 435,
+      ioctl: 29,
+      fallocate: 47,
+      mmap: 222,
+    },
+  },
 };
 
-type Checked = "socket" | "socketpair" | "clone" | "clone3" | "ioctl";
+type Checked = "socket" | "socketpair" | "setsockopt" | "clone" | "clone3" | "ioctl" | "fallocate" | "mmap";
 
 /**
  * The filter as bwrap's `--seccomp` reads it: an array of struct sock_filter. Null for a processor whose system calls
@@ -125,8 +156,8 @@ export function seccompFilter(architecture: string): Buffer | null {
     [IF_EQUAL, audit, 1, 0],
     [RETURN, KILL],
     [LOAD, NUMBER],
-    // The x32 numbers of x64 would lead past every line below.
-    [IF_AT_LEAST, 0x40000000, 0, 1],
+    // Among them the x32 numbers of x64, which would lead past every line below.
+    [IF_AT_LEAST, FIRST_UNKNOWN, 0, 1],
     [RETURN, refuse(ENOSYS)],
     ...numbers.flatMap((number): Instruction[] => [
       [IF_EQUAL, number, 0, 1],
@@ -135,12 +166,28 @@ export function seccompFilter(architecture: string): Buffer | null {
     // Its flags lie in memory, where a filter cannot look; the C library falls back to clone.
     [IF_EQUAL, calls.clone3, 0, 1],
     [RETURN, refuse(ENOSYS)],
-    ...[calls.socket, calls.socketpair].flatMap((number) => whenCalled(number, 0, allowOnly(FAMILIES, EAFNOSUPPORT))),
-    ...whenCalled(calls.ioctl, 1, [
-      ...TYPING.flatMap((request): Instruction[] => [
-        [IF_EQUAL, request, 0, 1],
-        [RETURN, refuse(EPERM)],
+    ...[calls.socket, calls.socketpair].flatMap((number) =>
+      whenCalled(number, 0, [
+        [IF_EQUAL, AF_UNIX, 0, 1],
+        [RETURN, ALLOW],
+        ...refuseAny(INTERNET, ENETUNREACH),
+        [RETURN, refuse(EAFNOSUPPORT)],
       ]),
+    ),
+    ...whenCalled(calls.setsockopt, 2, [...refuseAny(BUFFERS, EPERM), [RETURN, ALLOW]]),
+    ...whenCalled(calls.ioctl, 1, [...refuseAny(TYPING, EPERM), [RETURN, ALLOW]]),
+    // Its modes give a file room beyond its length, which no limit of a process counts, and holes.
+    ...whenCalled(calls.fallocate, 1, [
+      [IF_EQUAL, 0, 0, 1],
+      [RETURN, ALLOW],
+      [RETURN, refuse(EOPNOTSUPP)],
+    ]),
+    // Shared memory without a file keeps its pages when they are given back, and then counts for no process.
+    ...whenCalled(calls.mmap, 3, [
+      [IF_ANY_BIT, MAP_ANONYMOUS, 1, 0],
+      [RETURN, ALLOW],
+      [IF_ANY_BIT, MAP_SHARED, 0, 1],
+      [RETURN, refuse(EPERM)],
       [RETURN, ALLOW],
     ]),
     ...whenCalled(calls.clone, 0, [
@@ -158,14 +205,11 @@ function whenCalled(number: number, index: number, then: readonly Instruction[])
   return [[IF_EQUAL, number, 0, then.length + 1], [LOAD, argument(index)], ...then];
 }
 
-function allowOnly(values: readonly number[], errno: number): Instruction[] {
-  return [
-    ...values.flatMap((value): Instruction[] => [
-      [IF_EQUAL, value, 0, 1],
-      [RETURN, ALLOW],
-    ]),
+function refuseAny(values: readonly number[], errno: number): Instruction[] {
+  return values.flatMap((value): Instruction[] => [
+    [IF_EQUAL, value, 0, 1],
     [RETURN, refuse(errno)],
-  ];
+  ]);
 }
 
 function toBytes([code, value, ifTrue = 0, ifFalse = 0]: Instruction): Buffer {

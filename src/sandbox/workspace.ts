@@ -6,11 +6,13 @@ import { promisify } from "node:util";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Workspace, WorkspaceFolders } from "../domain/workspace.js";
 import { sandboxUser } from "./sandbox-user.js";
+import { staleWorkspaces, workspacePrefix } from "./stale-workspaces.js";
 
 /** The workspace of one task, under the system's temporary folder. Nothing is made until it is used. */
 export function openWorkspace(): Workspace {
   let oneAtATime: LimitFunction | undefined;
   let root: string | null = null;
+  cleared ??= clearStale();
   let folders: WorkspaceFolders | null = null;
   let closed = false;
   return {
@@ -18,13 +20,14 @@ export function openWorkspace(): Workspace {
       if (closed) throw new Error("the workspace is closed");
       oneAtATime ??= pLimit(1);
       return oneAtATime(async () => {
-        root ??= await mkdtemp(join(await realpath(tmpdir()), "art-e-workspace-"));
+        root ??= await makeRoot();
         folders ??= await makeFolders(root);
         return work(folders);
       });
     },
     async close() {
       closed = true;
+      await cleared;
       await oneAtATime?.(async () => {
         // A folder that cannot be removed must not cost the task its answer.
         if (root !== null) await remove(root).catch(() => undefined);
@@ -32,6 +35,20 @@ export function openWorkspace(): Workspace {
       });
     },
   };
+}
+
+let cleared: Promise<void> | undefined;
+
+async function makeRoot(): Promise<string> {
+  return mkdtemp(join(await realpath(tmpdir()), await workspacePrefix()));
+}
+
+/** Removes what processes that were killed have left, once. What cannot be removed is no reason not to work. */
+async function clearStale(): Promise<void> {
+  const stale = await realpath(tmpdir())
+    .then(staleWorkspaces)
+    .catch(() => []);
+  for (const path of stale) await remove(path).catch(() => undefined);
 }
 
 /** Throws everything in it away, where it has grown beyond its limits. */
@@ -52,13 +69,13 @@ async function makeFolders(root: string): Promise<WorkspaceFolders> {
   return folders;
 }
 
-async function makeFolder(folder: string, owner: WorkspaceFolders["owner"]): Promise<void> {
+export async function makeFolder(folder: string, owner: WorkspaceFolders["owner"]): Promise<void> {
   await mkdir(folder, { mode: 0o700 });
   if (owner !== null) await chown(folder, owner.uid, owner.gid);
 }
 
 /** Code may have left folders without permissions, or nested too deep for any path: `rm` gets through those, Node's does not. */
-async function remove(folder: string): Promise<void> {
+export async function remove(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true });
   } catch {

@@ -15,6 +15,13 @@ describe("doctor", () => {
       "Full-text index": "ok: agrees with the mails",
       "Owner folders": "3 by sent",
       "Python sandbox": expect.stringMatching(choice.ok ? /^ok: (bubblewrap|Docker) \d/ : /^none: .* Or: /),
+      ...(choice.ok
+        ? {
+            "Sandbox memory": expect.stringMatching(/^hard \(cgroup|^watched, as there is no cgroup for it: \S/),
+            "Sandbox disk": expect.stringMatching(/^hard \(file systems in memory of \d+ MB\)$|^watched$/),
+            "Sandbox processes": "hard",
+          }
+        : {}),
     });
     expect(stdout).toMatch(/^hale-m +marcus\.hale@kestrelplains\.example +sent$/m);
   });
@@ -23,7 +30,11 @@ describe("doctor", () => {
     const { code, stdout, stderr } = await artE("doctor --json --quiet");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const { findings, owners, sandbox } = JSON.parse(stdout);
-    expect(sandbox).toEqual({ kind: choice.ok ? choice.sandbox.kind : null, detail: expect.stringMatching(/\S/) });
+    expect(sandbox).toEqual({
+      kind: choice.ok ? choice.sandbox.kind : null,
+      detail: expect.stringMatching(/\S/),
+      ...(choice.ok ? { limits: choice.sandbox.limits } : {}),
+    });
     expect(findings.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
     expect(owners).toHaveLength(3);
   });

@@ -25,6 +25,7 @@ export interface Attempt {
 const GONE = /FileNotFoundError/;
 const REFUSED = /PermissionError|OSError 1\b|OSError 38\b/;
 const UNREACHABLE = /ConnectionRefusedError|OSError 101\b|gaierror|FileNotFoundError/;
+const NO_NETWORK = /OSError 101\b/;
 
 /** A system call by its number on x64 and on arm64; raises OSError where it fails. */
 const SYSCALL = `
@@ -134,7 +135,7 @@ const NETWORK: readonly Attempt[] = [
   {
     name: "TCP to the host's loopback over IPv6",
     body: ({ port }) => `import socket\nsocket.create_connection(("::1", ${port}), 2).send(b"x")\nreturn 1`,
-    refused: /ConnectionRefusedError|OSError (99|101)\b/,
+    refused: NO_NETWORK,
   },
   {
     name: "TCP to the world",
@@ -169,7 +170,8 @@ const NETWORK: readonly Attempt[] = [
     refused: UNREACHABLE,
   },
   ...[
-    ["raw", "socket.AF_INET, socket.SOCK_RAW, 1", /PermissionError/],
+    ["raw", "socket.AF_INET, socket.SOCK_RAW, 1", NO_NETWORK],
+    ["local UDP", "socket.AF_INET, socket.SOCK_DGRAM", NO_NETWORK],
     ["packet", "17, socket.SOCK_RAW", /OSError 97\b/],
     ["netlink", "16, socket.SOCK_RAW", /OSError 97\b/],
     ["VSOCK", "40, socket.SOCK_STREAM", /OSError 97\b/],
@@ -283,9 +285,62 @@ const CALLS: readonly Attempt[] = [
   call("settimeofday", "syscall(164, 170, None, None)"),
   call("syslog", "syscall(103, 116, 3, None, 0)"),
   call("open_by_handle_at", "syscall(304, 265, -100, None, 0)"),
+  call("statmount", "syscall(457, 457, None, None, 0, 0)"),
+  call("listmount", "syscall(458, 458, None, None, 0, 0)"),
+  call("open_tree_attr", "syscall(467, 467, -100, b'/', 1, None, 0)"),
 ];
 
-export const ATTEMPTS: readonly Attempt[] = [...FILES, ...NETWORK, ...PROCESSES, ...CALLS];
+/** Ways of holding what no limit of a process counts. */
+const RESOURCES: readonly Attempt[] = [
+  ...[
+    ["beyond the end of a file without a name", 1],
+    ["by a hole in it", 3],
+    ["by inserting a range", 0x20],
+  ].map(
+    ([name, mode]): Attempt => ({
+      name: `room on the disk ${name}`,
+      body: () => `${SYSCALL}
+import os
+file = open("big", "wb")
+file.write(b"x" * 8192)
+file.flush()
+os.unlink("big")
+return syscall(285, 47, file.fileno(), ${mode}, 0, 2 ** 33 if ${mode} == 1 else 4096)`,
+      refused: /OSError 95\b/,
+    }),
+  ),
+  {
+    name: "room on the disk of as many bytes as the file may have",
+    body: () => "import os\nfile = open('big', 'wb')\nos.posix_fallocate(file.fileno(), 0, 2 ** 33)\nreturn 1",
+    refused: /OSError 27\b/,
+  },
+  {
+    name: "shared memory that is given back and stays",
+    body: () => `import mmap
+held = []
+while len(held) < 100:
+    held.append(mmap.mmap(-1, 2 ** 24))
+    held[-1].write(b"x" * 2 ** 24)
+    held[-1].madvise(mmap.MADV_DONTNEED)
+return len(held)`,
+    refused: /PermissionError/,
+  },
+  {
+    name: "shared memory of the device of zeros",
+    body: () => "import mmap\nreturn len(mmap.mmap(open('/dev/zero', 'r+b').fileno(), 2 ** 24))",
+    refused: GONE,
+  },
+  ...["SO_SNDBUF", "SO_RCVBUF"].map(
+    (option): Attempt => ({
+      name: `a larger buffer for a socket by ${option}`,
+      body: () =>
+        `import socket\nsocket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.${option}, 2 ** 22)\nreturn 1`,
+      refused: /PermissionError/,
+    }),
+  ),
+];
+
+export const ATTEMPTS: readonly Attempt[] = [...FILES, ...NETWORK, ...PROCESSES, ...CALLS, ...RESOURCES];
 
 /** Prints `refused` and why, or that it got out. */
 export function program(attempt: Attempt, targets: Targets): string {

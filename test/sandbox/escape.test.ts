@@ -7,7 +7,7 @@ import { PYTHON_LIMITS } from "../../src/sandbox/limits.js";
 import { type PythonRun, runPython } from "../../src/sandbox/run-python.js";
 import { openWorkspace } from "../../src/sandbox/workspace.js";
 import { ATTEMPTS, program } from "./attempts.js";
-import { openWitness, processesOf, SECRET, type Witness } from "./host-witness.js";
+import { openWitness, SECRET, sandboxProcesses, type Witness } from "./host-witness.js";
 
 const KEY = "sk-ant-only-for-the-host";
 const choice = await chooseSandbox();
@@ -33,7 +33,7 @@ describe.skipIf(!choice.ok)("from the sandbox there is no way out:", () => {
     files = await workspace.use(async (folders) => folders.files);
   });
   afterEach(async () => {
-    expect(processesOf(files)).toEqual([]);
+    expect(sandboxProcesses()).toEqual([]);
     expect(witness.victimLives()).toBe(true);
     expect(witness.contacts()).toBe(0);
     await workspace.close();
@@ -79,16 +79,9 @@ print(sqlite3.connect(":memory:").execute("select 1").fetchone())`;
   test("all that it can see is its own", async () => {
     const { stdout } = await run("import os\nprint(sorted(os.listdir('/')), sorted(os.listdir('/dev')), os.getuid())");
     expect(stdout).toMatch(/^\[('lib', ('lib64', )?)?'tmp', 'usr', 'workspace'\]|'dev'/);
-    expect(stdout).toContain("['null', 'urandom', 'zero'] 65534");
+    expect(stdout).toContain("['null', 'urandom'] 65534");
     const { stdout: host } = await run("import socket\nprint(socket.gethostname())");
     expect(host).toBe("sandbox\n");
-  });
-
-  test("UDP to the host's loopback reaches nobody", async () => {
-    const { stdout } = await run(
-      `import socket\nprint(socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", ${witness.targets.udpPort})))`,
-    );
-    expect(stdout).toBe("1\n");
   });
 
   test("an endless loop", async () => {
@@ -190,14 +183,49 @@ for i in range(10_000):
     expect((await run("import os; print(os.listdir('.'))")).stdout).toBe("[]\n");
   });
 
-  test("filling the disk with files that have no name", async () => {
-    const { stopped } = await run(`
-import os
-while True:
-    with open("big", "wb") as file:
-        os.unlink("big")
-        for _ in range(15): file.write(b"x" * 2 ** 20)`);
-    expect(["disk", "time"]).toContain(stopped);
+  test("filling the disk with files that have no name, by children that nobody waits for", async () => {
+    const { stdout } = await run(`
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+held = 0
+reader, writer = os.pipe()
+for number in range(20):
+    if os.fork() == 0:
+        file = open(f"/{['tmp', 'workspace'][number % 2]}/{number}", "wb")
+        os.unlink(file.name)
+        try:
+            for _ in range(15):
+                file.write(b"x" * 2 ** 20)
+                file.flush()
+                os.write(writer, b"1")
+        except OSError as error: os.write(writer, b".")
+        time.sleep(60)
+time.sleep(3)
+got = os.read(reader, 10_000)
+print(got.count(b"1"), b"." in got)
+os._exit(0)`);
+    // At most what both file systems hold, though 300 MB were tried.
+    expect(stdout).toMatch(/^(6\d|[789]\d|1[0-3]\d) True\n$/);
+  });
+
+  test("sockets full of what nobody reads", async () => {
+    const { stdout, stopped } = await run(`
+import os, socket, time
+for _ in range(30):
+    if os.fork() == 0: break
+held = []
+try:
+    while True:
+        pair = socket.socketpair()
+        for end in pair: end.setblocking(False)
+        held.append(pair)
+        for end in pair:
+            try:
+                while True: end.send(b"x" * 65536)
+            except BlockingIOError: pass
+except OSError as error: pass
+time.sleep(30)`);
+    expect({ stdout, stopped }).toEqual({ stdout: "", stopped: "memory" });
   });
 
   test("a file with a hole larger than any file", async () => {
@@ -265,7 +293,7 @@ os.kill(0, signal.SIGKILL)`);
     const stop = new AbortController();
     const running = run("import time\nopen('begun', 'w').close()\ntime.sleep(600)", stop.signal);
     // Also shows that the look for processes left behind does see them.
-    await expect.poll(() => processesOf(files).length, { timeout: 20_000 }).toBeGreaterThan(2);
+    await expect.poll(() => sandboxProcesses().length, { timeout: 20_000 }).toBeGreaterThan(2);
     stop.abort(new Error("the task was stopped"));
     await expect(running).rejects.toThrow("the task was stopped");
   });

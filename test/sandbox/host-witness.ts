@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { homedir, tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Workspace } from "../../src/domain/workspace.js";
 import { writeText } from "../../src/sandbox/files.js";
 import { sandboxUser } from "../../src/sandbox/sandbox-user.js";
@@ -98,15 +98,27 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Processes of a workspace's sandbox: those in a mount namespace where its folder is mounted, and those that name it on
- * their command line. Nothing that runs in the sandbox can hide from the first.
+ * Processes in the sandboxes of this process, and those of a sandbox that nobody is above any more: nothing that runs in
+ * a sandbox can hide that its /workspace lies in memory. Sandboxes of other tests have a living process above them.
  */
-export function processesOf(workspaceFiles: string): number[] {
-  const name = basename(dirname(workspaceFiles));
+export function sandboxProcesses(): number[] {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))
-    .filter((pid) => [`/proc/${pid}/mountinfo`, `/proc/${pid}/cmdline`].some((file) => contentOf(file).includes(name)))
-    .map(Number);
+    .map(Number)
+    .filter(
+      (pid) =>
+        / \/workspace .* - tmpfs /.test(contentOf(`/proc/${pid}/mountinfo`)) ||
+        contentOf(`/proc/${pid}/cmdline`).includes("bwrap\0"),
+    )
+    .filter((pid) => {
+      const above = ancestorsOf(pid);
+      return above.includes(process.pid) || !above.some((each) => contentOf(`/proc/${each}/cmdline`).includes("node"));
+    });
+}
+
+function ancestorsOf(pid: number): number[] {
+  const parent = Number(/^PPid:\s+(\d+)$/m.exec(contentOf(`/proc/${pid}/status`))?.[1] ?? 0);
+  return parent === 0 ? [] : [parent, ...ancestorsOf(parent)];
 }
 
 function contentOf(file: string): string {

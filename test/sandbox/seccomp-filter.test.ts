@@ -39,6 +39,9 @@ const MACHINES = [
     clone: 56,
     clone3: 435,
     ioctl: 16,
+    fallocate: 285,
+    mmap: 9,
+    setsockopt: 54,
     ptrace: 101,
     openat: 257,
     mount: 165,
@@ -50,6 +53,9 @@ const MACHINES = [
     clone: 220,
     clone3: 435,
     ioctl: 29,
+    fallocate: 47,
+    mmap: 222,
+    setsockopt: 208,
     ptrace: 117,
     openat: 56,
     mount: 40,
@@ -64,7 +70,7 @@ test.each(MACHINES)("on $name", ({ name, audit, ...calls }) => {
   expect(of(calls.ptrace)).toBe(refused(1));
   expect(of(calls.mount)).toBe(refused(1));
   expect(of(calls.clone3)).toBe(refused(38));
-  expect([1, 2, 10].map((family) => of(calls.socket, family))).toEqual([ALLOW, ALLOW, ALLOW]);
+  expect([1, 2, 10].map((family) => of(calls.socket, family))).toEqual([ALLOW, refused(101), refused(101)]);
   expect([16, 17, 38, 40].map((family) => of(calls.socket, family))).toEqual(Array(4).fill(refused(97)));
   expect(of(calls.ioctl, 0, 0x5412)).toBe(refused(1));
   expect(of(calls.ioctl, 0, 0x541c)).toBe(refused(1));
@@ -73,6 +79,20 @@ test.each(MACHINES)("on $name", ({ name, audit, ...calls }) => {
   expect([0x3d0f00, 17, 0x01200011].map((flags) => of(calls.clone, flags))).toEqual([ALLOW, ALLOW, ALLOW]);
   const namespaces = [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000];
   expect(namespaces.map((flag) => of(calls.clone, flag | 17))).toEqual(Array(7).fill(refused(1)));
+  expect([456, 457, 458, 467, 1000].map((number) => of(number))).toEqual([ALLOW, ...Array(4).fill(refused(38))]);
+  // fallocate as posix_fallocate calls it; then with FALLOC_FL_KEEP_SIZE and a mode that makes holes.
+  expect([0, 1, 3].map((mode) => of(calls.fallocate, 4, mode))).toEqual([ALLOW, refused(95), refused(95)]);
+  // Private memory, a shared file; then shared memory without a file, in both ways of asking for it.
+  expect([0x22, 0x01, 0x21, 0x23].map((flags) => of(calls.mmap, 0, 4096, 3, flags))).toEqual([
+    ALLOW,
+    ALLOW,
+    refused(1),
+    refused(1),
+  ]);
+  expect([2, 7, 8, 26, 32, 33].map((option) => of(calls.setsockopt, 3, 1, option))).toEqual([
+    ALLOW,
+    ...Array(5).fill(refused(1)),
+  ]);
   expect(of(0x40000000 + calls.openat)).toBe(refused(38));
   expect(decide(filter, 0x40000003, calls.openat)).toBe(KILL);
 });
