@@ -12,6 +12,8 @@ export const STATUS = {
   CONFLICT: 409,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
+  /** A server that this one depends on will not do it, however often it is asked. */
+  UPSTREAM_REFUSED: 424,
   OVERLOADED: 503,
 } as const;
 

@@ -7,11 +7,13 @@ import { agentRoutes } from "./agent-routes.js";
 import { ApiError, toApiError } from "./api-error.js";
 import { chatRoutes } from "./chat-routes.js";
 import { type Access, checkContentType, checkHost, checkOrigin, checkToken } from "./guard.js";
+import { openaiError } from "./openai-error.js";
 import { openaiRoutes } from "./openai-routes.js";
 import { openapiDocument } from "./openapi.js";
 import { addPage, isPage } from "./page.js";
 import { placeRoutes } from "./place-routes.js";
 import { isReport, ReportLinks } from "./report-links.js";
+import { responsesRoutes } from "./responses-routes.js";
 import { addRoute, type Env, type Route } from "./route.js";
 import { runRoutes } from "./run-routes.js";
 import type { Services } from "./services.js";
@@ -32,6 +34,7 @@ export function allRoutes(services: Services, reports = new ReportLinks(services
     ...reports.routes(),
     ...placeRoutes(services),
     ...openaiRoutes(services),
+    ...responsesRoutes(services),
   ];
 }
 
@@ -88,16 +91,11 @@ export function createApp(services: Services, access: Access, write: WriteLog): 
     const requestId = c.get("requestId");
     if (error.code === "INTERNAL_ERROR") services.report(thrown, requestId);
     const { code, message, details, status } = error;
-    const body = c.req.path.startsWith("/v1/")
-      ? { error: { message, type: typeOf(status), param: null, code: code.toLowerCase(), request_id: requestId } }
-      : { error: { code, message, details, request_id: requestId } };
-    return c.json(body, status, { ...error.headers });
+    if (c.req.path.startsWith("/v1/")) {
+      const { body, headers } = openaiError(error, requestId);
+      return c.json(body, status, headers);
+    }
+    return c.json({ error: { code, message, details, request_id: requestId } }, status, { ...error.headers });
   });
   return app;
-}
-
-/** OpenAI's word for it. */
-function typeOf(status: number): string {
-  if (status === 401) return "authentication_error";
-  return status >= 500 ? "server_error" : "invalid_request_error";
 }

@@ -5,6 +5,7 @@ import type { Binding } from "../domain/chat.js";
 import type { Message } from "../domain/conversation.js";
 import { keepCurrent } from "../registry/versions.js";
 import { type AnsweredChat, answerChat } from "../runner/answer-chat.js";
+import { checkInbox } from "../runner/check-inbox.js";
 import { getAgent } from "../store/agents.js";
 import { getSession, saveChat, sessionMessages } from "../store/sessions.js";
 import { loadTools } from "../tools/registry.js";
@@ -22,6 +23,8 @@ export interface ChatRequest {
   readonly instructions: string | null;
   readonly inbox: string | undefined;
   readonly queryDate: string | undefined;
+  /** For a new session that takes over what was said in another: it is bound as that one. */
+  readonly boundAs?: string | undefined;
   readonly maxTurns: number | undefined;
   readonly modelProvider: string | undefined;
   readonly modelId: string | undefined;
@@ -85,11 +88,12 @@ export async function readyChat(services: Services, asked: ChatRequest): Promise
 function sessionOf({ db }: Services, asked: ChatRequest) {
   const inbox = asked.inbox ?? null;
   const queryDate = asked.queryDate ?? null;
-  if (asked.sessionId === undefined) {
-    const binding: Binding = { inbox, queryDate };
-    return { sessionId: `session_${randomUUID()}`, binding, history: asked.history };
+  const goesOn = asked.sessionId ?? asked.boundAs;
+  if (goesOn === undefined) {
+    const binding: Binding = { inbox: inbox === null ? null : checkInbox(db, inbox), queryDate };
+    return { sessionId: newId(), binding, history: asked.history };
   }
-  const session = getSession(db, asked.sessionId);
+  const session = getSession(db, goesOn);
   if (session.agentId !== asked.agentId) {
     throw new ApiError("NOT_FOUND", `Agent "${asked.agentId}" has no session "${session.id}".`);
   }
@@ -98,5 +102,11 @@ function sessionOf({ db }: Services, asked: ChatRequest) {
     throw new ApiError("VALIDATION_ERROR", `Session "${session.id}" is bound to ${bound}; begin another one.`);
   }
   const binding: Binding = { inbox: session.inbox, queryDate: session.queryDate };
-  return { sessionId: session.id, binding, history: sessionMessages(db, session.id) };
+  return asked.sessionId === undefined
+    ? { sessionId: newId(), binding, history: asked.history }
+    : { sessionId: session.id, binding, history: sessionMessages(db, session.id) };
+}
+
+function newId(): string {
+  return `session_${randomUUID()}`;
 }

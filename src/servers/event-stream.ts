@@ -43,12 +43,12 @@ export class EventStream {
     this.heartbeat.unref();
   }
 
-  /** One event; a text goes as it is, anything else as JSON. */
-  async send(data: unknown): Promise<void> {
+  /** One event, named where its readers want a name; a text goes as it is, anything else as JSON. */
+  async send(data: unknown, name?: string): Promise<void> {
     const { controller } = this;
     if (controller === null) return;
     const text = typeof data === "string" ? data : JSON.stringify(data);
-    this.write(`data: ${text}\n\n`);
+    this.write(`${name === undefined ? "" : `event: ${name}\n`}data: ${text}\n\n`);
     if ((controller.desiredSize ?? 0) > 0) return;
     await new Promise<void>((resolve) => {
       const stall = setTimeout(() => this.giveUp(), this.limits.stallMs);

@@ -1,14 +1,31 @@
 import { z } from "zod";
 import type { ChatTrace } from "../domain/chat.js";
-import type { AnsweredChat } from "../runner/answer-chat.js";
 import { inboxAddress, queryDate } from "./chat-routes.js";
-import { WITHOUT_ANSWER } from "./playground-events.js";
+import { foundIn, foundShape, isWhole, saidAnswer, usageOf } from "./openai-answer.js";
 
 const parts = z
   .array(z.object({ type: z.literal("text"), text: z.string() }))
   .transform((texts) => texts.map(({ text }) => text).join("\n"));
 
 const content = z.union([z.string(), parts]);
+
+/** What binds an agent. */
+export const bindingMetadata = z
+  .looseObject({ inbox_address: inboxAddress.nullish(), query_date: queryDate.nullish() })
+  .nullish()
+  .meta({
+    description:
+      "inbox_address binds the agent to that mailbox (without it, it may search any), query_date hides later mail.",
+  });
+
+/** What would change the answer's form or the agent's tools, and cannot: refused, so that nobody waits for it in vain. */
+const OWN_TOOLS = "an agent calls its own tools here, and can be given no others";
+export const notGiven = {
+  tools: z.array(z.unknown()).max(0, OWN_TOOLS).nullish(),
+  tool_choice: z.enum(["none", "auto"], OWN_TOOLS).nullish(),
+  textOnly: z.looseObject({ type: z.literal("text", "agents answer in plain text only") }).nullish(),
+  top_logprobs: z.literal(0, "probabilities are not known here").nullish(),
+};
 
 /** The parts of a chat completion that are read. Sampling settings are the agent's own and may be sent in vain. */
 export const completionBody = z.looseObject({
@@ -27,23 +44,24 @@ export const completionBody = z.looseObject({
     .meta({ description: "The last is the question; system messages are put after the agent's own prompt." }),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  metadata: z.looseObject({ inbox_address: inboxAddress.nullish(), query_date: queryDate.nullish() }).nullish().meta({
-    description:
-      "inbox_address binds the agent to that mailbox (without it, it may search any), query_date hides later mail.",
-  }),
+  metadata: bindingMetadata,
+  n: z.literal(1, "one answer is given to a request; ask again for another").nullish(),
+  tools: notGiven.tools,
+  functions: notGiven.tools,
+  tool_choice: notGiven.tool_choice,
+  function_call: notGiven.tool_choice,
+  web_search_options: z.null(OWN_TOOLS).optional(),
+  response_format: notGiven.textOnly,
+  modalities: z.array(z.literal("text", "agents answer in text only")).nullish(),
+  logprobs: z.literal(false, "probabilities are not known here").nullish(),
+  top_logprobs: notGiven.top_logprobs,
 });
 
 const usageShape = z.object({
   prompt_tokens: z.number().int(),
   completion_tokens: z.number().int(),
   total_tokens: z.number().int(),
-});
-
-/** What the agent found besides its answer. */
-const foundShape = z.object({
-  trace_id: z.string(),
-  ending: z.string(),
-  sources: z.array(z.string()),
+  prompt_tokens_details: z.object({ cached_tokens: z.number().int() }),
 });
 
 export const completionShape = z.object({
@@ -54,7 +72,11 @@ export const completionShape = z.object({
   choices: z.array(
     z.object({
       index: z.literal(0),
-      message: z.object({ role: z.literal("assistant"), content: z.string(), refusal: z.null() }),
+      message: z.object({
+        role: z.literal("assistant"),
+        content: z.string().nullable(),
+        refusal: z.string().nullable(),
+      }),
       finish_reason: z.enum(["stop", "length"]),
       logprobs: z.null(),
     }),
@@ -71,7 +93,11 @@ export const chunkShape = z.object({
   choices: z.array(
     z.object({
       index: z.literal(0),
-      delta: z.object({ role: z.literal("assistant").optional(), content: z.string().optional() }),
+      delta: z.object({
+        role: z.literal("assistant").optional(),
+        content: z.string().optional(),
+        refusal: z.string().optional(),
+      }),
       finish_reason: z.enum(["stop", "length"]).nullable(),
       logprobs: z.null(),
     }),
@@ -90,18 +116,19 @@ export interface Completing {
 }
 
 export function toCompletion(head: Completing, trace: ChatTrace): z.output<typeof completionShape> {
+  const { text, isRefusal } = saidAnswer(trace);
   return {
     ...head,
     object: "chat.completion",
     choices: [
       {
         index: 0,
-        message: { role: "assistant", content: answerOf(trace), refusal: null },
+        message: { role: "assistant", content: isRefusal ? null : text, refusal: isRefusal ? text : null },
         finish_reason: finishReasonOf(trace),
         logprobs: null,
       },
     ],
-    usage: usageOf(trace),
+    usage: tokensOf(trace),
     art_e: foundIn(trace),
   };
 }
@@ -113,23 +140,12 @@ export function firstChunk(head: Completing): Chunk {
 
 /** The answer and its end; the usage only where it was asked for. */
 export function lastChunks(head: Completing, trace: ChatTrace, includeUsage: boolean): Chunk[] {
-  const answer = answerOf(trace);
+  const { text, isRefusal } = saidAnswer(trace);
   return [
-    ...(answer === "" ? [] : [chunk(head, { content: answer }, null)]),
+    ...(text === "" ? [] : [chunk(head, isRefusal ? { refusal: text } : { content: text }, null)]),
     { ...chunk(head, {}, finishReasonOf(trace)), art_e: foundIn(trace) },
-    ...(includeUsage ? [{ ...chunk(head, {}, null), choices: [], usage: usageOf(trace) }] : []),
+    ...(includeUsage ? [{ ...chunk(head, {}, null), choices: [], usage: tokensOf(trace) }] : []),
   ];
-}
-
-/** Null: there is an answer, or the agent has found none by its own doing. */
-export function failureOf({ trace, failure }: AnsweredChat): { message: string; type: string; code: string } | null {
-  if (trace.ending === "model_error") {
-    return { message: trace.error ?? "", type: "upstream_error", code: failure?.kind ?? "server" };
-  }
-  if (trace.ending === "timeout" || trace.ending === "interrupted") {
-    return { message: trace.error ?? "", type: "server_error", code: trace.ending };
-  }
-  return null;
 }
 
 function chunk(head: Completing, delta: Chunk["choices"][number]["delta"], finish: "stop" | "length" | null): Chunk {
@@ -140,20 +156,16 @@ function chunk(head: Completing, delta: Chunk["choices"][number]["delta"], finis
   };
 }
 
-function answerOf({ answer, ending }: ChatTrace): string {
-  return answer ?? (ending in WITHOUT_ANSWER ? WITHOUT_ANSWER[ending as keyof typeof WITHOUT_ANSWER] : "");
+function finishReasonOf(trace: ChatTrace): "stop" | "length" {
+  return isWhole(trace) ? "stop" : "length";
 }
 
-function finishReasonOf({ ending }: ChatTrace): "stop" | "length" {
-  return ending === "answered" || ending === "dont_know" ? "stop" : "length";
-}
-
-function usageOf({ turns }: ChatTrace): z.output<typeof usageShape> {
-  const input = turns.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
-  const output = turns.reduce((sum, { usage }) => sum + (usage?.outputTokens ?? 0), 0);
-  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
-}
-
-function foundIn({ traceId, ending, sources }: ChatTrace): z.output<typeof foundShape> {
-  return { trace_id: traceId, ending, sources };
+function tokensOf(trace: ChatTrace): z.output<typeof usageShape> {
+  const { inputTokens, outputTokens, cachedInputTokens } = usageOf(trace);
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cachedInputTokens },
+  };
 }

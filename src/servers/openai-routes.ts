@@ -1,16 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { listAgents } from "../store/agents.js";
+import type { StoredAgent } from "../domain/agent.js";
+import type { ChatTrace } from "../domain/chat.js";
+import { getAgent, listAgents } from "../store/agents.js";
 import { ApiError } from "./api-error.js";
 import { eventAnswer, logChat, toMessages } from "./chat-routes.js";
 import { type ReadyChat, readyChat } from "./chat-task.js";
 import type { EventStream } from "./event-stream.js";
+import { chatFailure, openaiError } from "./openai-error.js";
 import {
   type Completing,
   chunkShape,
   completionBody,
   completionShape,
-  failureOf,
   firstChunk,
   lastChunks,
   toCompletion,
@@ -39,13 +41,18 @@ export function openaiRoutes(services: Services): Route[] {
       errors: "openai",
       handle: () => ({
         object: "list",
-        data: listAgents(services.db).map(({ id, createdAt }) => ({
-          id,
-          object: "model",
-          created: Date.parse(`${createdAt.replace(" ", "T")}Z`) / 1000,
-          owned_by: "art-e",
-        })),
+        data: listAgents(services.db).map(modelOf),
       }),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/v1/models/:id",
+      tag,
+      summary: "One agent as a model",
+      status: 200,
+      response: modelShape,
+      errors: "openai",
+      handle: ({ params }) => modelOf(getAgent(services.db, params.id)),
     }),
     defineRoute({
       method: "post",
@@ -79,7 +86,7 @@ export function openaiRoutes(services: Services): Route[] {
           modelId: undefined,
         });
         const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model };
-        if (body.stream !== true) return whole(chat, head, signal, log);
+        if (body.stream !== true) return toCompletion(head, await answerWhole(chat, signal, log));
         const includeUsage = body.stream_options?.include_usage === true;
         return eventAnswer(services, chat, cut, (stream) =>
           tell(services, chat, stream, head, includeUsage, requestId, log),
@@ -89,17 +96,21 @@ export function openaiRoutes(services: Services): Route[] {
   ];
 }
 
-async function whole(chat: ReadyChat, head: Completing, signal: AbortSignal, log: LogFields) {
+function modelOf({ id, createdAt }: StoredAgent): z.output<typeof modelShape> {
+  return { id, object: "model", created: Date.parse(`${createdAt.replace(" ", "T")}Z`) / 1000, owned_by: "art-e" };
+}
+
+/** The chat's trace when it has ended; throws the ApiError of one that failed. It is ended when its client leaves. */
+export async function answerWhole(chat: ReadyChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
   const leave = () => chat.abandon("the client is gone");
   signal.addEventListener("abort", leave, { once: true });
   if (signal.aborted) leave();
   try {
     const answered = await chat.answer(() => undefined);
     logChat(log, answered.trace);
-    const failed = failureOf(answered);
-    if (failed !== null)
-      throw new ApiError("EXTERNAL_API_ERROR", failed.message, { type: failed.type, code: failed.code });
-    return toCompletion(head, answered.trace);
+    const failure = chatFailure(answered);
+    if (failure !== null) throw failure;
+    return answered.trace;
   } finally {
     signal.removeEventListener("abort", leave);
   }
@@ -114,19 +125,17 @@ async function tell(
   requestId: string,
   log: LogFields,
 ): Promise<void> {
-  const failWith = (error: { message: string; type: string; code: string }) =>
-    stream.send({ error: { ...error, param: null, request_id: requestId } });
+  const failWith = (error: ApiError) => stream.send(openaiError(error, requestId).body);
   try {
     await stream.send(firstChunk(head));
     const answered = await chat.answer(() => undefined);
     logChat(log, answered.trace);
-    const failed = failureOf(answered);
-    if (failed !== null) return await failWith(failed);
+    const failure = chatFailure(answered);
+    if (failure !== null) return await failWith(failure);
     for (const chunk of lastChunks(head, answered.trace, includeUsage)) await stream.send(chunk);
     await stream.send("[DONE]");
   } catch (fault) {
     services.report(fault, requestId);
-    const message = "The server could not do this; its log says why.";
-    await failWith({ message, type: "server_error", code: "internal" });
+    await failWith(new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why."));
   }
 }

@@ -38,6 +38,18 @@ export function sessionMessages(db: Db, sessionId: string): Message[] {
   return trace === undefined ? [] : (JSON.parse(trace) as ChatTrace).messages.slice(1);
 }
 
+/** The newest answer given in a session; null where none was. */
+export function lastAnswer(db: Db, sessionId: string): string | null {
+  const answer = db
+    .prepare(
+      `SELECT trace ->> '$.answer' FROM traces WHERE session_id = ? AND run_id IS NULL
+         AND trace ->> '$.answer' IS NOT NULL ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+    )
+    .pluck()
+    .get(sessionId) as string | undefined;
+  return answer ?? null;
+}
+
 /** Saves a chat, and the session that it began or went on with. */
 export function saveChat(db: Db, trace: ChatTrace): void {
   const session = db.prepare(
