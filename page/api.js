@@ -52,7 +52,7 @@ async function send(path, { method = "GET", body, signal }) {
 async function wordsOf(response) {
   try {
     const { error } = await response.json();
-    return error.details?.hint && response.status !== 400 ? `${error.message} ${error.details.hint}` : error.message;
+    return error.details?.hint ? `${error.message} ${error.details.hint}` : error.message;
   } catch {
     return `The server answers ${response.status}.`;
   }

@@ -184,8 +184,9 @@ function chatShower(outcome, steps, status) {
       }
       calls.set(toolCallId, { name: toolName });
     },
-    "tool-call-args"({ toolCallId, args }) {
+    "tool-call-args"({ toolCallId, args: text }) {
       const call = calls.get(toolCallId);
+      const args = parsed(text);
       // The answer is told as text too.
       if (call.name === "return_final_answer") {
         call.sources = args?.sources;
@@ -213,4 +214,13 @@ function chatShower(outcome, steps, status) {
     },
   };
   return (event) => does[event.type]?.(event);
+}
+
+/** Arguments come as a text of JSON; what the model has garbled is shown as it is. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

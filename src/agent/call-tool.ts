@@ -21,7 +21,7 @@ export async function callTool(
   const startedAt = new Date().toISOString();
   const started = performance.now();
   const result = await attempt(call, tools, context);
-  const content = result.ok ? (result.json ?? JSON.stringify(result.value)) : result.error;
+  const content = result.ok ? textOf(result) : result.error;
   return {
     result,
     message: toolMessage(call, content, !result.ok),
@@ -37,6 +37,11 @@ export async function callTool(
       durationMs: performance.now() - started,
     },
   };
+}
+
+/** A text reaches the model as it is: as JSON, it would come in quotes and with its line ends escaped. */
+function textOf({ value, json }: Extract<ToolResult, { ok: true }>): string {
+  return typeof value === "string" ? value : (json ?? JSON.stringify(value));
 }
 
 export function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMessage {

@@ -14,6 +14,8 @@ import { day, readFlags, text, whole } from "./flags.js";
 import { programVersion } from "./version.js";
 
 const DEFAULT_PORT = 8788;
+/** With --http, at once. */
+const MAX_CONNECTIONS = 256;
 
 const schema = z.object({
   inbox: text,
@@ -118,14 +120,16 @@ async function overHttp(offer: MailOffer, { host, port }: Flags, { settings, out
     );
   }
   const serverFor = (path: string) => (path === "/mcp" ? mailServer(offer) : null);
-  const listener = await listenMcp({ host, port, token, serverFor }).catch((error: NodeJS.ErrnoException) => {
-    throw new UserError(
-      "port_unusable",
-      `Port ${port} of ${host} cannot be listened on: ${error.code ?? error.message}.`,
-      "Choose another with --port; 0 takes any that is free.",
-      EXIT.failed,
-    );
-  });
+  const listener = await listenMcp({ host, port, token, serverFor, maxConnections: MAX_CONNECTIONS }).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new UserError(
+        "port_unusable",
+        `Port ${port} of ${host} cannot be listened on: ${error.code ?? error.message}.`,
+        "Choose another with --port; 0 takes any that is free.",
+        EXIT.failed,
+      );
+    },
+  );
   out.result({ url: `${listener.origin}/mcp` }, () => `${listener.origin}/mcp`);
   await new Promise<void>((resolve) => {
     signal.addEventListener("abort", () => resolve(), { once: true });

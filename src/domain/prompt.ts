@@ -28,6 +28,11 @@ export function checkPrompt(template: string): void {
   }
 }
 
+/** The names that a prompt asks for, each once. */
+export function variablesIn(template: string): string[] {
+  return [...new Set([...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name))];
+}
+
 function isKnown(name: string): name is (typeof PROMPT_VARIABLES)[number] {
   return (PROMPT_VARIABLES as readonly string[]).includes(name);
 }

@@ -4,6 +4,9 @@ import type { AddressInfo } from "node:net";
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
+import { ByteBudget } from "../domain/byte-budget.js";
+import { jsonDepth, MAX_JSON_DEPTH } from "../domain/json-depth.js";
 
 export interface McpListening {
   readonly host: string;
@@ -11,6 +14,8 @@ export interface McpListening {
   readonly port: number;
   /** Null: none is asked for; for loopback only. */
   readonly token: string | null;
+  /** Undefined: as many as come. */
+  readonly maxConnections?: number;
   /** The server for a request to this path, one a request; null: there is none. */
   serverFor(path: string): Server | null;
 }
@@ -22,7 +27,12 @@ export interface McpListener {
 }
 
 const MAX_BODY_BYTES = 1_000_000;
-const REQUEST_MS = 60_000;
+const REQUEST_MS = 30_000;
+const CHECK_MS = 5_000;
+/** Of all requests that are still coming in together. */
+const MAX_ARRIVING_BYTES = 32_000_000;
+/** Of each request, beyond those. */
+const FREE_BYTES = 64_000;
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 export function isLoopback(host: string): boolean {
@@ -34,12 +44,15 @@ export function isLoopback(host: string): boolean {
  * and a name that was made to mean this machine no further than its Host. Throws what the socket throws (EADDRINUSE).
  */
 export async function listenMcp(listening: McpListening): Promise<McpListener> {
-  const http = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    answer(listening, request, response).catch(() => {
+  const timeouts = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS };
+  const arriving = new ByteBudget(MAX_ARRIVING_BYTES, FREE_BYTES);
+  const http = createServer(timeouts, (request, response) => {
+    answer(listening, arriving, request, response).catch(() => {
       if (!response.headersSent) refuse(response, 500, "Internal error");
       else response.destroy();
     });
   });
+  if (listening.maxConnections !== undefined) http.maxConnections = listening.maxConnections;
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject);
     http.listen(listening.port, listening.host, resolve);
@@ -56,13 +69,18 @@ export async function listenMcp(listening: McpListening): Promise<McpListener> {
   };
 }
 
-async function answer(listening: McpListening, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  listening: McpListening,
+  arriving: ByteBudget,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { headers } = request;
   if (isLoopback(listening.host)) {
     if (!LOOPBACK.has(hostOf(`http://${headers.host ?? ""}`))) return refuse(response, 403, "This Host is not served");
-    const { origin } = headers;
-    if (origin !== undefined && !LOOPBACK.has(hostOf(origin)))
+    if (headers.origin !== undefined && !isOwn(headers.origin, request.socket.localPort)) {
       return refuse(response, 403, "This Origin is not served");
+    }
   } else if (headers.origin !== undefined) return refuse(response, 403, "No Origin is served");
   if (listening.token !== null && !isToken(headers.authorization, listening.token)) {
     response.setHeader("www-authenticate", "Bearer");
@@ -74,13 +92,17 @@ async function answer(listening: McpListening, request: IncomingMessage, respons
     response.setHeader("allow", "POST");
     return refuse(response, 405, "Only POST is answered");
   }
-  const body = await readBody(request);
-  if (body === null) return refuse(response, 413, `More than ${MAX_BODY_BYTES} bytes`);
+  const body = await readBody(request, arriving);
+  if (body === "too_large") return refuse(response, 413, `More than ${MAX_BODY_BYTES} bytes`);
+  if (body === "no_room") return refuse(response, 503, "Too much is being sent at once");
   let message: unknown;
   try {
-    message = JSON.parse(body);
+    message = JSON.parse(body.text);
   } catch {
-    return refuse(response, 400, "The body is not JSON");
+    return refuse(response, 400, "The body is not JSON", ErrorCode.ParseError);
+  }
+  if (jsonDepth(body.text) > MAX_JSON_DEPTH) {
+    return refuse(response, 400, `The body is nested more than ${MAX_JSON_DEPTH} deep`, ErrorCode.InvalidRequest);
   }
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   response.on("close", () => void server.close());
@@ -88,9 +110,16 @@ async function answer(listening: McpListening, request: IncomingMessage, respons
   await transport.handleRequest(request, response, message);
 }
 
-function refuse(response: ServerResponse, status: number, message: string): void {
+/** -32000 and not one of the protocol's own codes where it is HTTP that is refused. */
+function refuse(response: ServerResponse, status: number, message: string, code = -32_000): void {
   response.writeHead(status, { "content-type": "application/json", connection: "close" });
-  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }));
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
+}
+
+/** A page of another port of this machine is another's page. */
+function isOwn(origin: string, port: number | undefined): boolean {
+  const url = URL.parse(origin);
+  return url?.protocol === "http:" && LOOPBACK.has(url.hostname) && Number(url.port || 80) === port;
 }
 
 function hostOf(url: string): string {
@@ -103,13 +132,22 @@ function isToken(authorization: string | undefined, token: string): boolean {
   return timingSafeEqual(digest(authorization ?? ""), digest(`Bearer ${token}`));
 }
 
-async function readBody(request: IncomingMessage): Promise<string | null> {
+async function readBody(
+  request: IncomingMessage,
+  arriving: ByteBudget,
+): Promise<{ readonly text: string } | "too_large" | "no_room"> {
   const chunks: Buffer[] = [];
+  const held = arriving.hold();
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) return null;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) return "too_large";
+      if (!held.add(chunk.length)) return "no_room";
+      chunks.push(chunk);
+    }
+    return { text: Buffer.concat(chunks).toString("utf8") };
+  } finally {
+    held.release();
   }
-  return Buffer.concat(chunks).toString("utf8");
 }

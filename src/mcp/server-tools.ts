@@ -10,9 +10,16 @@ const toolSchema = z.object({
   title: z.string().optional(),
   description: z.string().max(100_000).default(""),
   inputSchema: jsonObjectSchema,
+  /** `required`: it is called as a task alone, which begins now and is asked for its result later. */
+  execution: z.looseObject({ taskSupport: z.string().optional() }).optional().catch(undefined),
 });
 
 export type ServerTool = z.output<typeof toolSchema>;
+
+/** Calls here wait for their result, which such a tool refuses. */
+export function isTaskOnly({ execution }: ServerTool): boolean {
+  return execution?.taskSupport === "required";
+}
 
 const MAX_PAGES = 100;
 

@@ -5,6 +5,7 @@ import { type JsonObject, jsonObjectSchema } from "../domain/json.js";
 import { checkPrompt } from "../domain/prompt.js";
 import { registryIdSchema } from "../domain/registry-id.js";
 import { parseModelName } from "../models/model-name.js";
+import { getVersion } from "../store/agent-versions.js";
 import { findAgent, getAgent, removeAgent, saveAgent, saveAgentTools } from "../store/agents.js";
 import type { Db } from "../store/open.js";
 import { getTool } from "../store/tools.js";
@@ -72,6 +73,21 @@ export function updateAgent(db: Db, id: string, input: z.input<typeof agentChang
     const settings = check(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
     saveAgent(db, withModel({ ...before, ...given, settings }));
+    return getAgent(db, id);
+  });
+}
+
+/** Makes an agent what it was in a version; tools that are gone since then cannot be given back. */
+export function restoreVersion(db: Db, id: string, version: number): StoredAgent {
+  return changing(db, () => {
+    refuseBuiltin("agent", getAgent(db, id));
+    const { agent, tools } = getVersion(db, id, version);
+    saveAgent(db, withModel({ ...agent, settings: agentSettingsSchema.parse(agent.settings) }));
+    giveTools(
+      db,
+      id,
+      tools.map(({ tool, config }) => ({ id: tool.id, config: config === null ? null : configOf(config) })),
+    );
     return getAgent(db, id);
   });
 }
@@ -149,8 +165,12 @@ export function giveTools(
 function attachmentsOf(db: Db, agentId: string): { id: string; config: JsonObject | null }[] {
   return attachedOrDefault(db, agentId).map(({ tool, config }) => ({
     id: tool.id,
-    config: config === null ? null : jsonObjectSchema.parse(JSON.parse(config)),
+    config: config === null ? null : configOf(config),
   }));
+}
+
+function configOf(text: string): JsonObject {
+  return jsonObjectSchema.parse(JSON.parse(text));
 }
 
 /** The same row with the model's full name. */

@@ -4,7 +4,7 @@ import { redact } from "../domain/redact.js";
 import type { StoredTool, ToolRow } from "../domain/tool.js";
 import { trimEndOf } from "../domain/trim-end.js";
 import { McpFailed } from "../mcp/connections.js";
-import { listServerTools, type ServerTool } from "../mcp/server-tools.js";
+import { isTaskOnly, listServerTools, type ServerTool } from "../mcp/server-tools.js";
 import { ModuleFailed } from "../programs/loaded-modules.js";
 import type { Db } from "../store/open.js";
 import { listTools } from "../store/tools.js";
@@ -37,6 +37,10 @@ export async function importServerTools(
   const taken = new Set(listTools(db).map(({ id }) => id));
   const skipped: { name: string; why: string }[] = [];
   const rows = tools.flatMap((tool) => {
+    if (isTaskOnly(tool)) {
+      skipped.push({ name: tool.name, why: "It works as a task only, and calls of tasks are not made here." });
+      return [];
+    }
     const row = rowOf(tool, server, uniqueId(request.prefix ?? serverName, tool.name, taken), request.handlerConfig);
     try {
       checkAttached({ tool: row, config: null });

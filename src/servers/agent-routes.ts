@@ -14,7 +14,6 @@ import {
 } from "../registry/agents.js";
 import { currentVersion } from "../registry/versions.js";
 import { findAgent, getAgent, listAgents } from "../store/agents.js";
-import type { AttachedTool } from "../store/tools.js";
 import { getTool } from "../store/tools.js";
 import { attachedOrDefault } from "../tools/registry.js";
 import { checkReach } from "./reach.js";
@@ -54,6 +53,21 @@ export function agentRoutes(services: Services): Route[] {
     created_at: isoTime(agent.createdAt),
     updated_at: isoTime(agent.updatedAt),
   });
+  const toolOf = (agentId: string, toolId: string, config: string | null) => {
+    const tool = getTool(db, toolId);
+    return {
+      id: tool.id,
+      agent_id: agentId,
+      tool_id: tool.id,
+      name: tool.name,
+      description: tool.description,
+      parameters_schema: tool.parametersSchema,
+      handler_key: tool.handlerKey,
+      category: tool.category,
+      created_at: isoTime(tool.createdAt),
+      config: config === null ? null : jsonObjectSchema.parse(JSON.parse(config)),
+    };
+  };
   const tag = "agents";
   return [
     defineRoute({
@@ -121,7 +135,7 @@ export function agentRoutes(services: Services): Route[] {
       response: z.object({ tools: z.array(agentToolShape) }),
       handle({ params }) {
         const { id } = getAgent(db, params.id);
-        return { tools: attachedOrDefault(db, id).map((attached) => attachedShown(id, attached)) };
+        return { tools: attachedOrDefault(db, id).map(({ tool, config }) => toolOf(id, tool.id, config)) };
       },
     }),
     defineRoute({
@@ -135,7 +149,7 @@ export function agentRoutes(services: Services): Route[] {
       handle({ params: { id }, body: { tool_id, config = null } }) {
         checkReach(services, getTool(db, tool_id), config);
         attachTool(db, id, tool_id, config);
-        return attachedShown(id, { tool: getTool(db, tool_id), config: config && JSON.stringify(config) });
+        return toolOf(id, tool_id, config && JSON.stringify(config));
       },
     }),
     defineRoute({
@@ -148,18 +162,6 @@ export function agentRoutes(services: Services): Route[] {
       handle: ({ params }) => detachTool(db, params.id, params.toolId),
     }),
   ];
-}
-
-function attachedShown(agentId: string, { tool, config }: AttachedTool) {
-  return {
-    agent_id: agentId,
-    tool_id: tool.id,
-    name: tool.name,
-    description: tool.description,
-    parameters_schema: tool.parametersSchema,
-    category: tool.category,
-    config: config === null ? null : jsonObjectSchema.parse(JSON.parse(config)),
-  };
 }
 
 /** "My Agent!" -> `my-agent`, `my-agent-2`, ... */

@@ -46,6 +46,7 @@ const MISSING: ReadonlySet<string> = new Set([
   "run_unknown",
   "session_unknown",
   "version_unknown",
+  "feedback_unknown",
   "tool_not_attached",
 ]);
 const IN_THE_WAY: ReadonlySet<string> = new Set(["tool_in_use", "tool_last", "agent_builtin", "tool_builtin"]);

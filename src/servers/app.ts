@@ -1,18 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
+import { etag } from "hono/etag";
 import { accessLog, type WriteLog } from "./access-log.js";
 import { agentRoutes } from "./agent-routes.js";
 import { ApiError, toApiError } from "./api-error.js";
 import { chatRoutes } from "./chat-routes.js";
+import { feedbackRoutes } from "./feedback-routes.js";
 import { type Access, checkContentType, checkHost, checkOrigin, checkToken } from "./guard.js";
 import { openaiError } from "./openai-error.js";
 import { openaiRoutes } from "./openai-routes.js";
 import { openapiDocument } from "./openapi.js";
 import { addPage, isPage } from "./page.js";
 import { placeRoutes } from "./place-routes.js";
+import { playgroundSessionRoutes } from "./playground-session-routes.js";
 import { isReport, ReportLinks } from "./report-links.js";
+import { RequestBodies } from "./request-body.js";
 import { responsesRoutes } from "./responses-routes.js";
 import { addRoute, type Env, type Route } from "./route.js";
 import { runRoutes } from "./run-routes.js";
@@ -20,16 +23,18 @@ import type { Services } from "./services.js";
 import { sessionRoutes } from "./session-routes.js";
 import { toolRoutes } from "./tool-routes.js";
 import { traceRoutes } from "./trace-routes.js";
-
-const MAX_BODY_BYTES = 4_000_000;
+import { versionRoutes } from "./version-routes.js";
 
 export function allRoutes(services: Services, reports = new ReportLinks(services)): Route[] {
   return [
     ...agentRoutes(services),
+    ...versionRoutes(services),
+    ...playgroundSessionRoutes(services),
     ...chatRoutes(services),
     ...toolRoutes(services),
     ...sessionRoutes(services),
     ...traceRoutes(services),
+    ...feedbackRoutes(services),
     ...runRoutes(services),
     ...reports.routes(),
     ...placeRoutes(services),
@@ -57,8 +62,8 @@ export function createApp(services: Services, access: Access, write: WriteLog): 
       cors({
         origin: access.cors,
         allowMethods: ["GET", "POST", "PATCH", "DELETE"],
-        allowHeaders: ["Content-Type", "Authorization", "X-Workspace-Id", "X-Request-Id"],
-        exposeHeaders: ["X-Request-Id", "Retry-After"],
+        allowHeaders: ["Content-Type", "Authorization", "X-Workspace-Id", "X-Request-Id", "If-None-Match"],
+        exposeHeaders: ["X-Request-Id", "Retry-After", "ETag"],
       }),
     );
   }
@@ -66,18 +71,12 @@ export function createApp(services: Services, access: Access, write: WriteLog): 
   const token = checkToken(access);
   app.use((c, next) => (isPage(c.req.path) || isReport(c.req.path) ? next() : token(c, next)));
   app.use(checkContentType());
-  app.use(
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: () => {
-        throw new ApiError("PAYLOAD_TOO_LARGE", `A body may have ${MAX_BODY_BYTES} bytes.`);
-      },
-    }),
-  );
 
+  app.use("/api/agents/:id/prompt", etag());
   const reports = new ReportLinks(services);
   const routes = allRoutes(services, reports);
-  for (const route of routes) addRoute(app, route);
+  const bodies = new RequestBodies();
+  for (const route of routes) addRoute(app, route, (c) => bodies.readJson(c));
   const document = openapiDocument(routes, services.version);
   app.get("/openapi.json", (c) => c.json(document));
   addPage(app);

@@ -27,7 +27,7 @@ export class Chats {
   private stopping = false;
   private onEmpty: (() => void) | null = null;
 
-  constructor(private readonly most: number) {}
+  constructor(readonly most: number) {}
 
   get count(): number {
     return this.open.size;

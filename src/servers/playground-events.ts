@@ -7,12 +7,12 @@ const id = z.string();
 
 type Json = z.output<ReturnType<typeof z.json>>;
 
-/** The events of a chat, each the JSON `data` of one server-sent event; the last data is `[DONE]`. */
+/** The events of a chat; `args` is a text of JSON, which clients put together and parse. Each is the JSON `data` of one server-sent event; the last data is `[DONE]`. */
 export const playgroundEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("message-start"), messageId: id }),
   z.object({ type: z.literal("text-delta"), text: z.string() }),
   z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
-  z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: z.json() }),
+  z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: z.string() }),
   z.object({ type: z.literal("tool-call-end"), toolCallId: id }),
   z.object({ type: z.literal("tool-result"), toolCallId: id, result: z.json() }),
   z.object({ type: z.literal("finish"), messageId: id }),
@@ -53,7 +53,7 @@ export function stepEvents(step: AgentStep): PlaygroundEvent[] {
 function callEvents({ id: toolCallId, name, arguments: args, invalid }: ToolCall): PlaygroundEvent[] {
   return [
     { type: "tool-call", toolCallId, toolName: name },
-    { type: "tool-call-args", toolCallId, args: (invalid ?? args) as Json },
+    { type: "tool-call-args", toolCallId, args: invalid ?? JSON.stringify(args) },
     { type: "tool-call-end", toolCallId },
   ];
 }

@@ -56,7 +56,7 @@ type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${inf
     ? { readonly [K in Name]: string }
     : Record<never, string>;
 
-export function addRoute(app: Hono<Env>, route: Route): void {
+export function addRoute(app: Hono<Env>, route: Route, readJson: (c: Context<Env>) => Promise<unknown>): void {
   app.on(route.method, route.path, async (c) => {
     const query = check(route.query, c.req.query(), "query");
     const body = route.body === undefined ? undefined : check(route.body, await readJson(c), "body");
@@ -72,15 +72,6 @@ export function addRoute(app: Hono<Env>, route: Route): void {
     if (answer instanceof Response) return answer;
     return route.status === 204 ? c.body(null, 204) : c.json(answer as object, route.status);
   });
-}
-
-async function readJson(c: Context<Env>): Promise<unknown> {
-  const text = await c.req.text();
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ApiError("VALIDATION_ERROR", "The body is not JSON.");
-  }
 }
 
 function check<T>(schema: z.ZodType<T> | undefined, value: unknown, part: "query" | "body"): T | undefined {

@@ -10,6 +10,10 @@ import type { Services } from "./services.js";
 /** How long the parts of a request may take to come in. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
+const CHECK_MS = 5_000;
+
+/** Beside those of chats, each of which holds one. */
+const MOST_OTHER_CONNECTIONS = 256;
 
 /** After their end was called for, chats have so long to say goodbye. */
 const GOODBYE_MS = 2_000;
@@ -34,8 +38,14 @@ export async function startServer(services: Services, access: Access, port: numb
   const server = createAdaptorServer({
     fetch: app.fetch,
     hostname: access.host,
-    serverOptions: { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, keepAliveTimeout: 5_000 },
+    serverOptions: {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: 5_000,
+    },
   }) as Server;
+  server.maxConnections = services.chats.most + MOST_OTHER_CONNECTIONS;
   const requests = new UnderWay(server);
   await listen(server, port, access.host);
   const { port: taken } = server.address() as AddressInfo;

@@ -44,12 +44,15 @@ export const toolShape = z.object({
 });
 
 export const agentToolShape = z.object({
+  id: z.string().meta({ description: "The tool's" }),
   agent_id: z.string(),
   tool_id: z.string(),
   name: z.string(),
   description: z.string(),
   parameters_schema: jsonObjectSchema,
+  handler_key: z.string(),
   category: z.string(),
+  created_at: time,
   config: jsonObjectSchema.nullable(),
 });
 
@@ -74,6 +77,7 @@ export const messageShape = z.object({
 export const feedbackShape = z.object({
   id: z.string(),
   trace_id: z.string(),
+  agent_id: z.string(),
   rating: z.enum(RATINGS),
   notes: z.string().nullable(),
   created_at: time,

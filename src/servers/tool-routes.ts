@@ -5,14 +5,25 @@ import type { StoredTool } from "../domain/tool.js";
 import { createTool, deleteTool, updateTool } from "../registry/tools.js";
 import { getTool, listTools } from "../store/tools.js";
 import { checkReach } from "./reach.js";
+import { parseJson } from "./request-body.js";
 import { defineRoute, type Route } from "./route.js";
 import type { Services } from "./services.js";
 import { isoTime, toolShape } from "./shapes.js";
 
+/** As an object, or as the text that it is kept as. */
+const schemaOfParameters = z.union([
+  jsonObjectSchema,
+  z
+    .string()
+    .max(1_000_000)
+    .transform((text) => parseJson(text, "The body: parameters_schema"))
+    .pipe(jsonObjectSchema),
+]);
+
 const changes = z.strictObject({
   name: z.string().min(1).max(200).optional(),
   description: z.string().min(1).max(100_000).optional(),
-  parameters_schema: jsonObjectSchema.optional(),
+  parameters_schema: schemaOfParameters.optional(),
   handler_config: jsonObjectSchema.optional(),
   category: z.string().min(1).max(64).optional(),
 });

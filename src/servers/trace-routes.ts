@@ -1,13 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { type ChatTrace, type Feedback, RATINGS } from "../domain/chat.js";
+import { type ChatTrace, RATINGS } from "../domain/chat.js";
 import { ENDINGS } from "../domain/ending.js";
 import type { Trace } from "../domain/trace.js";
 import { iofoldSteps } from "../exports/iofold.js";
-import { listFeedback, saveFeedback } from "../store/feedback.js";
+import { listFeedback } from "../store/feedback.js";
 import { pageOfTraces, type TraceCursor, type TraceLine } from "../store/trace-pages.js";
 import { getTrace } from "../store/traces.js";
-import { ApiError } from "./api-error.js";
+import { type PageEnd, readCursor, writeCursor } from "./cursor.js";
+import { feedbackShown } from "./feedback-routes.js";
 import { defineRoute, type Route } from "./route.js";
 import type { Services } from "./services.js";
 import { feedbackShape, stepShape, traceLineShape } from "./shapes.js";
@@ -24,12 +24,6 @@ const listQuery = z.object({
   date_to: moment.optional().meta({ description: "Started before then" }),
   cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
   limit: z.coerce.number().int().min(1).max(200).default(50),
-});
-
-const newFeedback = z.object({
-  trace_id: z.string().min(1),
-  rating: z.enum(RATINGS),
-  notes: z.string().max(10_000).nullish(),
 });
 
 export function traceRoutes({ db }: Services): Route[] {
@@ -57,12 +51,12 @@ export function traceRoutes({ db }: Services): Route[] {
           startedFrom: toIso(query.date_from),
           startedBefore: toIso(query.date_to),
         };
-        const after = query.cursor === undefined ? null : readCursor(query.cursor);
+        const after = query.cursor === undefined ? null : toCursor(readCursor(query.cursor));
         const { lines, hasMore, total } = pageOfTraces(db, asked, after, query.limit);
         const last = lines.at(-1);
         return {
           traces: lines.map(lineShown),
-          next_cursor: hasMore && last !== undefined ? writeCursor(last) : null,
+          next_cursor: hasMore && last !== undefined ? writeCursor({ at: last.startedAt, id: last.id }) : null,
           has_more: hasMore,
           total_count: total,
         };
@@ -88,37 +82,6 @@ export function traceRoutes({ db }: Services): Route[] {
           trace,
         };
       },
-    }),
-    defineRoute({
-      method: "post",
-      path: "/api/feedback",
-      tag: "feedback",
-      summary: "Say what an answer was worth",
-      body: newFeedback,
-      status: 201,
-      response: feedbackShape,
-      handle({ body }) {
-        const { traceId } = getTrace(db, body.trace_id);
-        const feedback: Feedback = {
-          id: `feedback_${randomUUID()}`,
-          traceId,
-          rating: body.rating,
-          notes: body.notes?.trim() || null,
-          createdAt: new Date().toISOString(),
-        };
-        saveFeedback(db, feedback);
-        return feedbackShown(feedback);
-      },
-    }),
-    defineRoute({
-      method: "get",
-      path: "/api/feedback",
-      tag: "feedback",
-      summary: "What has been said of a trace, newest first",
-      query: z.object({ trace_id: z.string().min(1) }),
-      status: 200,
-      response: z.object({ feedback: z.array(feedbackShape) }),
-      handle: ({ query }) => ({ feedback: listFeedback(db, getTrace(db, query.trace_id).traceId).map(feedbackShown) }),
     }),
   ];
 }
@@ -161,25 +124,11 @@ function ownPart(trace: Trace | ChatTrace): Trace | ChatTrace {
   return { ...trace, messages: [...trace.messages.slice(0, 1), ...trace.messages.slice(1 + trace.historyLength)] };
 }
 
-function feedbackShown({ id, traceId, rating, notes, createdAt }: Feedback) {
-  return { id, trace_id: traceId, rating, notes, created_at: createdAt };
-}
-
 /** As traces write their times, so that they sort together. */
 function toIso(when: string | undefined): string | null {
   return when === undefined ? null : new Date(when).toISOString();
 }
 
-function writeCursor({ startedAt, id }: TraceCursor): string {
-  return Buffer.from(JSON.stringify([startedAt, id])).toString("base64url");
-}
-
-function readCursor(cursor: string): TraceCursor {
-  try {
-    const text = Buffer.from(cursor, "base64url").toString("utf8");
-    const [startedAt, id] = z.tuple([z.string(), z.string()]).parse(JSON.parse(text));
-    return { startedAt, id };
-  } catch {
-    throw new ApiError("VALIDATION_ERROR", "The query: cursor: is not one that this server gave.");
-  }
+function toCursor({ at, id }: PageEnd): TraceCursor {
+  return { startedAt: at, id };
 }

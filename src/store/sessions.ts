@@ -38,6 +38,59 @@ export function sessionMessages(db: Db, sessionId: string): Message[] {
   return trace === undefined ? [] : (JSON.parse(trace) as ChatTrace).messages.slice(1);
 }
 
+/** A session with what its newest chat was held with, and how many of its chats it goes on from. */
+export interface SessionDetails extends Session {
+  readonly model: string;
+  readonly agentVersion: number;
+  readonly chats: number;
+}
+
+const KEPT = "session_id = s.id AND run_id IS NULL AND ending NOT IN ('model_error', 'timeout', 'interrupted')";
+const NEWEST = "FROM traces WHERE session_id = s.id AND run_id IS NULL ORDER BY started_at DESC, rowid DESC LIMIT 1";
+const DETAILS = `SELECT ${COLUMNS}, (SELECT trace ->> '$.model' ${NEWEST}) AS model,
+  (SELECT trace ->> '$.agentVersion' ${NEWEST}) AS agentVersion, (SELECT count(*) FROM traces WHERE ${KEPT}) AS chats
+  FROM sessions s`;
+
+/** Newest first; `total` counts those on all pages. */
+export function pageOfSessions(
+  db: Db,
+  agentId: string | null,
+  offset: number,
+  limit: number,
+): { readonly sessions: SessionDetails[]; readonly total: number } {
+  const where = "WHERE @agentId IS NULL OR agent_id = @agentId";
+  const total = db.prepare(`SELECT count(*) FROM sessions ${where}`).pluck().get({ agentId }) as number;
+  const sessions = db
+    .prepare(`${DETAILS} ${where} ORDER BY updated_at DESC, id DESC LIMIT @limit OFFSET @offset`)
+    .all({ agentId, limit, offset }) as SessionDetails[];
+  return { sessions, total };
+}
+
+/** One session of an agent, with the chats that it goes on from, oldest first. */
+export function sessionOfAgent(
+  db: Db,
+  agentId: string,
+  id: string,
+): { readonly session: SessionDetails; readonly traces: ChatTrace[] } {
+  const session = db.prepare(`${DETAILS} WHERE s.id = ? AND s.agent_id = ?`).get(id, agentId) as
+    | SessionDetails
+    | undefined;
+  if (session === undefined) {
+    const hint = "A chat without a sessionId begins one.";
+    throw new UserError("session_unknown", `Agent "${agentId}" has no session "${id}".`, hint);
+  }
+  const rows = db
+    .prepare(`SELECT t.trace FROM sessions s JOIN traces t ON ${KEPT} WHERE s.id = ? ORDER BY t.started_at, t.rowid`)
+    .pluck()
+    .all(id) as string[];
+  return { session, traces: rows.map((row) => JSON.parse(row) as ChatTrace) };
+}
+
+/** Its traces stay. */
+export function deleteSession(db: Db, id: string): void {
+  db.prepare("DELETE FROM sessions WHERE id = ?").run(id);
+}
+
 /** The newest answer given in a session; null where none was. */
 export function lastAnswer(db: Db, sessionId: string): string | null {
   const answer = db

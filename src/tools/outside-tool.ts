@@ -104,7 +104,11 @@ function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: 
   if (Buffer.byteLength(text) > maxBytes)
     return refuse("failed", `The tool answered with more than ${maxBytes} bytes.`);
   if (text.length <= maxResultChars) return { ok: true, value };
-  return { ok: true, value: { truncated: true, characters: text.length, beginning: text.slice(0, maxResultChars) } };
+  const beginning = text.slice(0, maxResultChars);
+  if (typeof value === "string") {
+    return { ok: true, value: `${beginning}\n[cut off: ${maxResultChars} of ${text.length} characters]` };
+  }
+  return { ok: true, value: { truncated: true, characters: text.length, beginning } };
 }
 
 function toResultSchema(schema: JsonObject): z.ZodType {

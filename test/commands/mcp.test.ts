@@ -195,11 +195,22 @@ describe("over HTTP", () => {
     const { port } = new URL(url);
     expect((await post(url, accept, ping)).status).toBe(200);
     expect((await post(url, { ...accept, origin: `http://localhost:${port}` }, ping)).status).toBe(200);
-    expect((await post(url, { ...accept, origin: "https://evil.example" }, ping)).status).toBe(403);
+    for (const origin of [
+      "https://evil.example",
+      "http://localhost:3000",
+      "http://127.0.0.1",
+      `https://localhost:${port}`,
+      "null",
+    ]) {
+      expect([origin, (await post(url, { ...accept, origin }, ping)).status]).toEqual([origin, 403]);
+    }
     expect((await post(url, { ...accept, host: `evil.example:${port}` }, ping)).status).toBe(403);
     expect((await post(url.replace("/mcp", "/other"), accept, ping)).status).toBe(404);
     expect((await fetch(url)).status).toBe(405);
-    expect((await post(url, accept, "{")).status).toBe(400);
+    const broken = await post(url, accept, "{");
+    expect([broken.status, JSON.parse(broken.text).error.code]).toEqual([400, -32_700]);
+    const deep = await post(url, accept, `${"[".repeat(5_000)}${"]".repeat(5_000)}`);
+    expect([deep.status, JSON.parse(deep.text).error.code]).toEqual([400, -32_600]);
     expect((await post(url, accept, `"${"x".repeat(1_500_000)}"`).catch(() => ({ status: 413 }))).status).toBe(413);
     server.child.kill("SIGINT");
     expect((await server.ended).code).toBe(0);

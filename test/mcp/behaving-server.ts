@@ -28,7 +28,8 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "${fileOf("@modelc
 const server = new Server({ name: "test server!", version: "1" }, { capabilities: { tools: {} } });
 const object = { type: "object", properties: {} };
 const good = ["behave", "pid", "die", "child", "a b/c"].map((name) => ({ name, description: "Does " + name, inputSchema: object }));
-const bad = [{ name: "no schema" }, 7, { inputSchema: object }, { name: "odd", inputSchema: { type: "object", if: {} } }];
+const bad = [{ name: "no schema" }, 7, { inputSchema: object }, { name: "odd", inputSchema: { type: "object", if: {} } },
+  { name: "later", description: "A task", inputSchema: object, execution: { taskSupport: "required" } }];
 server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: process.env.MALFORMED ? [...good, ...bad] : good }));
 server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: { do: what, word } = {} } }) => {
   const text = (value) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
@@ -37,6 +38,8 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, argumen
   if (name === "child") return text({ pid: spawn("sleep", ["1000"], { stdio: "ignore" }).pid });
   if (what === "fail") return { isError: true, content: [{ type: "text", text: "it is broken" }] };
   if (what === "hang") await new Promise(() => {});
+  if (what === "prose") return { content: [{ type: "text", text: "Two lines,\\nand a \\"quote\\"." }] };
+  if (what === "story") return { content: [{ type: "text", text: "Once" + "\\n".repeat(400) }] };
   return text({ echo: { word }, huge: { big: "x".repeat(300000) }, secret: { key: process.env.TOOL_KEY }, number: 5 }[what] ?? null);
 });
 console.log("a line that is no message");

@@ -95,6 +95,6 @@ it("lists what is a tool of a list that holds other things too", async () => {
     fresh(),
     60_000,
   );
-  expect(tools.map(({ name }) => name)).toEqual(["behave", "pid", "die", "child", "a b/c", "odd"]);
+  expect(tools.map(({ name }) => name)).toEqual(["behave", "pid", "die", "child", "a b/c", "odd", "later"]);
   expect(malformed).toBe(3);
 });

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { callTool } from "../../src/agent/call-tool.js";
 import { describeModule, importServerTools } from "../../src/registry/import-tools.js";
 import { getTool, listTools } from "../../src/store/tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
@@ -54,8 +55,22 @@ it("tells a second time apart from the first, and leaves out what is no tool, wi
   expect(added[0]?.id).toBe("x_behave_2");
   expect(skipped).toEqual([
     { name: "odd", why: expect.stringContaining("which cannot be checked") },
+    { name: "later", why: expect.stringContaining("task") },
     { name: "3 of its list", why: expect.stringContaining("not tools") },
   ]);
+});
+
+it("gives the model a text as the server wrote it, and no JSON of it", async () => {
+  await importAll([], "x");
+  const live = toTool({ tool: getTool(at.db, "x_behave"), config: null }, { mailbox: openMailbox(at.db), outside });
+  const context = { inbox: null, cutoff: null, signal: never };
+  const call = { id: "c1", name: live.id, arguments: { do: "prose" } };
+  const { message, record } = await callTool(call, 0, new Map([[live.id, live]]), context);
+  expect(message.content).toBe('Two lines,\nand a "quote".');
+  expect(record.result).toBe(message.content);
+  const short = { tool: getTool(at.db, "x_behave"), config: JSON.stringify({ maxResultChars: 100 }) };
+  const huge = await toTool(short, { mailbox: openMailbox(at.db), outside }).call({ do: "story" }, context);
+  expect(huge).toEqual({ ok: true, value: expect.stringMatching(/^Once(.|\n)*\n\[cut off: 100 of 404 characters\]$/) });
 });
 
 it("adds nothing of a server that cannot be reached, and shows no secret in saying so", async () => {

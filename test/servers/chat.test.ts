@@ -61,6 +61,7 @@ describe("a chat", () => {
     ]);
     expect(events[1].text).toBe("Let me look.");
     expect(events[2].toolName).toBe("email_search");
+    expect(JSON.parse(events[3].args)).toEqual({ query: "dues", inbox_id: MARCUS });
     expect(events[5].result.emails.length).toBeGreaterThan(0);
     expect(events[9].text).toBe("$40");
     expect(events[11].messageId).toBe(events[0].messageId);
@@ -210,6 +211,7 @@ it.each([
   ["an empty body", {}],
   ["a last word that is not the user's", { messages: [{ role: "assistant", content: "x" }] }],
   ["a mailbox that would be markup in the prompt", { ...says("?"), variables: { inbox_address: "a@b {{tools}}" } }],
+  ["a mailbox that nobody has", { ...says("?"), variables: { inbox_address: "nobody@nowhere.example" } }],
   ["a day that there is not", { ...says("?"), variables: { query_date: "2001-02-30" } }],
   ["a model without a key", { ...says("?"), modelId: "anthropic/claude-sonnet-4-5" }],
   ["a model of nobody", { ...says("?"), modelProvider: "acme", modelId: "best" }],
@@ -218,6 +220,14 @@ it.each([
   const { status, body: told } = await server.ask("POST", "/api/agents/email-search/playground/chat", body as never);
   expect([status, told.error.code]).toEqual([400, "VALIDATION_ERROR"]);
   expect(JSON.stringify(told)).not.toContain("root:");
+});
+
+it("a mailbox that nobody has is refused with the addresses most like it", async () => {
+  const variables = { inbox_address: MARCUS.replace("hale", "hail") };
+  const path = "/api/agents/baseline/playground/chat";
+  const { status, body } = await server.ask("POST", path, { ...says(DUES), variables });
+  expect([status, body.error.details.reason]).toEqual([400, "inbox_unknown"]);
+  expect(body.error.details.hint).toContain(MARCUS);
 });
 
 it("more chats than there may be are refused with a time to come back; a session has one at a time", async () => {

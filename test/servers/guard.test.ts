@@ -122,6 +122,58 @@ describe("a request", () => {
     expect(await status("/api/agents", { method: "POST", headers: chunked, body })).toBe(413);
   });
 
+  // Written as a text: JSON.stringify has not the stack for it either.
+  const DEEP = `${'{"type":"object","properties":{"a":'.repeat(5_000)}{}${"}}".repeat(5_000)}`;
+  const tool = '"id":"deep","description":"d","handler_key":"http"';
+
+  it.each([
+    ["a schema", `{${tool},"parameters_schema":${DEEP}}`],
+    ["a schema as a text", `{${tool},"parameters_schema":${JSON.stringify(DEEP)}}`],
+    ["what nobody reads", `{"anything":${DEEP}}`],
+  ])("that is nested 5,000 deep is refused: %s", async (_, body) => {
+    for (const path of ["/api/tools", "/api/agents", "/v1/chat/completions", "/v1/responses"]) {
+      const told = await raw(`${open.url}${path}`, { method: "POST", headers: json, body });
+      expect([path, told.status]).toEqual([path, 400]);
+    }
+    expect(open.faults).toEqual([]);
+  });
+
+  it("that breaks off is no fault of the server's", async () => {
+    const { hostname, port } = new URL(open.url);
+    const before = open.log.length;
+    const socket = connect(Number(port), hostname);
+    const head = "POST /api/agents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    socket.write(`${head}Content-Length: 100\r\n\r\n{`);
+    await expect.poll(() => socket.bytesWritten).toBeGreaterThan(0);
+    setTimeout(() => socket.destroy(), 50);
+    await expect.poll(() => open.log.length).toBeGreaterThan(before);
+    expect(open.faults).toEqual([]);
+  });
+
+  it("finds room beside hundreds that are half sent, of which only so much is kept", async () => {
+    const crowded = await startDemoServer();
+    const { hostname, port } = new URL(crowded.url);
+    const piece = Buffer.alloc(3_000_000, 0x20);
+    const head = `POST /api/agents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${piece.length + 1}\r\n\r\n`;
+    let refused = 0;
+    let cut = 0;
+    const sockets = Array.from({ length: 400 }, () => {
+      const socket = connect(Number(port), hostname, () => socket.write(head, () => socket.write(piece)));
+      socket.on("data", (data) => {
+        if (data.toString().startsWith("HTTP/1.1 503")) refused++;
+      });
+      return socket.on("close", () => cut++).on("error", () => undefined);
+    });
+    // 32 MB are ten of them; of the connections, 80 are one too many each.
+    await expect.poll(() => refused, { timeout: 30_000 }).toBeGreaterThan(250);
+    expect(cut).toBeGreaterThan(79);
+    expect(await status("/api/health", {}, crowded)).toBe(200);
+    const made = await crowded.ask("POST", "/api/agents", { name: "Small" });
+    expect(made.status).toBe(201);
+    for (const socket of sockets) socket.destroy();
+    await crowded.close();
+  }, 60_000);
+
   it("that is half sent does not keep the server from answering others", async () => {
     const { hostname, port } = new URL(open.url);
     const socket = connect(Number(port), hostname);

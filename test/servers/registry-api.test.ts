@@ -66,7 +66,14 @@ describe("agents", () => {
       "NOT_FOUND",
     ]);
     const { body } = await ask("GET", "/api/agents/tooled/tools");
-    expect(body.tools.map((tool: { tool_id: string }) => tool.tool_id)).toContain("read_email");
+    expect(body.tools).toContainEqual(
+      expect.objectContaining({
+        id: "read_email",
+        tool_id: "read_email",
+        handler_key: "email_get",
+        created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      }),
+    );
     expect((await ask("DELETE", "/api/agents/tooled/tools/read_email")).status).toBe(204);
     expect(codeOf(await ask("DELETE", "/api/agents/tooled/tools/read_email"))).toEqual([404, "NOT_FOUND"]);
   });
@@ -99,6 +106,16 @@ describe("tools", () => {
     await ask("DELETE", "/api/agents/forecaster");
     expect((await ask("DELETE", "/api/tools/weather")).status).toBe(204);
     expect(codeOf(await ask("PATCH", "/api/tools/email_get", { name: "x" }))).toEqual([409, "CONFLICT"]);
+  });
+
+  it("take their parameters as a text too", async () => {
+    const parameters_schema = JSON.stringify(weather.parameters_schema);
+    const made = await ask("POST", "/api/tools", { ...weather, id: "as-text", parameters_schema });
+    expect(made.body.parameters_schema).toEqual(weather.parameters_schema);
+    for (const broken of ["{", "[]", "7", "null"]) {
+      const refused = await ask("PATCH", "/api/tools/as-text", { parameters_schema: broken });
+      expect([broken, ...codeOf(refused)]).toEqual([broken, 400, "VALIDATION_ERROR"]);
+    }
   });
 
   it.each([

@@ -25,8 +25,8 @@ const DUES = "The league added an umpire fee so dues are $40, not 35.";
 
 /** What the model was sent last, without the system prompt. */
 function sent(): { role: string; content: string }[] {
-  const { messages } = provider.requests.at(-1)?.body as { messages: { role: string; content: string }[] };
-  return messages.slice(1).map(({ role, content }) => ({ role, content }));
+  const body = provider.requests.at(-1)?.body as { messages: { role: string; content: string }[] } | undefined;
+  return (body?.messages ?? []).slice(1).map(({ role, content }) => ({ role, content }));
 }
 
 it("a response holds the answer, its tokens and where it was found", async () => {

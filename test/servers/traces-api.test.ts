@@ -68,10 +68,33 @@ it("feedback stays with its trace; the newest says how it is rated", async () =>
   const { body } = await server.ask("GET", `/api/traces/${id}`);
   expect(body.feedback.map(({ rating }: { rating: string }) => rating)).toEqual(["positive", "negative"]);
   expect((await server.ask("GET", `/api/feedback?trace_id=${id}`)).body.feedback).toEqual(body.feedback);
+  const all = (await server.ask("GET", "/api/feedback")).body;
+  expect(all).toEqual({ feedback: body.feedback, next_cursor: null, has_more: false });
   const rated = (await server.ask("GET", "/api/traces?rating=positive")).body.traces;
   expect(rated).toMatchObject([{ trace_id: id, rating: "positive" }]);
   expect((await server.ask("POST", "/api/feedback", { trace_id: "none", rating: "positive" })).status).toBe(404);
   expect((await server.ask("POST", "/api/feedback", { trace_id: id, rating: "great" })).status).toBe(400);
+});
+
+it("feedback comes in pages, by agent and rating, and is changed and taken back", async () => {
+  const before = (await server.ask("GET", "/api/feedback?limit=200")).body.feedback.length;
+  for (const id of ids) await server.ask("POST", "/api/feedback", { trace_id: id, rating: "neutral", agent_id: "x" });
+  const seen: string[] = [];
+  let cursor = "";
+  for (let more = true; more; ) {
+    const { body } = await server.ask("GET", `/api/feedback?rating=neutral&agent_id=baseline&limit=3${cursor}`);
+    seen.push(...body.feedback.map(({ trace_id }: { trace_id: string }) => trace_id));
+    more = body.has_more;
+    cursor = `&cursor=${body.next_cursor}`;
+  }
+  expect(seen).toEqual(ids.toReversed());
+  expect((await server.ask("GET", "/api/feedback?agent_id=art-e")).body.feedback).toEqual([]);
+  const [newest] = (await server.ask("GET", "/api/feedback?rating=neutral")).body.feedback;
+  const changed = await server.ask("PATCH", `/api/feedback/${newest.id}`, { rating: "negative" });
+  expect(changed.body).toEqual({ ...newest, rating: "negative" });
+  expect((await server.ask("DELETE", `/api/feedback/${newest.id}`)).status).toBe(204);
+  expect((await server.ask("DELETE", `/api/feedback/${newest.id}`)).status).toBe(404);
+  expect((await server.ask("GET", "/api/feedback?limit=200")).body.feedback).toHaveLength(before + ids.length - 1);
 });
 
 it("mailboxes, models, runs and health are told", async () => {

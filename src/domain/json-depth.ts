@@ -1,0 +1,25 @@
+/** Nobody writes JSON deeper than this by hand; what is deeper would run readers that call themselves out of stack. */
+export const MAX_JSON_DEPTH = 100;
+
+/** How deep a text nests if it is JSON: brackets and braces outside of strings, counted without a stack of their own. */
+export function jsonDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === BRACKET || code === BRACE) deepest = Math.max(deepest, ++depth);
+    else if (code === BRACKET + 2 || code === BRACE + 2) depth--;
+  }
+  return deepest;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** Each is closed by the sign two further on. */
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
