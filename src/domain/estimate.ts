@@ -2,12 +2,15 @@ import { z } from "zod";
 
 /**
  * How an interval was made. `wilson`: score interval of a rate. `clustered_wilson`: the same with the effective number of
- * tasks where answers come in clusters (repeats of a question, questions of an inbox). `t`, `clustered_t`: of a mean.
+ * tasks where answers come in clusters (repeats of a question, questions of an inbox). `wilson_mean`, `clustered_wilson_mean`:
+ * the same of a mean on a scale with two ends. `t`, `clustered_t`: of any other mean.
  * `paired_bootstrap`, `paired_t`: of the mean difference between two runs' answers to the same questions.
  */
 export const INTERVAL_METHODS = [
   "wilson",
   "clustered_wilson",
+  "wilson_mean",
+  "clustered_wilson_mean",
   "t",
   "clustered_t",
   "paired_bootstrap",

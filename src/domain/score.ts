@@ -12,6 +12,18 @@ export type SameMail = (messageId: string) => string;
 /** Port. A scorer reads a finished trace; it never changes it. */
 export type Scorer = (trace: Omit<Trace, "scores">, sameMail: SameMail) => Score;
 
+/** The least and the most that a score can be; left out where it has no such end. */
+export interface Scale {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** What a question itself says of which scores it can have. */
+export interface ScorableQuestion {
+  readonly goldAnswer: string;
+  readonly goldMails: number;
+}
+
 /**
  * A scorer with what a reader must know of its figure. `rate`: 0 or 1 a task; `mean`: any number. Its name is the field's
  * own word (exactMatch, tokenF1) and the key of its figures everywhere.
@@ -24,8 +36,10 @@ export interface ScorerEntry {
   readonly better: "higher" | "lower";
   /** One sentence: what it measures, and over which tasks. */
   readonly meaning: string;
-  /** It says nothing of questions without gold mail, not even where they failed. */
-  readonly needsGoldMail?: true;
+  /** Of a mean; a rate goes from 0 to 1. */
+  readonly scale?: Scale;
+  /** It says nothing of other questions, not even where they failed; left out: it applies to all. */
+  readonly appliesTo?: (question: ScorableQuestion) => boolean;
   /** `needed`: unscored without a judge's verdict; `used`: says more with one. */
   readonly judge?: "needed" | "used";
 }

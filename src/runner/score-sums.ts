@@ -1,11 +1,13 @@
 import { type Estimate, NOTHING } from "../domain/estimate.js";
 import type { ScoreFigures } from "../domain/result.js";
-import type { ScorerEntry } from "../domain/score.js";
+import type { Scale, ScorerEntry } from "../domain/score.js";
 import { ClusterSums } from "../statistics/cluster-sums.js";
 import { passAtK, passHatK } from "../statistics/pass-at-k.js";
 
 /** Tries for which pass@k and pass^k are told: all up to ten, then by doubling. */
 const TRIES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
+
+const SHARE: Scale = { min: 0, max: 1 };
 
 /** One score over a run, question by question. */
 export class ScoreSums {
@@ -38,21 +40,28 @@ export class ScoreSums {
 
   figures(entry: ScorerEntry, onlyFailed: ClusterSums, repeated: boolean): ScoreFigures {
     const { label, kind, better, meaning } = entry;
+    const estimate = (sums: ClusterSums) => estimateOf(entry, sums);
     const byInbox = new ClusterSums();
     for (const { n, sum, squares } of this.inboxes.values()) byInbox.add(n, sum, squares);
-    const { low, high } = estimateOf(kind, byInbox);
+    const { low, high } = estimate(byInbox);
     // A score that no task could be given says nothing of the failed ones either.
-    const failureIsZero = this.inboxes.size > 0 && better === "higher" && this.lowest >= 0 && this.highest <= 1;
+    const failureIsZero = this.inboxes.size > 0 && better === "higher" && this.isFromZeroToOne(entry);
     return {
       label,
       kind,
       better,
       meaning,
-      ...estimateOf(kind, this.completed),
-      overAll: failureIsZero ? estimateOf(kind, this.withFailed.and(onlyFailed)) : NOTHING,
+      ...estimate(this.completed),
+      overAll: failureIsZero ? estimate(this.withFailed.and(onlyFailed)) : NOTHING,
       byInbox: { low, high, inboxes: this.inboxes.size },
       ...(repeated && kind === "rate" && this.binary && better === "higher" ? { repeats: this.repeats() } : {}),
     };
+  }
+
+  /** As the scorer says; of one that this version does not know, as its values are. */
+  private isFromZeroToOne({ kind, scale }: ScorerEntry): boolean {
+    if (scale !== undefined) return scale.min === 0 && scale.max === 1;
+    return kind === "rate" || (this.lowest >= 0 && this.highest <= 1);
   }
 
   private addTries(n: number, right: number): void {
@@ -70,13 +79,13 @@ export class ScoreSums {
   }
 
   private repeats(): NonNullable<ScoreFigures["repeats"]> {
-    return [...this.tries].map(([k, { some, all }]) => ({ k, passAtK: some.mean(), passHatK: all.mean() }));
+    return [...this.tries].map(([k, { some, all }]) => ({ k, passAtK: some.mean(SHARE), passHatK: all.mean(SHARE) }));
   }
 }
 
 /** Rates and means have their own intervals. */
-export function estimateOf(kind: "rate" | "mean", sums: ClusterSums): Estimate {
-  return kind === "rate" ? sums.rate() : sums.mean();
+export function estimateOf({ kind, scale }: Pick<ScorerEntry, "kind" | "scale">, sums: ClusterSums): Estimate {
+  return kind === "rate" ? sums.rate() : sums.mean(scale);
 }
 
 function total(values: readonly number[]): number {

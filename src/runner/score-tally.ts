@@ -17,8 +17,10 @@ export class ScoreTally {
   private asked = 0;
   private readonly byScorer = new Map<string, ScoreSums>();
   private readonly slices = new SliceSums();
-  /** Questions that only failed: wrong for every scorer that could have told, whether it has been seen yet or not. */
-  private readonly onlyFailed = { withGold: new ClusterSums(), withoutGold: new ClusterSums() };
+  /** Failed tasks of questions without a value: wrong for every scorer that applies, whether it has been seen yet or not. */
+  private readonly onlyFailed = new Map(Object.keys(ENTRIES).map((name) => [name, new ClusterSums()]));
+  /** The same for scorers that this version does not know. */
+  private readonly failedQuestions = new ClusterSums();
 
   add(result: TaskResult): void {
     if (this.question[0]?.taskId !== result.taskId) this.endQuestion();
@@ -27,17 +29,17 @@ export class ScoreTally {
 
   figures(): Pick<RunTotals, "scores" | "slices"> {
     this.endQuestion();
-    const { withGold, withoutGold } = this.onlyFailed;
     const inOrder = [...new Set([...Object.keys(ENTRIES), ...this.byScorer.keys()])];
+    const entries: Record<string, ScorerEntry> = {};
     const scores: Record<string, ScoreFigures> = {};
     for (const name of inOrder) {
       const sums = this.byScorer.get(name);
       if (sums === undefined) continue;
       const entry = ENTRIES[name] ?? described(name, sums);
-      const failed = entry.needsGoldMail ? withGold : withGold.and(withoutGold);
-      scores[name] = sums.figures(entry, failed, this.asked > 1);
+      entries[name] = entry;
+      scores[name] = sums.figures(entry, this.onlyFailed.get(name) ?? this.failedQuestions, this.asked > 1);
     }
-    return { scores, slices: this.slices.figures(scores) };
+    return { scores, slices: this.slices.figures(entries) };
   }
 
   private endQuestion(): void {
@@ -46,10 +48,8 @@ export class ScoreTally {
     const completed = this.question.filter(({ ending }) => !isFailure(ending));
     const failed = this.question.length - completed.length;
     this.asked = Math.max(this.asked, this.question.length);
-    if (completed.length === 0) {
-      this.onlyFailed[first.goldSources > 0 ? "withGold" : "withoutGold"].add(failed, 0, 0);
-    }
     const scored = scoresOf(completed);
+    if (failed > 0) this.addFailed(first, failed, scored);
     for (const [name, values] of scored) {
       let sums = this.byScorer.get(name);
       if (sums === undefined) {
@@ -60,6 +60,16 @@ export class ScoreTally {
     }
     this.slices.add(first, this.question.length, scored);
     this.question = [];
+  }
+
+  private addFailed(question: TaskResult, failed: number, scored: ReadonlyMap<string, readonly number[]>): void {
+    const { groundTruth: goldAnswer, goldSources: goldMails } = question;
+    for (const [name, sums] of this.onlyFailed) {
+      // Beside a value they are counted with it.
+      if ((scored.get(name) ?? []).length > 0) continue;
+      if (ENTRIES[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0, 0);
+    }
+    if (scored.size === 0) this.failedQuestions.add(failed, 0, 0);
   }
 }
 

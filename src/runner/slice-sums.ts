@@ -1,5 +1,6 @@
 import type { Estimate } from "../domain/estimate.js";
-import type { RunTotals, ScoreFigures, Slice, TaskResult } from "../domain/result.js";
+import type { RunTotals, Slice, TaskResult } from "../domain/result.js";
+import type { ScorerEntry } from "../domain/score.js";
 import { SLICES, type SliceName } from "../domain/slice.js";
 import { realismBand } from "../reports/bands.js";
 import { ClusterSums } from "../statistics/cluster-sums.js";
@@ -47,15 +48,15 @@ export class SliceSums {
     }
   }
 
-  /** With each score's kind as the whole run has it. */
-  figures(scores: Readonly<Record<string, ScoreFigures>>): RunTotals["slices"] {
+  /** Of the scores of the whole run, each as it is estimated there. */
+  figures(scores: Readonly<Record<string, Pick<ScorerEntry, "kind" | "scale">>>): RunTotals["slices"] {
     const of = (slice: SliceName): Slice[] =>
       [...this.parts[slice]]
         .toSorted(([a], [b]) => a.localeCompare(b, "en", { numeric: true }))
         .map(([value, { tasks, byScorer }]) => {
           const estimates: Record<string, Estimate> = {};
-          for (const [name, { kind }] of Object.entries(scores)) {
-            estimates[name] = estimateOf(kind, byScorer.get(name) ?? new ClusterSums());
+          for (const [name, entry] of Object.entries(scores)) {
+            estimates[name] = estimateOf(entry, byScorer.get(name) ?? new ClusterSums());
           }
           return { value, tasks, scores: estimates };
         });

@@ -85,6 +85,7 @@ export const artReward: ScorerEntry = {
       : artRewardOf(artRubric(trace, sameMail), trace.maxTurns),
   label: "ART reward",
   kind: "mean",
+  scale: { min: -2, max: 1.5 },
   better: "higher",
   meaning: "The reward ART trains with, -2 to 1.5; over the tasks with a judge's verdict.",
   judge: "needed",

@@ -1,6 +1,11 @@
 import type { JsonValue } from "../domain/json.js";
-import type { Scorer } from "../domain/score.js";
+import type { ScorableQuestion, Scorer } from "../domain/score.js";
 import type { ToolCallRecord } from "../domain/trace.js";
+
+/** What is about gold mail applies to these questions only. */
+export function hasGoldMail({ goldMails }: ScorableQuestion): boolean {
+  return goldMails > 0;
+}
 
 /**
  * Whether the agent cited, found or read a gold mail. A question's gold mails hold the answer each by

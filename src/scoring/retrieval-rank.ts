@@ -1,6 +1,6 @@
 import type { SameMail, ScorerEntry } from "../domain/score.js";
 import type { Trace } from "../domain/trace.js";
-import { listedIds } from "./gold-mail.js";
+import { hasGoldMail, listedIds } from "./gold-mail.js";
 
 const NO_GOLD = "the question has no gold mail";
 
@@ -20,7 +20,7 @@ function foundWithin(depth: number): ScorerEntry {
     kind: "rate",
     better: "higher",
     meaning: `Some search listed a gold mail ${depth === 1 ? "first" : `among its first ${depth}`}.`,
-    needsGoldMail: true,
+    appliesTo: hasGoldMail,
   };
 }
 
@@ -38,5 +38,6 @@ export const goldRank: ScorerEntry = {
   kind: "mean",
   better: "lower",
   meaning: "The place, from 1, of the gold mail in the first search that listed it; over the tasks where one did.",
-  needsGoldMail: true,
+  scale: { min: 1 },
+  appliesTo: hasGoldMail,
 };

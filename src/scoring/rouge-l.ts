@@ -28,6 +28,7 @@ export const rougeL: ScorerEntry = {
   },
   label: "ROUGE-L",
   kind: "mean",
+  scale: { min: 0, max: 1 },
   better: "higher",
   meaning: "ROUGE-L F: how much of answer and gold answer is one common sequence of words, 0 to 1.",
 };

@@ -3,7 +3,7 @@ import type { Trace } from "../domain/trace.js";
 import { abstention } from "./abstention.js";
 import { artReward } from "./art-rubric.js";
 import { exactMatch } from "./exact-match.js";
-import { foundGold, readGold, sourcesCorrect } from "./gold-mail.js";
+import { foundGold, hasGoldMail, readGold, sourcesCorrect } from "./gold-mail.js";
 import { hallucination } from "./hallucination.js";
 import { judgeCorrect, judgeScore } from "./judge/judge-scores.js";
 import { foundAt1, foundAt5, foundAt10, goldRank } from "./retrieval-rank.js";
@@ -28,6 +28,7 @@ export const SCORERS = {
     kind: "mean",
     better: "higher",
     meaning: "Jaccard similarity of the word sets of answer and gold answer, 0 to 1.",
+    scale: { min: 0, max: 1 },
   },
   tokenF1,
   rougeL,
@@ -39,7 +40,7 @@ export const SCORERS = {
     kind: "rate",
     better: "higher",
     meaning: "The answer's sources name a gold mail.",
-    needsGoldMail: true,
+    appliesTo: hasGoldMail,
   },
   sourcesPrecision,
   sourcesRecall,
@@ -50,7 +51,7 @@ export const SCORERS = {
     kind: "rate",
     better: "higher",
     meaning: "A search listed a gold mail.",
-    needsGoldMail: true,
+    appliesTo: hasGoldMail,
   },
   foundAt1,
   foundAt5,
@@ -62,7 +63,7 @@ export const SCORERS = {
     kind: "rate",
     better: "higher",
     meaning: "The agent opened a gold mail.",
-    needsGoldMail: true,
+    appliesTo: hasGoldMail,
   },
   abstention,
   hallucination,

@@ -1,4 +1,5 @@
 import type { Scorer, ScorerEntry } from "../domain/score.js";
+import { hasGoldMail } from "./gold-mail.js";
 
 /** Of the mails cited and the gold mails, each counted once however many copies of it are named. */
 function overSources(figure: (shared: number, cited: number, gold: number) => number | null): Scorer {
@@ -18,7 +19,8 @@ export const sourcesPrecision: ScorerEntry = {
   kind: "mean",
   better: "higher",
   meaning: "Share of the cited mails that are gold mails; over the answers that cite any.",
-  needsGoldMail: true,
+  scale: { min: 0, max: 1 },
+  appliesTo: hasGoldMail,
 };
 
 export const sourcesRecall: ScorerEntry = {
@@ -27,7 +29,8 @@ export const sourcesRecall: ScorerEntry = {
   kind: "mean",
   better: "higher",
   meaning: "Share of the gold mails that are cited.",
-  needsGoldMail: true,
+  scale: { min: 0, max: 1 },
+  appliesTo: hasGoldMail,
 };
 
 export const sourcesF1: ScorerEntry = {
@@ -36,5 +39,6 @@ export const sourcesF1: ScorerEntry = {
   kind: "mean",
   better: "higher",
   meaning: "F1 of the cited mails against the gold mails, 0 where none is cited.",
-  needsGoldMail: true,
+  scale: { min: 0, max: 1 },
+  appliesTo: hasGoldMail,
 };

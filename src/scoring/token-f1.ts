@@ -28,6 +28,7 @@ export const tokenF1: ScorerEntry = {
   score: ({ answer, task }) => ({ value: overlapF1(tokensOf(answer ?? ""), tokensOf(task.answer)) }),
   label: "Token F1",
   kind: "mean",
+  scale: { min: 0, max: 1 },
   better: "higher",
   meaning:
     "F1 of the words shared by answer and gold answer, as SQuAD computes it: without case, punctuation and articles; 0 to 1.",

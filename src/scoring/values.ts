@@ -1,4 +1,4 @@
-import type { Scorer, ScorerEntry } from "../domain/score.js";
+import type { ScorableQuestion, Scorer, ScorerEntry } from "../domain/score.js";
 import { type CalendarDay, momentsIn, saysDay, type TimeOfDay } from "./moments.js";
 import { type Quantity, quantitiesIn } from "./quantities.js";
 
@@ -16,13 +16,22 @@ function valuesIn(text: string): Values {
 /** Whether an answer holds one value of the gold answer. */
 type IsSaid = (answer: Values) => boolean;
 
-/** 1 where the answer holds every value of the gold answer that `wanted` picks, however written; more of them in the answer do no harm. */
-function allSaid(wanted: (gold: Values) => readonly IsSaid[], what: string): Scorer {
-  return ({ answer, task }) => {
-    const values = wanted(valuesIn(task.answer));
-    if (values.length === 0) return { value: null, explanation: `the gold answer holds no ${what}` };
-    const said = valuesIn(answer ?? "");
-    return { value: values.every((isSaid) => isSaid(said)) ? 1 : 0 };
+/**
+ * 1 where the answer holds every value of the gold answer that `wanted` picks, however written; more of them in the answer do
+ * no harm. Applies to the questions whose gold answer holds one.
+ */
+function allSaid(
+  wanted: (gold: Values) => readonly IsSaid[],
+  what: string,
+): { score: Scorer; appliesTo(question: ScorableQuestion): boolean } {
+  return {
+    score({ answer, task }) {
+      const values = wanted(valuesIn(task.answer));
+      if (values.length === 0) return { value: null, explanation: `the gold answer holds no ${what}` };
+      const said = valuesIn(answer ?? "");
+      return { value: values.every((isSaid) => isSaid(said)) ? 1 : 0 };
+    },
+    appliesTo: ({ goldAnswer }) => wanted(valuesIn(goldAnswer)).length > 0,
   };
 }
 
@@ -49,7 +58,7 @@ function asClock(value: number): number {
 }
 
 export const numberMatch: ScorerEntry = {
-  score: allSaid(
+  ...allSaid(
     (gold) =>
       gold.quantities.filter(({ weak }) => !weak).map((quantity) => (answer: Values) => saysQuantity(quantity, answer)),
     "number",
@@ -62,7 +71,7 @@ export const numberMatch: ScorerEntry = {
 };
 
 export const dateMatch: ScorerEntry = {
-  score: allSaid(
+  ...allSaid(
     (gold) => [
       ...gold.days.map((day) => (answer: Values) => answer.days.some((said) => saysDay(day, said))),
       ...gold.times.map((time) => (answer: Values) => saysTime(time, answer)),

@@ -1,4 +1,5 @@
-import { type Estimate, NOTHING } from "../domain/estimate.js";
+import { type Estimate, type Interval, NOTHING } from "../domain/estimate.js";
+import type { Scale } from "../domain/score.js";
 import { Z_975 } from "./normal.js";
 import { t975 } from "./student-t.js";
 import { wilson } from "./wilson.js";
@@ -43,48 +44,78 @@ export class ClusterSums {
     return both;
   }
 
-  /** Of values from 0 to 1 that are mostly 0 and 1. Where each cluster is one value, Wilson's interval as it is. */
+  /** Of values that are 0 or 1. Where each cluster is one value, Wilson's interval as it is. */
   rate(): Estimate {
     if (this.n === 0) return NOTHING;
     const { n, clusters } = this;
     const value = this.sum / n;
     if (clusters === n) return { value, n, ...wilson(this.sum, n), method: "wilson" };
     if (clusters === 1) return { value, n, low: null, high: null };
-    const effective = this.effectiveNumber(value);
+    const variance = Math.max(this.varianceOfMean(value), (value * (1 - value)) / n);
+    const effective = this.effectiveNumber(value, variance, this.effectiveClusters - 1);
     return { value, n, ...wilson(value * effective, effective), method: "clustered_wilson" };
   }
 
-  /** Of any values. Values that do not vary at all do not tell how sure their mean is. */
-  mean(): Estimate {
+  /**
+   * Of any values. On a scale with two ends it is Wilson's interval over the effective number of values, which never leaves
+   * the scale; else Student's t, cut off at an end that the scale has. Without ends, values that do not vary tell nothing.
+   */
+  mean({ min, max }: Scale = {}): Estimate {
     if (this.n === 0) return NOTHING;
     const { n, clusters } = this;
     const value = this.sum / n;
+    if (clusters === 1) return { value, n, low: null, high: null };
+    const isClustered = clusters !== n;
+    if (min !== undefined && max !== undefined) {
+      const { low, high } = this.bounded(value, min, max);
+      return { value, n, low, high, method: isClustered ? "clustered_wilson_mean" : "wilson_mean" };
+    }
     const variance = this.varianceOfMean(value);
-    if (clusters === 1 || variance <= 0) return { value, n, low: null, high: null };
-    const half = t975(clusters - 1) * Math.sqrt(variance);
-    return { value, n, low: value - half, high: value + half, method: clusters === n ? "t" : "clustered_t" };
+    if (variance <= 0) return { value, n, low: null, high: null };
+    const half = t975(this.effectiveClusters - 1) * Math.sqrt(variance);
+    const low = Math.max(min ?? Number.NEGATIVE_INFINITY, value - half);
+    const high = Math.min(max ?? Number.POSITIVE_INFINITY, value + half);
+    return { value, n, low, high, method: isClustered ? "clustered_t" : "t" };
   }
 
   /**
-   * Independent tasks that would tell as much (Kish): n over the design effect, then scaled for few clusters with Student's t
-   * (Korn and Graubard 1998). Where all values are equal the design effect cannot be told: each cluster counts once.
+   * A few values may agree by chance. So the variance that they show is averaged with the most that independent values on
+   * the scale can have, which counts as one cluster more, and its degree of freedom as far as clusters are single values.
    */
-  private effectiveNumber(value: number): number {
-    const { n, clusters } = this;
-    const fewClusters = (Z_975 / t975(clusters - 1)) ** 2;
-    const simple = Math.max(0, this.sumOfSquares / n - value * value) / n;
-    const clustered = this.varianceOfMean(value);
-    const effective = simple <= 1e-15 || clustered <= 1e-15 ? clusters : Math.min(n, (n * simple) / clustered);
-    return effective * fewClusters;
+  private bounded(mean: number, min: number, max: number): Interval {
+    const { n, effectiveClusters } = this;
+    const width = max - min;
+    const share = Math.min(1, Math.max(0, (mean - min) / width));
+    const shown = this.varianceOfMean(mean) / width ** 2;
+    const most = (share * (1 - share)) / n;
+    const degrees = effectiveClusters - 1;
+    const variance = Math.max(shown, (degrees * shown + most) / (degrees + 1));
+    const effective = this.effectiveNumber(share, variance, degrees + effectiveClusters / n);
+    const { low, high } = wilson(share * effective, effective);
+    return low === null || high === null ? { low, high } : { low: min + width * low, high: min + width * high };
   }
 
-  /** The linearized (ratio) estimator with its correction for few clusters (CR1). */
+  /**
+   * Independent tasks that would tell as much of a share of this variance (Kish), scaled for few clusters with Student's t
+   * (Korn and Graubard 1998). Where nothing varies the design effect cannot be told: each cluster counts once.
+   */
+  private effectiveNumber(share: number, variance: number, degrees: number): number {
+    const effective = variance <= 1e-15 ? this.effectiveClusters : (share * (1 - share)) / variance;
+    return effective * (Z_975 / t975(degrees)) ** 2;
+  }
+
+  /** Clusters of one size that would tell as much: a few large ones among many small ones are few clusters. */
+  private get effectiveClusters(): number {
+    return this.n ** 2 / this.clusterNSquares;
+  }
+
+  /** The linearized (ratio) estimator, corrected for few clusters (CR1, with their effective number). */
   private varianceOfMean(mean: number): number {
-    const { clusters, n } = this;
+    const { n, effectiveClusters } = this;
     const squares = this.clusterSumSquares - 2 * mean * this.clusterSumTimesN + mean * mean * this.clusterNSquares;
     // What is left of values that are all equal is rounding.
     const rounding = 1e-12 * (this.clusterSumSquares + 1e-300);
     if (squares <= rounding) return 0;
-    return (clusters / (clusters - 1)) * (squares / (n * n));
+    return (effectiveClusters / (effectiveClusters - 1)) * (squares / (n * n));
   }
 }

@@ -1,14 +1,17 @@
 import { bisect, gammaln } from "simple-statistics";
 import { Z_975 } from "./normal.js";
 
+const LARGEST = 1e8;
+
 const known = new Map<number, number>();
 
-/** The 97.5 % point of Student's t with `degrees` of freedom, from 1. */
+/** The 97.5 % point of Student's t with `degrees` of freedom; with far less than one there is no telling, and it is huge. */
 export function t975(degrees: number): number {
   if (degrees > 1e7) return Z_975;
+  if (degrees < 0.2) return LARGEST;
   let point = known.get(degrees);
   if (point === undefined) {
-    point = bisect((t) => belowT(t, degrees) - 0.975, 1.9, 13, 100, 1e-12);
+    point = bisect((t) => belowT(t, degrees) - 0.975, 1.9, LARGEST, 200, 1e-12);
     known.set(degrees, point);
   }
   return point;

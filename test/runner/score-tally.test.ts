@@ -51,7 +51,64 @@ describe("a score over a run", () => {
     expect(scores.exactMatch?.overAll).toMatchObject({ value: 0.5, n: 4 });
   });
 
-  it("has no value for failures where 0 is not what wrong is", () => {
+  it("counts a failed question whose gold answer holds no number or date for no score about those", () => {
+    const { scores } = figuresOf([
+      failed(1, { groundTruth: "a green folder" }),
+      failed(2, { groundTruth: "$1.5 million" }),
+      failed(3, { groundTruth: "on May 5, 2001" }),
+      task(4, { exactMatch: 1, numberMatch: 1, dateMatch: null }, { groundTruth: "40 barrels" }),
+      task(5, { exactMatch: 1, numberMatch: null, dateMatch: null }, { groundTruth: "Kay Mann" }),
+      failed(5, { groundTruth: "Kay Mann", epoch: 2 }),
+      task(6, { exactMatch: 1, numberMatch: null, dateMatch: 1 }, { groundTruth: "9:30 am" }),
+    ]);
+    expect(scores.numberMatch?.overAll).toMatchObject({ value: 0.5, n: 2 });
+    expect(scores.dateMatch?.overAll).toMatchObject({ value: 0.5, n: 2 });
+    expect(scores.exactMatch?.overAll).toMatchObject({ value: 3 / 7, n: 7 });
+  });
+
+  it("counts a failed task as wrong where the answers to its question could not be judged", () => {
+    const { scores } = figuresOf([
+      task(1, { judgeCorrect: 1 }),
+      task(2, { judgeCorrect: null }),
+      failed(2, { epoch: 2 }),
+    ]);
+    expect(scores.judgeCorrect).toMatchObject({ value: 1, n: 1, overAll: { value: 0.5, n: 2 } });
+  });
+
+  it("has no value for failures where lower is better, though its values lie from 0 to 1", () => {
+    const { hallucination, goldRank } = figuresOf([
+      task(1, { hallucination: 0, goldRank: 1 }),
+      task(2, { hallucination: 1, goldRank: 1 }),
+      failed(3),
+    ]).scores;
+    expect(hallucination).toMatchObject({ better: "lower", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
+    expect(goldRank).toMatchObject({ better: "lower", value: 1, n: 2, overAll: { value: null, n: 0 } });
+  });
+
+  it("has no value for failures where the scale goes beyond 0 to 1, whatever the values are", () => {
+    const { artReward } = figuresOf([task(1, { artReward: 0.1 }), task(2, { artReward: 0.3 }), failed(3)]).scores;
+    expect(artReward).toMatchObject({ value: 0.2, n: 2, overAll: { value: null, n: 0 } });
+  });
+
+  it("has an interval within its scale, of few tasks too, in slices and over inboxes as well", () => {
+    const results = [
+      task(1, { semanticScore: 1, artReward: 1.4, goldRank: 1 }, { inbox: "a@x" }),
+      task(2, { semanticScore: 0.1, artReward: -1.9, goldRank: 5 }, { inbox: "a@x" }),
+      task(3, { semanticScore: 1, artReward: 1.3, goldRank: 1 }, { inbox: "b@x" }),
+    ];
+    const { scores, slices } = figuresOf(results);
+    const scales = { semanticScore: [0, 1], artReward: [-2, 1.5], goldRank: [1, Number.POSITIVE_INFINITY] } as const;
+    for (const [name, [min, max]] of Object.entries(scales)) {
+      const figures = [scores[name], scores[name]?.byInbox, ...slices.inbox.map((part) => part.scores[name])];
+      for (const interval of [...figures, ...slices.year.map((part) => part.scores[name])]) {
+        expect(interval?.low ?? min, name).toBeGreaterThanOrEqual(min);
+        expect(interval?.high ?? min, name).toBeLessThanOrEqual(max);
+      }
+      expect(scores[name]?.low, name).not.toBeNull();
+    }
+  });
+
+  it("has no value for failures where 0 0 is not what wrong is", () => {
     const { reward } = figuresOf([task(1, { reward: 1.5 }), task(2, { reward: -0.5 }), failed(3)]).scores;
     expect(reward).toMatchObject({ label: "reward", kind: "mean", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
   });

@@ -5,6 +5,8 @@ import { belowNormal } from "../../src/statistics/normal.js";
 import { belowT, t975 } from "../../src/statistics/student-t.js";
 import { wilson } from "../../src/statistics/wilson.js";
 
+const SHARE = { min: 0, max: 1 };
+
 const sumsOf = (clusters: readonly (readonly number[])[]) => {
   const sums = new ClusterSums();
   for (const values of clusters) {
@@ -39,8 +41,10 @@ describe("Student's t", () => {
     [7, 2.364624251592784],
     [30, 2.0422724563012378],
     [1732, 1.961334597531245],
+    [3.787234042553192, 2.839055791152274],
+    [0.5, 164.55767348048818],
   ])("at 97.5 %% with %d degrees of freedom is stats.t.ppf(.975, df)", (degrees, point) => {
-    expect(t975(degrees)).toBeCloseTo(point, 8);
+    expect(t975(degrees) / point).toBeCloseTo(1, 9);
   });
 
   it("below a point is stats.t.cdf", () => {
@@ -63,14 +67,65 @@ describe("a mean", () => {
     expect(high).toBeCloseTo(1.0869305279936632, 8);
   });
 
-  it("has no bounds where there is one value, or where all are equal", () => {
+  it("on a scale with one end is cut off there", () => {
+    const ranks = sumsOf([[1], [4]]);
+    expect(ranks.mean().low).toBeLessThan(0);
+    expect(ranks.mean({ min: 1 })).toMatchObject({ value: 2.5, low: 1, high: ranks.mean().high, method: "t" });
+  });
+
+  it("has no bounds where there is one value, or, without a scale, where all are equal", () => {
     expect(sumsOf([[0.4]]).mean()).toEqual({ value: 0.4, n: 1, low: null, high: null });
+    expect(sumsOf([[0.4]]).mean(SHARE)).toEqual({ value: 0.4, n: 1, low: null, high: null });
     expect(sumsOf([[0.1], [0.1], [0.1]]).mean()).toEqual({ value: expect.closeTo(0.1), n: 3, low: null, high: null });
   });
 
   it("of nothing is nothing", () => {
     expect(sumsOf([]).mean()).toEqual({ value: null, n: 0, low: null, high: null });
     expect(sumsOf([[]]).rate()).toEqual({ value: null, n: 0, low: null, high: null });
+  });
+});
+
+describe("a mean on a scale", () => {
+  // NumPy and SciPy, from the values themselves: v = max(s2/n, ((n-1) * s2/n + m(1-m)/n) / n), n_eff = m(1-m)/v * (z/t(n))**2.
+  it.each([
+    [[1, 0, 1, 1, 0.5, 0.25], SHARE, 0.23387901710690423, 0.9009823352058115],
+    [[0.3, 0.7], SHARE, 0.03649762522998651, 0.9635023747700135],
+    [[0.1, 0.1, 0.1], SHARE, 0.007638869253671743, 0.6159488885935089],
+    [[-1.8, 1.4, 0.3, 1.1], { min: -2, max: 1.5 }, -1.396901878035532, 1.288684482506294],
+  ])("of %j is Wilson's over the effective number of values", (values, scale, low, high) => {
+    const estimate = sumsOf(values.map((value) => [value])).mean(scale);
+    expect(estimate.method).toBe("wilson_mean");
+    expect(estimate.low).toBeCloseTo(low, 8);
+    expect(estimate.high).toBeCloseTo(high, 8);
+  });
+
+  it("never leaves it, and has bounds where all values are equal, at an end too", () => {
+    for (const values of [
+      [0, 1],
+      [0.95, 1, 1],
+      [1, 1, 1],
+      [0, 0],
+      [0.5, 0.5, 0.5, 0.5],
+      [1e-9, 0],
+    ]) {
+      const { value, low, high } = sumsOf(values.map((one) => [one])).mean(SHARE);
+      expect(low).toBeGreaterThanOrEqual(0);
+      expect(high).toBeLessThanOrEqual(1);
+      expect(low).toBeLessThanOrEqual(value ?? 0);
+      expect(high).toBeGreaterThanOrEqual(value ?? 0);
+      expect((high ?? 0) - (low ?? 0)).toBeGreaterThan(0.1);
+    }
+    expect(sumsOf([[1], [1], [1]]).mean(SHARE)).toMatchObject({ low: expect.closeTo(0.22851981380632902, 8), high: 1 });
+  });
+
+  it("of very many values is the mean with 1.96 standard errors", () => {
+    const values = Array.from({ length: 20_000 }, (_, i) => [(i % 100) / 100]);
+    const { value, low, high } = sumsOf(values).mean(SHARE);
+    // The standard deviation of 0, 0.01, ..., 0.99 is sqrt(9999/12)/100.
+    const half = (1.959964 * Math.sqrt(9999 / 12)) / 100 / Math.sqrt(20_000);
+    expect(value).toBeCloseTo(0.495, 10);
+    expect(low).toBeCloseTo(0.495 - half, 5);
+    expect(high).toBeCloseTo(0.495 + half, 5);
   });
 });
 
@@ -83,20 +138,36 @@ describe("clusters", () => {
     [0, 0],
   ];
 
-  // NumPy: var = G/(G-1) * sum((sum(c) - r*len(c))**2) / n**2, the CR1 sandwich of a regression on a constant.
+  // NumPy: var = G/(G-1) * sum((sum(c) - r*len(c))**2) / n**2, the CR1 sandwich of a regression on a constant, with
+  // G = n**2 / sum(len(c)**2) = 4.7872, as many clusters as they are worth that are not of one size.
   it("make the mean's interval the cluster-robust one with t of G - 1", () => {
     const { value, n, low, high, method } = sumsOf(clusters).mean();
     expect({ value, n, method }).toEqual({ value: 0.6, n: 15, method: "clustered_t" });
-    expect(low).toBeCloseTo(0.1902717845602947, 8);
-    expect(high).toBeCloseTo(1.0097282154397051, 8);
+    expect(low).toBeCloseTo(0.17868496322223348, 8);
+    expect(high).toBeCloseTo(1.0213150367777666, 8);
   });
 
-  // NumPy, from the same variance: n_eff = n / deff * (z/t)**2 = 5.4918, and Wilson's formula over it.
+  // NumPy, from the same variance: n_eff = n / deff * (z/t)**2 = 5.1939, and Wilson's formula over it.
   it("make a rate's interval Wilson's over the effective number of tasks, within 0 and 1", () => {
     const { value, low, high, method } = sumsOf(clusters).rate();
     expect({ value, method }).toEqual({ value: 0.6, method: "clustered_wilson" });
-    expect(low).toBeCloseTo(0.24186320620956273, 8);
-    expect(high).toBeCloseTo(0.8758192696952167, 8);
+    expect(low).toBeCloseTo(0.23523327834432184, 8);
+    expect(high).toBeCloseTo(0.8797350301031854, 8);
+  });
+
+  it("make the interval of a mean on a scale Wilson's too", () => {
+    const { value, low, high, method } = sumsOf(clusters).mean(SHARE);
+    expect({ value, method }).toEqual({ value: 0.6, method: "clustered_wilson_mean" });
+    expect(low).toBeCloseTo(0.24295861265119656, 8);
+    expect(high).toBeCloseTo(0.8751690920355634, 8);
+  });
+
+  it("of which one holds nearly everything tell next to nothing", () => {
+    const large = Array.from({ length: 1_000 }, (_, i) => i % 2);
+    for (const estimate of [sumsOf([large, [1]]).rate(), sumsOf([large, [1]]).mean(SHARE)]) {
+      expect(estimate.low).toBeLessThan(0.01);
+      expect(estimate.high).toBeGreaterThan(0.99);
+    }
   });
 
   it("of one value each are no clusters: Wilson's interval as it is", () => {

@@ -2,7 +2,7 @@
  * Does a 95 % interval hold the truth in 95 of 100 worlds? Seeded, so the figures are the same each time. ART_E_LONG=1 takes
  * twenty times as many worlds and shows the figures.
  */
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Estimate } from "../../src/domain/estimate.js";
 import { ClusterSums } from "../../src/statistics/cluster-sums.js";
 import { pairedDifference } from "../../src/statistics/paired-difference.js";
@@ -40,6 +40,8 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
     expectBetween(0.93, 0.97, `Wilson, ${p} of ${n}`, figure);
   });
 
+  const SCALE = { min: 0, max: 1 };
+
   it.each([20, 100, 500])("a mean score over %d tasks", (n) => {
     // Half of the answers score 0, the others anything up to 1: as word overlap does.
     const figure = coverage(2_000, 0.25, () => {
@@ -48,9 +50,9 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
         const value = chance(0.5) * uniform();
         sums.add(1, value, value * value);
       }
-      return sums.mean();
+      return sums.mean(SCALE);
     });
-    expectBetween(0.93, 0.97, `t, mean of ${n}`, figure);
+    expectBetween(0.93, 0.98, `mean of ${n}`, figure);
   });
 
   const repeats = (questions: number, epochs: number) => {
@@ -72,8 +74,65 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
   ])("a rate over %d questions asked %d times each", (questions, epochs) => {
     const figure = coverage(2_000, SHARE, () => repeats(questions, epochs).rate());
     expectBetween(0.93, 0.97, `clustered Wilson, ${questions} x ${epochs}`, figure);
-    const mean = coverage(2_000, SHARE, () => repeats(questions, epochs).mean());
-    expectBetween(0.93, 0.97, `clustered t, ${questions} x ${epochs}`, mean);
+    const mean = coverage(2_000, SHARE, () => repeats(questions, epochs).mean(SCALE));
+    expectBetween(0.93, 0.97, `clustered mean, ${questions} x ${epochs}`, mean);
+  });
+
+  /** How an answer is scored, and the mean of that. */
+  const SCORES: Readonly<Record<string, readonly [score: () => number, mean: number]>> = {
+    "half 0, the others anything": [() => chance(0.5) * uniform(), 0.25],
+    "mostly 1": [() => (uniform() < 0.8 ? 1 : uniform()), 0.9],
+    "nearly always 1": [() => (uniform() < 0.95 ? 1 : uniform()), 0.975],
+    "nearly always a half": [() => (uniform() < 0.9 ? 0.5 : 0), 0.45],
+    "0, a half, or 1": [() => [0, 0, 0.5, 0.5, 1, 1, 1, 1, 1, 1][below(10)] ?? 0, 0.7],
+    "close to 0.8": [() => 0.7 + uniform() / 5, 0.8],
+    "right or wrong": [() => chance(0.9), 0.9],
+  };
+
+  // Of few values the interval is wide rather than wrong: there is a floor only.
+  it.each(Object.keys(SCORES))("a mean over 2 to 40 tasks whose scores are %s, at least", (name) => {
+    const [score, truth] = SCORES[name] ?? [() => 0, 0];
+    for (const n of [2, 3, 5, 8, 15, 40]) {
+      let left = 0;
+      const figure = coverage(1_000, truth, () => {
+        const sums = new ClusterSums();
+        for (let i = 0; i < n; i++) {
+          const value = score();
+          sums.add(1, value, value * value);
+        }
+        const estimate = sums.mean(SCALE);
+        if ((estimate.low ?? -1) < 0 || (estimate.high ?? 2) > 1) left++;
+        return estimate;
+      });
+      expectBetween(0.93, 1, `${n} scores ${name}`, figure);
+      expect(left, "intervals beyond the scale").toBe(0);
+    }
+  });
+
+  const SIZES: Readonly<Record<string, () => number>> = {
+    "four questions": () => 4,
+    "5 to 60 questions": () => 5 + below(56),
+    "four questions, or now and then a hundred": () => (chance(0.2) === 1 ? 100 : 4),
+  };
+
+  it.each(Object.keys(SIZES))("a mean and a rate over 2 to 30 inboxes of %s, at least", (name) => {
+    const size = SIZES[name] ?? (() => 1);
+    for (const inboxes of [2, 3, 5, 8, 30]) {
+      const world = (worth: (right: number) => number) => {
+        const sums = new ClusterSums();
+        for (let inbox = 0; inbox < inboxes; inbox++) {
+          const p = difficulty();
+          const values = Array.from({ length: size() }, () => worth(chance(p)));
+          const total = (power: number) => values.reduce((sum, value) => sum + value ** power, 0);
+          sums.add(values.length, total(1), total(2));
+        }
+        return sums;
+      };
+      const mean = coverage(1_000, 0.375, () => world((right) => right * (0.5 + uniform() / 2)).mean(SCALE));
+      expectBetween(0.92, 1, `mean over ${inboxes} inboxes of ${name}`, mean);
+      const rate = coverage(1_000, 0.5, () => world((right) => right).rate());
+      expectBetween(0.92, 1, `rate over ${inboxes} inboxes of ${name}`, rate);
+    }
   });
 
   it.each([8, 30])("a rate over %d inboxes of unequal difficulty and 20 to 40 questions", (inboxes) => {

@@ -23,6 +23,7 @@ export const judgeScore: ScorerEntry = {
   score: byVerdict({ correct: 1, partly: 0.5, wrong: 0, abstained: 0 }),
   label: "Judge score",
   kind: "mean",
+  scale: { min: 0, max: 1 },
   better: "higher",
   meaning: "A model's verdict: correct 1, partly 0.5, wrong and no answer 0; over the tasks with a verdict.",
   judge: "needed",
