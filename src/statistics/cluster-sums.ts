@@ -4,6 +4,9 @@ import { Z_975 } from "./normal.js";
 import { t975 } from "./student-t.js";
 import { wilson } from "./wilson.js";
 
+/** Chosen by simulation: with one, of 40 scores of which nine in ten are equal the interval held the truth in 91 of 100 worlds. */
+const PRIOR_CLUSTERS = 2;
+
 /**
  * What a mean over clustered values and its standard error need to be kept of them, and no more: memory does not grow
  * with the values. A cluster is what belongs together: the repeats of one question, the questions of one inbox.
@@ -80,7 +83,8 @@ export class ClusterSums {
 
   /**
    * A few values may agree by chance. So the variance that they show is averaged with the most that independent values on
-   * the scale can have, which counts as one cluster more, and its degree of freedom as far as clusters are single values.
+   * the scale can have, which counts as PRIOR_CLUSTERS more; clusters that are single values cannot vary more than that, and
+   * gain a degree of freedom by it.
    */
   private bounded(mean: number, min: number, max: number): Interval {
     const { n, effectiveClusters } = this;
@@ -89,7 +93,7 @@ export class ClusterSums {
     const shown = this.varianceOfMean(mean) / width ** 2;
     const most = (share * (1 - share)) / n;
     const degrees = effectiveClusters - 1;
-    const variance = Math.max(shown, (degrees * shown + most) / (degrees + 1));
+    const variance = Math.max(shown, (degrees * shown + PRIOR_CLUSTERS * most) / (degrees + PRIOR_CLUSTERS));
     const effective = this.effectiveNumber(share, variance, degrees + effectiveClusters / n);
     const { low, high } = wilson(share * effective, effective);
     return low === null || high === null ? { low, high } : { low: min + width * low, high: min + width * high };

