@@ -8,8 +8,8 @@ import { DEFAULT_CACHE_DIR, DEFAULT_DB, readSettings } from "./commands/settings
 import { refuseEmptyValues, usageError } from "./commands/usage-error.js";
 import { programVersion } from "./commands/version.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
-import { databaseError } from "./store/database-error.js";
 import { printable } from "./reports/printable.js";
+import { databaseError } from "./store/database-error.js";
 
 /** A command is loaded when it is called: what one of them needs would make all of them slow to start. */
 const COMMANDS: readonly {

@@ -126,6 +126,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     startedAt,
     ...(reply.model === undefined ? {} : { model: reply.model }),
     latencyMs: reply.latencyMs,
+    waitedMs: reply.waitedMs ?? 0,
     finishReason: reply.finishReason,
     rawFinishReason: reply.rawFinishReason,
     usage: reply.usage,

@@ -1,9 +1,10 @@
 import type { Flip, MetricComparison, RunComparison, RunHead } from "../domain/comparison.js";
 import { scorerOf } from "../domain/metric-name.js";
 import { estimate } from "../reports/estimate-text.js";
-import { count, duration, share, usd } from "../reports/figures.js";
+import { count, share, usd } from "../reports/figures.js";
 import { printable } from "../reports/printable.js";
 import { PUBLISHED, PUBLISHED_PROTOCOL } from "../reports/published.js";
+import { workTime } from "../reports/task-time.js";
 import { table } from "./table.js";
 
 /** Runs side by side, then each against the first. */
@@ -22,7 +23,7 @@ function sideBySide(runs: readonly RunHead[]): string {
       count(run.failedTasks),
       usd(run.costUsd),
       usd(perTask(run.costUsd, run.totalTasks)),
-      run.avgExecutionTimeMs === null ? "-" : duration(run.avgExecutionTimeMs),
+      workTime(run),
       perTask(run.turns, run.totalTasks)?.toFixed(1) ?? "-",
       run.model,
     ]),
@@ -54,7 +55,7 @@ function against({ baseline, candidate, questions, incomparable, settings, metri
 /** Cost, time and turns are no shares: they have digits of their own. */
 const DIGITS: Readonly<Record<string, (value: number) => string>> = {
   costUsd: (value) => (value === 0 ? "0" : value.toPrecision(3)),
-  executionTimeMs: (value) => value.toFixed(0),
+  modelAndToolTimeMs: (value) => value.toFixed(0),
   turns: (value) => value.toFixed(2),
 };
 
@@ -101,7 +102,7 @@ export function publishedText(runs: readonly RunHead[], differences: Readonly<Re
       row: [
         `${run.agentId} (${run.model})`,
         accuracy === undefined ? "-" : `${estimate(accuracy)} (${accuracy.label})`,
-        run.avgExecutionTimeMs === null ? "-" : duration(run.avgExecutionTimeMs),
+        workTime(run),
         run.costUsd === null || run.totalTasks === 0 ? "-" : usd((1_000 * run.costUsd) / run.totalTasks),
         run.runId,
       ],

@@ -15,8 +15,8 @@ import { cachingReplies } from "../models/reply-cache.js";
 import { resolveModel, wireApiOf } from "../models/resolve.js";
 import { DEFAULT_RETRY } from "../models/retry.js";
 import { Throttle } from "../models/throttle.js";
-import { outputsOf, type RunFlags } from "./run-flags.js";
 import { refuseInputs, replayFile } from "./check-outputs.js";
+import { outputsOf, type RunFlags } from "./run-flags.js";
 import { connectionOf, type Settings } from "./settings.js";
 
 /** Tasks at once where no server sets the pace. */

@@ -29,8 +29,8 @@ import { printTotals, saveResults } from "./run-results.js";
 import { planResume } from "./run-resume.js";
 import { fromDatabase } from "./run-source.js";
 import { stoppedError } from "./run-stop.js";
-import { forcedWorker, thisWorker } from "./worker.js";
 import { notesOnSent } from "./sent-settings.js";
+import { forcedWorker, thisWorker } from "./worker.js";
 
 /** The file, on this thread and on others. */
 export interface Opened {

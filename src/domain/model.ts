@@ -100,7 +100,7 @@ export const retrySchema = z.object({ attempt: z.number().int(), reason: z.strin
 
 export type Retry = z.output<typeof retrySchema>;
 
-/** One reply. `latencyMs` is the successful attempt alone; waiting and failed attempts stand in `retries`. */
+/** One reply. `latencyMs` is the successful attempt alone; failed attempts stand in `retries`. */
 export interface Completion {
   readonly content: string;
   readonly toolCalls: readonly ToolCall[];
@@ -115,6 +115,8 @@ export interface Completion {
   /** Undefined where nothing was sent: offline models, and replies kept by older versions. */
   readonly sent?: SentParameters | undefined;
   readonly latencyMs: number;
+  /** What the reply took besides: throttling, failed attempts, pauses between them; left out where nothing was waited for. */
+  readonly waitedMs?: number | undefined;
   readonly retries: readonly Retry[];
   /** Kept from an earlier run (`--cache`): nothing was asked for it now. */
   readonly cached?: boolean | undefined;

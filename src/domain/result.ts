@@ -13,6 +13,7 @@ export type { RunSettings } from "./run-settings.js";
 export type { Spent, TaskResult } from "./task-result.js";
 
 const tasks = z.number().int().nonnegative();
+const meanTime = z.number().nonnegative().nullable().exactOptional();
 const share = z.number().min(0).max(1).nullable();
 
 const averages = {
@@ -84,7 +85,12 @@ export const runTotalsSchema = z.strictObject({
   completedTasks: tasks.describe("Tasks that did not fail."),
   failedTasks: tasks.describe("Tasks that ended as model_error, timeout or interrupted; they are never graded."),
   ...averages,
-  avgExecutionTimeMs: z.number().nullable().describe("Mean time of a completed task, in ms."),
+  avgExecutionTimeMs: z.number().nullable().describe("Mean time of a completed task, waiting included, in ms."),
+  avgModelTimeMs: meanTime.describe(
+    "Mean time of its model calls, in ms. Null: of no task; absent: an earlier version wrote it.",
+  ),
+  avgToolTimeMs: meanTime.describe("Mean time of its tools, in ms."),
+  avgWaitingTimeMs: meanTime.describe("Mean time of its throttling, failed model calls and pauses, in ms."),
   totalTimeMs: z.number().int().describe("Time that was worked on the run, in ms."),
   startedAt: z.string().describe("ISO 8601."),
   completedAt: z.string().describe("ISO 8601."),

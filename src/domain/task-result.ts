@@ -4,6 +4,7 @@ import { ENDINGS } from "./ending.js";
 import { usageSchema } from "./model.js";
 
 const mark = z.boolean().nullable();
+const time = z.number().nonnegative();
 
 export const spentSchema = z
   .strictObject({
@@ -31,7 +32,14 @@ export const taskResultSchema = z
       "Equal to the gold answer after lower case, trimming, and white space made single. Null where the task failed, as are all scores: a failure is never graded.",
     ),
     semanticScore: z.number().min(0).max(1).nullable().describe("Jaccard similarity of the two answers' word sets."),
-    executionTimeMs: z.number().nonnegative().describe("How long the task took, in ms."),
+    executionTimeMs: z.number().nonnegative().describe("How long the task took, waiting included, in ms."),
+    modelTimeMs: time
+      .exactOptional()
+      .describe("What the model calls took that succeeded, in ms. Absent: an earlier version wrote it."),
+    toolTimeMs: time.exactOptional().describe("What the tools took, in ms."),
+    waitingTimeMs: time
+      .exactOptional()
+      .describe("What throttling, failed model calls and the pauses between them took, in ms."),
     traceId: z.string().describe("The trace of what was said and done."),
     error: z.string().exactOptional().describe("Why it failed; absent where it did not."),
     ending: z.enum(ENDINGS).describe("Why the agent stopped."),

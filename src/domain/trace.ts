@@ -35,7 +35,9 @@ export const turnSchema = z.object({
   retries: z.array(retrySchema),
   /** What went to the provider; absent where that is not known. */
   sent: sentParametersSchema.optional(),
-  /** The reply was kept from an earlier run: usage, cost, latency and retries are those of then. */
+  /** What our own throttling, failed attempts and the pauses between them took before the call. */
+  waitedMs: z.number().nonnegative().optional(),
+  /** The reply was kept from an earlier run: usage, cost, latency, waiting and retries are those of then. */
   cached: z.boolean().default(false),
 });
 

@@ -1,14 +1,15 @@
 import type { ComparableRun, ComparedQuestion, RunHead } from "../domain/comparison.js";
 import { isFailure } from "../domain/ending.js";
 import type { TaskResult } from "../domain/result.js";
+import { modelAndToolTimeOf } from "../domain/task-times.js";
 
 /** Characters of a question or an answer kept: enough to be recognised. */
 const KEPT = 300;
 
-/** What a task costs and takes, compared like its scores; less is better. */
+/** What a task costs and takes, compared like its scores; less is better. Waiting is left out: it is the server's and our own affair. */
 export const EFFORT = {
   costUsd: { label: "Cost of a task, $", read: (task: TaskResult) => task.costUsd },
-  executionTimeMs: { label: "Time of a task, ms", read: (task: TaskResult) => task.executionTimeMs },
+  modelAndToolTimeMs: { label: "Model and tool time, ms", read: modelAndToolTimeOf },
   turns: { label: "Turns of a task", read: (task: TaskResult) => task.turns },
 } as const;
 

@@ -2,7 +2,14 @@ import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import type { Message } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import { cacheWrites, type FinishReason, type Model, type ModelRequest, type SentParameters, type Usage } from "../domain/model.js";
+import {
+  cacheWrites,
+  type FinishReason,
+  type Model,
+  type ModelRequest,
+  type SentParameters,
+  type Usage,
+} from "../domain/model.js";
 import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { withDeadline } from "./deadline.js";

@@ -13,6 +13,7 @@ export const completionSchema = z.object({
   providerState: providerStateSchema.optional(),
   sent: sentParametersSchema.optional(),
   latencyMs: z.number().nonnegative(),
+  waitedMs: z.number().nonnegative().optional(),
   retries: z.array(retrySchema),
   cached: z.boolean().optional(),
   costUsd: z.number().nullable().optional(),

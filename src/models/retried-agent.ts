@@ -12,13 +12,19 @@ export function retriedAgent(
   return {
     async answer(task, transcript) {
       const { signal } = task.context;
+      let attemptedAt = performance.now();
       const attempt = () => {
         for (const list of [transcript.messages, transcript.toolCalls, transcript.turns]) list.length = 0;
+        attemptedAt = performance.now();
         return backend.answer(task, transcript);
       };
       const once = throttle === null ? attempt : () => throttle.call(attempt, tokensOf, signal);
+      const startedAt = performance.now();
       const { done, retries } = await tryAgain(name, once, signal, policy);
-      done.turns[0]?.retries.push(...retries);
+      const [first] = done.turns;
+      first?.retries.push(...retries);
+      // What came before the attempt that succeeded.
+      if (first !== undefined) first.waitedMs = attemptedAt - startedAt;
       return done;
     },
   };

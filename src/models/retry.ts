@@ -67,14 +67,16 @@ export async function tryAgain<T>(
   }
 }
 
-/** The same model, its failed calls tried again. */
+/** The same model, its failed calls tried again. It knows what each reply was waited for, throttling inside it included. */
 export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sleep: Sleep = sleepOnTimer): Model {
   return {
     id: model.id,
     async complete(request, signal): Promise<Completion> {
       const once = () => model.complete(request, signal);
+      const startedAt = performance.now();
       const { done, retries } = await tryAgain(model.id, once, signal, policy, sleep);
-      return { ...done, retries };
+      const waitedMs = Math.max(0, performance.now() - startedAt - done.latencyMs);
+      return { ...done, waitedMs, retries };
     },
   };
 }

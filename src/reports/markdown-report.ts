@@ -45,7 +45,8 @@ function headlines(runs: readonly RunFigures[]): string[][] {
     line("Cost of 1,000 tasks", ({ costUsd, tasks }) =>
       costUsd === null || tasks === 0 ? "-" : usd((costUsd / tasks) * 1_000),
     ),
-    line("Time per task, median and 95 %", ({ latency }) => `${ms(latency.p50)}, ${ms(latency.p95)}`),
+    line("Model and tool time per task, median and 95 %", ({ latency }) => `${ms(latency.p50)}, ${ms(latency.p95)}`),
+    line("Waiting per task", ({ latency }) => ms(latency.waiting)),
     line("Endings", ({ endings }) => sorted(endings)),
   ];
 }

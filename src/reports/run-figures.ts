@@ -1,6 +1,7 @@
 import type { Ending } from "../domain/ending.js";
 import { isFailure } from "../domain/ending.js";
 import type { TaskResult } from "../domain/result.js";
+import { modelAndToolTimeOf } from "../domain/task-times.js";
 import type { Trace } from "../domain/trace.js";
 import { outcomeOf, stageOf } from "./outcome.js";
 import type { ProfileCell, RunFigures, ScoreMeaning } from "./page/data.js";
@@ -27,6 +28,7 @@ export class RunTally {
   private readonly bins = new Map<string, number[]>();
   private readonly turns: number[] = [];
   private readonly times: number[] = [];
+  private waitingMs = 0;
 
   constructor(
     private readonly meanings: readonly ScoreMeaning[],
@@ -43,7 +45,8 @@ export class RunTally {
       increase(this.errors, result.error ?? result.ending);
       return;
     }
-    this.times.push(result.executionTimeMs);
+    this.times.push(modelAndToolTimeOf(result) ?? result.executionTimeMs);
+    this.waitingMs += result.waitingTimeMs ?? 0;
     this.completed++;
     for (const { name } of this.meanings) this.file(name, result.scores[name] ?? null);
   }
@@ -53,7 +56,7 @@ export class RunTally {
       tasks: this.completed + this.failed,
       completed: this.completed,
       failed: this.failed,
-      latency: latencyOf(this.times),
+      latency: { ...latencyOf(this.times), waiting: this.completed === 0 ? null : this.waitingMs / this.completed },
       endings: this.endings,
       profile: this.cells(),
       errors: [...this.errors]
@@ -83,7 +86,7 @@ export class RunTally {
 }
 
 /** Quantiles as the smallest time that so many of the tasks did not exceed. */
-function latencyOf(times: readonly number[]): RunFigures["latency"] {
+function latencyOf(times: readonly number[]): Omit<RunFigures["latency"], "waiting"> {
   const sorted = Float64Array.from(times).sort();
   const quantile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
   const mean = sorted.length === 0 ? null : sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length;

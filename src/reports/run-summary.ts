@@ -4,6 +4,7 @@ import { box } from "./box.js";
 import { estimate } from "./estimate-text.js";
 import { count, duration, share, usd } from "./figures.js";
 import { printable } from "./printable.js";
+import { timePerTask } from "./task-time.js";
 
 /**
  * The totals of a run. Scores stand over the completed tasks, each with its 95 % interval and its denominator, and, where
@@ -25,7 +26,7 @@ export function runSummary(totals: RunTotals): string {
     ["Endings", endings(totals)],
     ...answeredBy(totals),
     ["Turns per task", perTask(totals.turns)],
-    ["Time per task", totals.avgExecutionTimeMs === null ? "-" : duration(totals.avgExecutionTimeMs)],
+    ["Time per task", timePerTask(totals)],
     ["Total time", duration(totals.totalTimeMs)],
     ["Tokens", `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out`],
     ["Cost", totals.costUsd === null ? "unknown (no price known for this model)" : usd(totals.costUsd)],

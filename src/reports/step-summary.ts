@@ -2,9 +2,10 @@ import type { RunHead } from "../domain/comparison.js";
 import type { Gate } from "../domain/gate.js";
 import type { TaskResult } from "../domain/result.js";
 import { verdictOf } from "../domain/task-verdict.js";
-import { count, duration, share, usd } from "./figures.js";
+import { count, share, usd } from "./figures.js";
 import { gateText } from "./gate-text.js";
 import { printable } from "./printable.js";
+import { workTime } from "./task-time.js";
 
 /** Tasks shown, and characters of each text: a summary may not grow beyond 1 MiB. */
 const SHOWN_TASKS = 20;
@@ -18,7 +19,7 @@ export function stepSummary(
   results: Iterable<TaskResult>,
 ): string {
   const cost = run.costUsd === null ? "unknown" : usd(run.costUsd);
-  const time = run.avgExecutionTimeMs === null ? "-" : duration(run.avgExecutionTimeMs);
+  const time = workTime(run);
   return `${[
     `### ART-E: ${plain(run.agentId)} (${plain(run.model)})`,
     "",

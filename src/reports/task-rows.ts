@@ -1,4 +1,5 @@
 import type { TaskResult } from "../domain/result.js";
+import { modelAndToolTimeOf } from "../domain/task-times.js";
 import { stageOf } from "./outcome.js";
 import type { QuestionRow, ReportTasks, ScoreMeaning, TaskRow } from "./page/data.js";
 
@@ -17,7 +18,7 @@ export class TaskRows {
       result.agentAnswer,
       result.ending,
       result.turns,
-      result.executionTimeMs,
+      modelAndToolTimeOf(result) ?? result.executionTimeMs,
       result.costUsd,
       stageOf(result),
       this.meanings.map(({ name }) => rounded(result.scores[name] ?? null)),

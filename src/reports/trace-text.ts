@@ -3,6 +3,7 @@ import type { ChatTrace } from "../domain/chat.js";
 import type { Message } from "../domain/conversation.js";
 import type { JsonValue } from "../domain/json.js";
 import type { Judgement } from "../domain/judgement.js";
+import { timesOf } from "../domain/task-times.js";
 import type { Trace } from "../domain/trace.js";
 import { otherModels } from "../models/answering-model.js";
 import { count, duration, share } from "./figures.js";
@@ -36,6 +37,7 @@ export function traceText(trace: Trace | ChatTrace): string {
   const foot = [
     "",
     `Ending:   ${trace.ending} after ${trace.turns.length} turns, ${duration(trace.durationMs)}`,
+    `Time:     ${timeText(trace)}`,
     ...(trace.error === null ? [] : [`Error:    ${trace.error}`]),
     ...answeredBy(trace),
     `Answer:   ${trace.answer ?? "-"}`,
@@ -56,6 +58,11 @@ export function traceText(trace: Trace | ChatTrace): string {
 function answeredBy({ model, turns }: Pick<Trace, "model" | "turns">): string[] {
   const others = otherModels(model, repliesBy(turns));
   return others.length === 0 ? [] : [`By:       ${others.join(", ")}, as the replies say; ${model} was asked`];
+}
+
+function timeText(trace: Trace | ChatTrace): string {
+  const { modelTimeMs, toolTimeMs, waitingTimeMs } = timesOf(trace);
+  return `model ${duration(modelTimeMs)}, tools ${duration(toolTimeMs)}, waiting ${duration(waitingTimeMs)}`;
 }
 
 function judgeText({ verdict, reason, model, cast, agreement }: Judgement): string {

@@ -152,6 +152,7 @@ function chargeFailedRetries(transcript: Transcript, thrown: unknown): void {
   transcript.turns.push({
     startedAt: new Date().toISOString(),
     latencyMs: 0,
+    waitedMs: thrown.retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0),
     finishReason: "other",
     rawFinishReason: thrown.kind,
     usage: NO_USAGE,

@@ -49,7 +49,8 @@ export async function openProgramAgent(agent: ProgramAgent): Promise<OpenProgram
       const began = performance.now();
       try {
         const reply = await agent.programs.ask(toLine(task, listener, path), task.context.signal);
-        takeDown(reply, transcript, { startedAt, latencyMs: performance.now() - began }, agent);
+        const latencyMs = Math.max(0, performance.now() - began - toolTimeOf(transcript));
+        takeDown(reply, transcript, { startedAt, latencyMs }, agent);
         if (reply.error) throw new ModelError("server", reply.error, { retryable: false });
         const answer = reply.answer?.trim() ?? "";
         const sources = reply.sources ?? [];
@@ -90,6 +91,11 @@ function offerTo({ context }: AgentTask, transcript: Transcript, tools: readonly
     transcript.toolCalls.push(record);
     return result;
   };
+}
+
+/** The program waits while our tools work: that is no time of its model. */
+function toolTimeOf({ toolCalls }: Transcript): number {
+  return toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0);
 }
 
 type Timing = { readonly startedAt: string; readonly latencyMs: number };

@@ -2,6 +2,7 @@ import { answeredByField, repliesBy } from "../domain/answered-by.js";
 import { isFailure } from "../domain/ending.js";
 import type { TaskResult } from "../domain/result.js";
 import { costOf, spendingOf, usageOf } from "../domain/spending.js";
+import { timesOf } from "../domain/task-times.js";
 import type { Trace } from "../domain/trace.js";
 
 /** A trace as its line of the results file. */
@@ -22,6 +23,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     exactMatch: truth("exactMatch"),
     semanticScore: score("semanticScore"),
     executionTimeMs: Math.round(trace.durationMs),
+    ...roundedTimes(trace),
     traceId: trace.traceId,
     ...(isFailure(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
     ending: trace.ending,
@@ -38,5 +40,16 @@ export function toTaskResult(trace: Trace): TaskResult {
     cachedReplies: trace.turns.filter((turn) => turn.cached).length,
     spent,
     scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
+  };
+}
+
+/** To a hundredth: a tool often takes less than a millisecond. */
+function roundedTimes(trace: Trace) {
+  const rounded = (ms: number) => Math.round(ms * 100) / 100;
+  const { modelTimeMs, toolTimeMs, waitingTimeMs } = timesOf(trace);
+  return {
+    modelTimeMs: rounded(modelTimeMs),
+    toolTimeMs: rounded(toolTimeMs),
+    waitingTimeMs: rounded(waitingTimeMs),
   };
 }

@@ -23,6 +23,8 @@ export class Tally {
   private failed = 0;
   private failedWithGold = 0;
   private executionMs = 0;
+  /** Over the tasks that tell them. */
+  private readonly times = { told: 0, model: 0, tool: 0, waiting: 0 };
   private usage: Usage = NO_USAGE;
   private costUsd: number | null = 0;
   private turns = 0;
@@ -55,12 +57,22 @@ export class Tally {
     }
     this.completed++;
     this.executionMs += result.executionTimeMs;
+    this.addTimes(result);
     for (const [metric, read] of entries(METRICS)) {
       const value = read(result);
       if (value === null) continue;
       const sum = this.sums.get(metric) ?? { sum: 0, scored: 0 };
       this.sums.set(metric, { sum: sum.sum + Number(value), scored: sum.scored + 1 });
     }
+  }
+
+  /** Results of earlier versions do not tell them. */
+  private addTimes({ modelTimeMs, toolTimeMs, waitingTimeMs }: TaskResult): void {
+    if (modelTimeMs === undefined || toolTimeMs === undefined || waitingTimeMs === undefined) return;
+    this.times.told++;
+    this.times.model += modelTimeMs;
+    this.times.tool += toolTimeMs;
+    this.times.waiting += waitingTimeMs;
   }
 
   /** Over the completed tasks; a task that a score does not apply to is not among those it is taken over. */
@@ -79,12 +91,16 @@ export class Tally {
 
   private figures() {
     const { tasks: _, ...averages } = this.averages();
+    const { told, model, tool, waiting } = this.times;
     return {
       totalTasks: this.completed + this.failed,
       completedTasks: this.completed,
       failedTasks: this.failed,
       ...averages,
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
+      avgModelTimeMs: told === 0 ? null : model / told,
+      avgToolTimeMs: told === 0 ? null : tool / told,
+      avgWaitingTimeMs: told === 0 ? null : waiting / told,
       overAllTasks: this.averagesOver(true),
       endings: this.endings,
       turns: this.turns,

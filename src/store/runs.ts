@@ -278,7 +278,7 @@ export function averageTask(db: Db, agentId: string, model: string): AverageTask
               avg(result ->> '$.usage.outputTokens') AS outputTokens,
               avg(result ->> '$.usage.cachedInputTokens') AS cachedInputTokens,
               avg(coalesce(result ->> '$.usage.cacheWriteTokens', 0)) AS cacheWriteTokens,
-              avg(result ->> '$.turns') AS turns, avg(result ->> '$.executionTimeMs') / 1000 AS seconds
+              avg(result ->> '$.turns') AS turns, avg(coalesce(result ->> '$.modelTimeMs' + result ->> '$.toolTimeMs', result ->> '$.executionTimeMs')) / 1000 AS seconds
        FROM results x JOIN runs r ON r.id = x.run_id WHERE r.agent_id = ? AND r.model = ? AND x.failed = 0`,
     )
     .get(agentId, model) as AverageTask;

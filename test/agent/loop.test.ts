@@ -235,6 +235,7 @@ describe("the model is asked", () => {
       {
         startedAt: expect.stringMatching(/^\d{4}-.*Z$/),
         latencyMs: 12,
+        waitedMs: 0,
         finishReason: "tool_calls",
         rawFinishReason: "tool_use",
         usage: null,

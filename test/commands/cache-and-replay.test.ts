@@ -29,9 +29,13 @@ async function changing(): Promise<void> {
 function repeatable(file: string) {
   const { taskResults, settings, ...totals } = resultsSchema.parse(readJson(file));
   const { runId: _, startedAt: __, completedAt: ___, totalTimeMs: ____, ...rest } = totals;
-  const { avgExecutionTimeMs: _____, model: ______, ...figures } = rest;
+  const { avgExecutionTimeMs: _____, avgToolTimeMs: _t, model: ______, ...figures } = rest;
   const { model: _m, baseUrl: _b, concurrency: _c, ...set } = settings;
-  return { figures, set, tasks: taskResults.map(({ executionTimeMs: _, traceId: __, ...task }) => task) };
+  return {
+    figures,
+    set,
+    tasks: taskResults.map(({ executionTimeMs: _, toolTimeMs: _t, traceId: __, ...task }) => task),
+  };
 }
 
 async function turnsOf(file: string) {

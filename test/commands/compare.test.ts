@@ -35,7 +35,7 @@ describe("compare", () => {
     expect(comparisons).toHaveLength(1);
     expect(comparisons[0].questions).toEqual({ common: 40, onlyBaseline: 0, onlyCandidate: 10 });
     const names = comparisons[0].metrics.map(({ metric }: { metric: string }) => metric);
-    expect(names).toEqual(expect.arrayContaining(["exactMatch", "semanticScore", "costUsd", "executionTimeMs"]));
+    expect(names).toEqual(expect.arrayContaining(["exactMatch", "semanticScore", "costUsd", "modelAndToolTimeMs"]));
     expect(new Set(names).size).toBe(names.length);
     expect(comparisons[0].metrics[0]).toMatchObject({ metric: "exactMatch", test: "mcnemar", p: 1, verdict: null });
     expect(published).toBeNull();

@@ -19,6 +19,13 @@ export const totalsSchema = runTotalsSchema;
 export const resultsSchema = benchmarkResultSchema;
 
 /** What two runs over the same questions must have in common: all but times and ids. */
-export function answersOf({ taskResults }: BenchmarkResult): Omit<TaskResult, "executionTimeMs" | "traceId">[] {
-  return taskResults.map(({ executionTimeMs: _, traceId: __, ...same }) => same);
+export function answersOf({
+  taskResults,
+}: BenchmarkResult): Omit<
+  TaskResult,
+  "executionTimeMs" | "modelTimeMs" | "toolTimeMs" | "waitingTimeMs" | "traceId"
+>[] {
+  return taskResults.map(
+    ({ executionTimeMs: _, modelTimeMs: _m, toolTimeMs: _t, waitingTimeMs: _w, traceId: __, ...same }) => same,
+  );
 }

@@ -7,7 +7,16 @@ const ENRON = process.env.ART_E_ENRON ?? "";
 const skipped = ENRON === "" ? " (skipped: ART_E_ENRON names no folder)" : "";
 
 /** What an answer is worth: all of a result but what another run and another clock change, and its cost, which a server does not tell. */
-function worth({ executionTimeMs: _, traceId: __, costUsd: ___, spent: ____, ...result }: TaskResult) {
+function worth({
+  executionTimeMs: _,
+  modelTimeMs: _m,
+  toolTimeMs: _t,
+  waitingTimeMs: _w,
+  traceId: __,
+  costUsd: ___,
+  spent: ____,
+  ...result
+}: TaskResult) {
   return result;
 }
 

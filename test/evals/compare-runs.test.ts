@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ComparableRun } from "../../src/domain/comparison.js";
+import type { TaskResult } from "../../src/domain/result.js";
 import { comparableRun } from "../../src/evals/comparable-run.js";
 import { compareRuns, incomparable } from "../../src/evals/compare-runs.js";
 import { expectBetween, LONG, TIMES, worlds } from "../statistics/worlds.js";
@@ -77,13 +78,33 @@ describe("two runs", () => {
     const at = (costUsd: number | null, turns: number) =>
       comparableRun(
         head(),
-        [1, 2, 3].map((id) => task(id, {}, { costUsd, turns, executionTimeMs: 100 * turns })),
+        [1, 2, 3].map((id) =>
+          task(id, {}, { costUsd, turns, modelTimeMs: 90 * turns, toolTimeMs: 10 * turns, executionTimeMs: 9_999 }),
+        ),
       );
     const [, cost, time, turns] = compare(at(0.02, 3), at(0.01, 4)).metrics;
     expect(cost).toMatchObject({ metric: "costUsd", wins: 3, losses: 0, difference: { value: -0.01, n: 3 } });
-    expect(time).toMatchObject({ metric: "executionTimeMs", difference: { value: 100 }, losses: 3 });
+    expect(time).toMatchObject({ metric: "modelAndToolTimeMs", difference: { value: 100 }, losses: 3 });
     expect(turns).toMatchObject({ metric: "turns", baseline: 3, candidate: 4 });
     expect(compare(at(null, 3), at(0.01, 3)).metrics[1]).toMatchObject({ baseline: null, difference: { n: 0 } });
+  });
+
+  it("are judged by model and tool time, not by what was waited for; where that is not told, by nothing", () => {
+    const at = (times: Partial<TaskResult>) =>
+      comparableRun(
+        head(),
+        [1, 2, 3].map((id) => task(id, {}, times)),
+      );
+    const throttled = at({ modelTimeMs: 1_000, toolTimeMs: 200, waitingTimeMs: 3_900, executionTimeMs: 5_100 });
+    const free = at({ modelTimeMs: 1_000, toolTimeMs: 200, waitingTimeMs: 0, executionTimeMs: 1_200 });
+    const timeOf = (a: ComparableRun, b: ComparableRun) => compare(a, b).metrics[2];
+    expect(timeOf(throttled, free)).toMatchObject({
+      baseline: 1_200,
+      difference: { value: 0 },
+      ties: 3,
+      verdict: null,
+    });
+    expect(timeOf(at({ executionTimeMs: 5_100 }), free)).toMatchObject({ baseline: null, difference: { n: 0 } });
   });
 
   it("name the questions that changed, the largest changes first and no more than wanted", () => {

@@ -29,7 +29,7 @@ describe("the figures of a run", () => {
   it("stand over the completed tasks", () => {
     const { tasks, completed, failed, latency } = tallied();
     expect({ tasks, completed, failed }).toEqual({ tasks: 4, completed: 3, failed: 1 });
-    expect(latency).toEqual({ mean: 30, p50: 20, p95: 60 });
+    expect(latency).toEqual({ mean: 30, p50: 20, p95: 60, waiting: 0 });
   });
 
   it("tell how far each task came and what its answer was worth", () => {

@@ -35,6 +35,9 @@ const TOTALS: RunTotals = {
   failedTasks: 0,
   ...AVERAGES,
   avgExecutionTimeMs: 2_500,
+  avgModelTimeMs: 1_100,
+  avgToolTimeMs: 86,
+  avgWaitingTimeMs: 1_300,
   totalTimeMs: 3_725_000,
   startedAt: "2026-01-02T03:04:05.000Z",
   completedAt: "2026-01-02T04:06:10.000Z",
@@ -74,7 +77,7 @@ describe("the summary of a run", () => {
       "Gold mail read: -",
       "Endings:        answered 1,200, dont_know 34",
       "Turns per task: 3.0",
-      "Time per task:  2.5 s",
+      "Time per task:  1.2 s (model 1.1 s, tools 86 ms); waiting 1.3 s",
       "Total time:     1:02:05 h",
       "Tokens:         1,000,000 in (5,000 cached), 20,000 out",
       "Cost:           $12.35",
@@ -103,6 +106,9 @@ describe("the summary of a run", () => {
       totalTasks: 0,
       completedTasks: 0,
       avgExecutionTimeMs: null,
+      avgModelTimeMs: null,
+      avgToolTimeMs: null,
+      avgWaitingTimeMs: null,
       endings: {},
       turns: 0,
     });
@@ -110,6 +116,11 @@ describe("the summary of a run", () => {
       /Scores: +- \(no task was completed\)\nEndings: +-\nTurns per task: +-\nTime per task: +-\n/,
     );
     expect(summary).not.toMatch(/NaN|null|undefined|Infinity/);
+  });
+
+  it("says that waiting is in the time of a run that does not tell them apart", () => {
+    const { avgModelTimeMs: _, avgToolTimeMs: __, avgWaitingTimeMs: ___, ...old } = TOTALS;
+    expect(runSummary(old)).toContain("Time per task:  2.5 s with waiting\n");
   });
 
   it("says that the cost is not known where no price is", () => {

@@ -35,6 +35,7 @@ describe("a trace as text", () => {
         On Friday.
 
       Ending:   answered after 2 turns, 3.5 s
+      Time:     model 1.7 s, tools 13 ms, waiting 0 ms
       Answer:   On Friday.
       Sources:  <1@x>
       Gold:     Friday
@@ -55,9 +56,10 @@ describe("a trace as text", () => {
   });
 
   it("of a failed task tells the error, and dashes for what it has not", () => {
-    const foot = traceText(FAILED).split("\n").slice(-7);
+    const foot = traceText(FAILED).split("\n").slice(-8);
     expect(foot).toEqual([
       "Ending:   model_error after 0 turns, 3.5 s",
+      "Time:     model 0 ms, tools 0 ms, waiting 0 ms",
       "Error:    401 no",
       "Answer:   -",
       "Sources:  -",

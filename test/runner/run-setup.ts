@@ -197,7 +197,9 @@ export function remote(format: WireFormat, baseUrl: string, attempts = 1): Promi
 
 /** What must be the same however often and however many at once a question is asked. */
 export function answersOf({ results, traces }: Saved): string {
-  const kept = results.map(({ executionTimeMs: _, traceId: __, ...result }) => result);
+  const kept = results.map(
+    ({ executionTimeMs: _, traceId: __, modelTimeMs: _m, toolTimeMs: _t, waitingTimeMs: _w, ...result }) => result,
+  );
   const said = traces.map((trace) => [
     trace.messages,
     trace.toolCalls.map(({ startedAt: _, durationMs: __, ...call }) => call),

@@ -76,8 +76,13 @@ export interface RunFigures {
   readonly scores: Figures;
   /** Null: the price of the model is not known. */
   readonly costUsd: number | null;
-  /** Of the completed tasks, milliseconds. */
-  readonly latency: { readonly mean: number | null; readonly p50: number | null; readonly p95: number | null };
+  /** What model and tools took of the completed tasks, in milliseconds; `waiting`: what was waited for besides, on average. */
+  readonly latency: {
+    readonly mean: number | null;
+    readonly p50: number | null;
+    readonly p95: number | null;
+    readonly waiting: number | null;
+  };
   readonly tokens: { readonly input: number; readonly cached: number; readonly output: number };
   readonly retries: number;
   readonly endings: Readonly<Record<string, number>>;

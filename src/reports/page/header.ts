@@ -64,7 +64,11 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
       const interval = low === null || high === null ? "" : `${scoreText(low)} to ${scoreText(high)}, `;
       return tile(label, scoreText(figure?.value), `${interval}n ${count(n)}`);
     }),
-    tile("Time per task", ms(latency.p50), `median; 95 % within ${ms(latency.p95)}`),
+    tile(
+      "Time per task",
+      ms(latency.p50),
+      `median of model and tools; 95 % within ${ms(latency.p95)}; waiting ${ms(latency.waiting)} on average`,
+    ),
     tile(
       "Cost of 1,000 tasks",
       costText(perThousand),
