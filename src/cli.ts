@@ -3,6 +3,7 @@ import type { Command } from "./commands/command.js";
 import { readEnvironment } from "./commands/env-file.js";
 import { explain } from "./commands/fail.js";
 import { listenForInterrupt } from "./commands/interrupt.js";
+import { showMigrationProgress } from "./commands/migration-progress.js";
 import { endQuietlyWhenNobodyReads, openOutput } from "./commands/output.js";
 import { DEFAULT_CACHE_DIR, DEFAULT_DB, readSettings } from "./commands/settings.js";
 import { refuseEmptyValues, usageError } from "./commands/usage-error.js";
@@ -130,6 +131,7 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
         async (sub) => usageOf(await load(), sub),
         async (argv) => {
           const settings = readSettings(argv, readEnvironment());
+          showMigrationProgress(settings);
           const { run } = await load();
           try {
             code = await run(argv, { settings, out: openOutput(settings), ...listenForInterrupt() });

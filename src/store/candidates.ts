@@ -127,5 +127,5 @@ function partiesExpression({ inboxId, fromIds, toIds }: MailFilter): string {
 /** The words in subject or body, narrowed by who the mail has to do with. */
 function expressionOf(parties: string, words: string): string {
   // Looking which column a word stands in takes time; it is needed only where it might be taken for a token of `parties`.
-  return LIKE_A_PARTY.test(words) ? `${parties}{subject body} : (${words})` : `${parties}(${words})`;
+  return LIKE_A_PARTY.test(words) ? `${parties}{subject body bigrams} : (${words})` : `${parties}(${words})`;
 }

@@ -1,3 +1,4 @@
+import { bigramText } from "./bigrams.js";
 import type { Db } from "./open.js";
 import { PARTY } from "./parties.js";
 
@@ -24,14 +25,28 @@ export function rebuildCorpusIndex(db: Db, onProgress: (done: number, total: num
   setting(db, "automerge", 0);
   setting(db, "crisismerge", 1999);
   const add = db.prepare(
-    `INSERT INTO emails_fts (rowid, subject, body, parties)
-     SELECT position, subject, body, parties FROM indexed_mails WHERE position BETWEEN ? AND ? ORDER BY position`,
+    `INSERT INTO emails_fts (rowid, subject, body, parties, bigrams)
+     SELECT position, subject, body, parties, bigrams FROM indexed_mails WHERE position BETWEEN ? AND ? ORDER BY position`,
   );
   for (let first = 1; first <= total; first += CHUNK) {
     add.run(first, Math.min(first + CHUNK - 1, total));
     onProgress(Math.min(first + CHUNK - 1, total), total);
   }
   setting(db, "optimize");
+}
+
+/** Finds the pairs of characters of all mail anew; an import adds those of its own mail. */
+export function rebuildBigrams(db: Db): void {
+  db.exec("DELETE FROM mail_bigrams");
+  const last = db.prepare("SELECT coalesce(max(id), 0) FROM mails").pluck().get() as number;
+  const read = db.prepare("SELECT id, subject, body FROM mails WHERE id BETWEEN ? AND ?").raw();
+  const add = db.prepare("INSERT INTO mail_bigrams (mail_id, bigrams) VALUES (?, ?)");
+  for (let first = 1; first <= last; first += CHUNK) {
+    for (const [id, subject, body] of read.all(first, first + CHUNK - 1) as [number, string, string][]) {
+      const bigrams = bigramText(subject, body);
+      if (bigrams !== null) add.run(id, bigrams);
+    }
+  }
 }
 
 /** Sends FTS5 one of its special commands. It takes whole numbers only, and a JS number arrives as a REAL. */

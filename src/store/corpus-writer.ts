@@ -1,5 +1,6 @@
 import { hash as digest } from "node:crypto";
 import type { CorpusFormat, Email, FiledEmail } from "../domain/email.js";
+import { bigramText } from "./bigrams.js";
 import type { Db } from "./open.js";
 
 /**
@@ -40,6 +41,7 @@ export function openCorpusWriter(
     `INSERT INTO mails (content_hash, subject, sender, recipients, to_count, cc_count, date, body)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
+  const addBigrams = db.prepare("INSERT INTO mail_bigrams (mail_id, bigrams) VALUES (?, ?)");
   const addMessage = db.prepare(
     "INSERT INTO messages (message_id, mail_id, owner_id, path, import_id) VALUES (?, ?, ?, ?, ?)",
   );
@@ -60,7 +62,7 @@ export function openCorpusWriter(
 
   function insertMail(email: Email, hash: Buffer): number {
     const { recipients, toCount, ccCount } = joinRecipients(email);
-    return addMail.run(
+    const mailId = addMail.run(
       hash,
       email.subject,
       email.sender,
@@ -70,6 +72,9 @@ export function openCorpusWriter(
       email.date,
       email.body,
     ).lastInsertRowid as number;
+    const bigrams = bigramText(email.subject, email.body);
+    if (bigrams !== null) addBigrams.run(mailId, bigrams);
+    return mailId;
   }
 
   function file(mailId: number, owner: number | null): void {

@@ -1,5 +1,5 @@
 import { CANDIDATES_SQL } from "./candidates.js";
-import { rebuildCorpusIndex } from "./corpus-index.js";
+import { rebuildBigrams, rebuildCorpusIndex } from "./corpus-index.js";
 import { renewFingerprint } from "./corpus-stats.js";
 import { SHELF_SQL } from "./mail-shelf.js";
 import { MAILS_SQL } from "./mails.js";
@@ -35,6 +35,7 @@ export function* checkHealth(db: Db): Generator<Finding> {
 /** Makes the full-text index and the order of the mails anew from the mails themselves. */
 export function repairIndex(db: Db, onProgress: (done: number, total: number) => void): void {
   db.transaction(() => {
+    rebuildBigrams(db);
     rebuildCorpusIndex(db, onProgress);
     renewFingerprint(db);
   }).immediate();

@@ -1,10 +1,10 @@
+import { bigramsOf, isUnsegmentedAt, type Piece, piecesOf, runTokens } from "./bigrams.js";
+import { foldText } from "./fold.js";
+
 /**
- * Words to FTS5 expressions. Any string is safe: only letters, digits and characters beyond ASCII reach
+ * Words to FTS5 expressions. Any string is safe: only letters and digits, as the index's tokenizer reads them, reach
  * the expression, always inside double quotes, so no text can be read as an operator.
  */
-
-/** Words FTS5's `ascii` tokenizer would make of a text: runs of ASCII letters and digits and of anything beyond ASCII. */
-const TOKEN = /[a-z0-9\u0080-\uffff]+/g;
 
 /** Too common to tell mails apart; left out of best match, never out of all-words. */
 const STOP_WORDS = new Set(
@@ -25,19 +25,19 @@ const MAX_TERMS = 64;
 /** What is read of a query at all, so that no text of any length holds the search up. */
 export const MAX_QUERY_CHARS = 10_000;
 
+/** What is looked for one by one: words, and pairs of characters of scripts without spaces. */
 export function tokenize(text: string): string[] {
-  // As the index does: `CAFÉ` is `cafÉ` there, so that no other spelling of the query would find it.
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()).match(TOKEN) ?? [];
+  return [...piecesOf(foldText(text).text)].flatMap(termsOf);
 }
 
 /** All tokens of a query, each once, as far as it is read. */
 export function queryTokens(text: string): string[] {
-  return [...new Set(phrasesOf(text).flatMap((phrase) => phrase.split(" ")))].slice(0, MAX_TERMS);
+  return [...new Set(phrasesOf(text).flat().flatMap(termsOf))].slice(0, MAX_TERMS);
 }
 
 /** Tokens worth matching on, of those that `allWordsExpression` asks for: stop words and repeats out, unless nothing else is left. */
 export function contentTokens(text: string): string[] {
-  const tokens = [...new Set(phrasesOf(text).flatMap((phrase) => phrase.split(" ")))];
+  const tokens = [...new Set(phrasesOf(text).flat().flatMap(termsOf))];
   const content = tokens.filter((token) => !STOP_WORDS.has(token));
   return (content.length > 0 ? content : tokens).slice(0, MAX_TERMS);
 }
@@ -45,20 +45,34 @@ export function contentTokens(text: string): string[] {
 /** Every word must occur; `"quoted words"` and words joined by punctuation (`Q3-budget`) must stand together. Null: no words. */
 export function allWordsExpression(text: string): string | null {
   const phrases = phrasesOf(text);
-  return phrases.length === 0 ? null : phrases.map((phrase) => `"${phrase}"`).join(" AND ");
+  return phrases.length === 0 ? null : [...new Set(phrases.map(phraseExpression))].join(" AND ");
 }
 
-/** What must stand together, each once: tokens joined by a space. */
-function phrasesOf(text: string): string[] {
-  const phrases = new Set<string>();
+/** What must stand together: the pieces of each. */
+function phrasesOf(text: string): Piece[][] {
+  const phrases = new Map<string, Piece[]>();
   for (const [, quoted, word] of text.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"|([^\s"]+)/g)) {
-    const tokens = tokenize(quoted ?? word ?? "").slice(0, MAX_TERMS);
-    if (tokens.length > 0) phrases.add(tokens.join(" "));
+    const pieces = [...piecesOf(foldText(quoted ?? word ?? "").text)].slice(0, MAX_TERMS);
+    if (pieces.length > 0) phrases.set(pieces.map((piece) => piece.text).join(" "), pieces);
+    if (phrases.size === MAX_TERMS) break;
   }
-  return [...phrases].slice(0, MAX_TERMS);
+  return [...phrases.values()];
 }
 
-/** One word, in any of its forms. */
+function termsOf({ text, isUnsegmented }: Piece): string[] {
+  return isUnsegmented ? bigramsOf(text) : [text];
+}
+
+function phraseExpression(pieces: readonly Piece[]): string {
+  const last = pieces.at(-1);
+  const before = pieces.slice(0, -1).flatMap(({ text, isUnsegmented }) => (isUnsegmented ? runTokens(text) : [text]));
+  const phrase = last === undefined ? before : [...before, ...termsOf(last)];
+  return termExpression(phrase.join(" "));
+}
+
+/** One word in any of its forms, or one pair of characters; a single character may be the first of any pair. */
 export function termExpression(term: string): string {
-  return `"${term}"`;
+  const last = term.slice(term.lastIndexOf(" ") + 1);
+  const isSingle = isUnsegmentedAt(last, 0) && [...last].length === 1;
+  return isSingle ? `"${term}" *` : `"${term}"`;
 }

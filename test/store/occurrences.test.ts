@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { stemmer } from "stemmer";
 import { describe, expect, test } from "vitest";
 import { distinctTerms, occurrenceFinder } from "../../src/store/occurrences.js";
+import { stemOf } from "../../src/store/porter.js";
 import { openMailSearch } from "../../src/store/search.js";
 import { idsOf, mail, openCorpus, query } from "./small-corpus.js";
 
@@ -42,7 +42,7 @@ const finds = (term: string, text: string) => occurrenceFinder([term])(text).len
 
 describe("of the words with one stem", () => {
   const byStem = new Map<string, string[]>();
-  for (const word of words) byStem.set(stemmer(word), [...(byStem.get(stemmer(word)) ?? []), word]);
+  for (const word of words) byStem.set(stemOf(word), [...(byStem.get(stemOf(word)) ?? []), word]);
   const families = [...byStem.values()].filter((family) => family.length > 1);
 
   test("each finds every other one", () => {
@@ -56,12 +56,10 @@ describe("of the words with one stem", () => {
   test("each finds letters at random with the same stem", () => {
     const letters = fc.string({ unit: fc.constantFrom(..."aeiybdlnst"), minLength: 1, maxLength: 5 });
     const word = fc.tuple(letters, fc.constantFrom("", ...ENDINGS)).map((parts) => parts.join(""));
-    const pair = fc
-      .tuple(word, fc.constantFrom("", ...ENDINGS))
-      .map(([a, ending]) => [a, stemmer(a) + ending] as const);
+    const pair = fc.tuple(word, fc.constantFrom("", ...ENDINGS)).map(([a, ending]) => [a, stemOf(a) + ending] as const);
     fc.assert(
       fc.property(pair, ([a, b]) => {
-        if (stemmer(a) === stemmer(b)) expect([a, b, finds(a, b), finds(b, a)]).toEqual([a, b, true, true]);
+        if (stemOf(a) === stemOf(b)) expect([a, b, finds(a, b), finds(b, a)]).toEqual([a, b, true, true]);
       }),
       { seed: 3, numRuns: 20_000 },
     );
@@ -71,8 +69,8 @@ describe("of the words with one stem", () => {
     expect(distinctTerms(["prices", "gas", "pricing", "gas", "price", "zebra"])).toEqual(["prices", "gas", "zebra"]);
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words.slice(0, 300)), { maxLength: 20 }), (list) => {
-        const stems = distinctTerms(list).map((word) => stemmer(word));
-        expect(stems).toEqual([...new Set(list.map((word) => stemmer(word)))]);
+        const stems = distinctTerms(list).map((word) => stemOf(word));
+        expect(stems).toEqual([...new Set(list.map((word) => stemOf(word)))]);
       }),
       { seed: 4 },
     );
@@ -133,6 +131,26 @@ describe("an occurrence", () => {
       { start: 0, end: 4, term: 1 },
       { start: 11, end: 13, term: 2 },
       { start: 14, end: 17, term: 0 },
+    ]);
+  });
+
+  test("ends at curly quotes and dashes, and has its accents with it, however they are written", () => {
+    const find = occurrenceFinder(["resume", "ask"]);
+    expect(find("a ‘Résumé’ re\u0301sume\u0301s—ask…")).toEqual([
+      { start: 3, end: 9, term: 0 },
+      { start: 11, end: 20, term: 0 },
+      { start: 21, end: 24, term: 1 },
+    ]);
+  });
+
+  test("of a script without spaces stands wherever it is written, and words end there", () => {
+    const find = occurrenceFinder(["会議", "budget", "𠮟𠮷", "年"]);
+    expect(find("新会議室 Budgetの会議 𠮷𠮟𠮷 2002年")).toEqual([
+      { start: 1, end: 3, term: 0 },
+      { start: 5, end: 11, term: 1 },
+      { start: 12, end: 14, term: 0 },
+      { start: 17, end: 21, term: 2 },
+      { start: 26, end: 27, term: 3 },
     ]);
   });
 

@@ -170,7 +170,9 @@ describe("two programs that open one new file at the same time", () => {
   /** What opening a database needs, as JavaScript in a folder of its own: a process of Node runs it. */
   function compileOpen(): string {
     const root = join(folder, "compiled");
-    for (const name of ["store/open", "store/migrate", "domain/errors"]) {
+    for (const name of ["open", "migrate", "bigrams", "fold", "unicode61"]
+      .map((file) => `store/${file}`)
+      .concat("domain/errors")) {
       const text = readFileSync(join(ROOT, `src/${name}.ts`), "utf8");
       const file = join(root, `src/${name}.js`);
       mkdirSync(dirname(file), { recursive: true });
@@ -178,7 +180,7 @@ describe("two programs that open one new file at the same time", () => {
       writeFileSync(file, ts.transpileModule(text, { compilerOptions }).outputText);
     }
     writeFileSync(join(root, "package.json"), '{"type":"module"}');
-    for (const name of ["sql", "node_modules"]) symlinkSync(join(ROOT, name), join(root, name));
+    for (const name of ["sql", "assets", "node_modules"]) symlinkSync(join(ROOT, name), join(root, name));
     return pathToFileURL(join(root, "src/store/open.js")).href;
   }
 

@@ -28,10 +28,19 @@ export interface PlainQuery {
 }
 
 interface Word {
-  readonly stem: string;
+  /** In lower case, without accents. */
+  plain: string;
+  stem: string;
   readonly start: number;
-  readonly end: number;
+  end: number;
+  /** One character of a script without spaces, */
+  readonly isAlone: boolean;
+  /** and it follows another one at once. */
+  readonly isJoined: boolean;
 }
+
+/** What is looked for in the order in which it must stand. */
+type Phrase = readonly Pick<Word, "stem" | "isJoined">[];
 
 const REACH = 4_000;
 
@@ -90,25 +99,49 @@ function marked(match: "all_words" | "best_match") {
   return ({ mail }: { mail: PlainMail }) => ({ messageId: mail.messageId, match });
 }
 
-/** Runs of ASCII letters and digits and of anything beyond ASCII, in lower case as far as ASCII goes. */
+const LETTER = /[\p{L}\p{N}🙂]/u;
+const NO_SPACES = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}\p{sc=Thai}]/u;
+const ACCENT = /[\u0300-\u036f]/u;
+
+/** Words in lower case without accents; of scripts without spaces every character is one. */
 export function wordsOf(text: string): Word[] {
   const words: Word[] = [];
-  let start = -1;
-  for (let i = 0; i <= text.length; i++) {
-    const code = text.charCodeAt(i);
-    const inside =
-      (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code > 127;
-    if (inside && start < 0) start = i;
-    if (!inside && start >= 0) {
-      words.push({ stem: stemmer(text.slice(start, i)), start, end: i });
-      start = -1;
+  let open: Word | null = null;
+  let at = 0;
+  for (const character of text) {
+    const start = at;
+    at += character.length;
+    const isLetter = LETTER.test(character) || (open !== null && ACCENT.test(character));
+    const isAlone = NO_SPACES.test(character);
+    if (open !== null && (!isLetter || isAlone || open.isAlone) && !(isLetter && ACCENT.test(character))) open = null;
+    if (!isLetter) continue;
+    if (open === null) {
+      const before = words.at(-1);
+      open = {
+        plain: "",
+        stem: "",
+        start,
+        end: at,
+        isAlone,
+        isJoined: isAlone && before?.isAlone === true && before.end === start,
+      };
+      words.push(open);
     }
+    open.end = at;
+  }
+  for (const word of words) {
+    word.plain = text
+      .slice(word.start, word.end)
+      .toLowerCase()
+      .normalize(word.isAlone ? "NFC" : "NFD")
+      .replace(/[\u0300-\u036f]/g, "");
+    word.stem = word.isAlone ? word.plain : stemmer(word.plain);
   }
   return words;
 }
 
 /** Stems that must stand one behind the other. */
-function phrasesOf(query: string): string[][] {
+function phrasesOf(query: string): Word[][] {
   const pieces: string[] = [];
   const parts = query.split('"');
   // Between an opening and a closing quote; a last quote without a partner is none.
@@ -116,21 +149,46 @@ function phrasesOf(query: string): string[][] {
     if (i % 2 === 1 && i < parts.length - 1) pieces.push(part);
     else pieces.push(...part.split(/\s/));
   });
-  return pieces.map((piece) => wordsOf(piece).map(({ stem }) => stem)).filter((phrase) => phrase.length > 0);
+  return pieces.map(wordsOf).filter((phrase) => phrase.length > 0);
 }
 
-function termsOf(query: string, stopWords: ReadonlySet<string>): string[] {
-  const words = wordsOf(query);
-  const telling = words.filter(({ start, end }) => !stopWords.has(query.slice(start, end).toLowerCase()));
-  return [...new Set((telling.length > 0 ? telling : words).map(({ stem }) => stem))];
+function termsOf(query: string, stopWords: ReadonlySet<string>): Phrase[] {
+  const words = phrasesOf(query).flat();
+  const telling = words.filter(({ plain }) => !stopWords.has(plain));
+  const chosen = telling.length > 0 ? telling : words;
+  const terms = chosen.flatMap((word, i): Phrase[] => {
+    if (!word.isAlone) return [[word]];
+    if (word.isJoined) return [[{ ...(chosen[i - 1] as Word), isJoined: false }, word]];
+    return chosen[i + 1]?.isJoined ? [] : [[word]];
+  });
+  return [...new Map(terms.map((term) => [term.map(({ stem }) => stem).join(), term])).values()];
 }
 
-function holds(text: readonly Word[], phrase: readonly string[]): boolean {
-  return text.some((_, at) => phrase.every((stem, i) => text[at + i]?.stem === stem));
+/** Whether the words from one on are the phrase; the first may follow anything. */
+function isAt(text: readonly Word[], at: number, phrase: Phrase): boolean {
+  return phrase.every(
+    ({ stem, isJoined }, i) => text[at + i]?.stem === stem && (i === 0 || text[at + i]?.isJoined === isJoined),
+  );
 }
 
-function has({ subject, body }: { subject: readonly Word[]; body: readonly Word[] }, stem: string): boolean {
-  return holds(subject, [stem]) || holds(body, [stem]);
+function holds(text: readonly Word[], phrase: Phrase): boolean {
+  return text.some((_, at) => isAt(text, at, phrase));
+}
+
+/** Where a term stands, none within another. */
+function places(text: readonly Word[], term: Phrase): Word[] {
+  const found: Word[] = [];
+  for (let at = 0; at < text.length; at++) {
+    if (!isAt(text, at, term)) continue;
+    const last = text[at + term.length - 1] as Word;
+    found.push({ ...(text[at] as Word), end: last.end });
+    at += term.length - 1;
+  }
+  return found;
+}
+
+function has({ subject, body }: { subject: readonly Word[]; body: readonly Word[] }, term: Phrase): boolean {
+  return holds(subject, term) || holds(body, term);
 }
 
 function isAsked(mail: PlainMail, { inbox, from, to, after, before }: PlainQuery): boolean {
@@ -150,15 +208,15 @@ function isNewer(a: PlainMail, b: PlainMail): boolean {
 /** BM25F with k1 = 1.2 and b = 0.5: a word counts three times in the subject and half in quoted mail. */
 function score(
   { mail, subject, body }: { mail: PlainMail; subject: readonly Word[]; body: readonly Word[] },
-  terms: readonly string[],
+  terms: readonly Phrase[],
   weights: readonly number[],
 ): number {
   const quoted = quotedFrom(mail.body.slice(0, REACH));
   const length = 0.5 + (0.5 * Math.min(mail.body.length, REACH)) / 800;
   return sum(
     terms.map((term, i) => {
-      const inSubject = subject.filter(({ stem }) => stem === term).length;
-      const inBody = body.filter(({ stem, end }) => stem === term && end <= REACH);
+      const inSubject = places(subject, term).length;
+      const inBody = places(body, term).filter(({ end }) => end <= REACH);
       const own = inBody.filter(({ start }) => start < quoted).length;
       const frequency = 3 * inSubject + own + 0.5 * (inBody.length - own);
       return ((weights[i] ?? 0) * frequency * 2.2) / (frequency + 1.2 * length);

@@ -1,0 +1,124 @@
+/**
+ * Porter's stemmer as FTS5 has it: over the bytes of a token, so that a letter beyond ASCII is two to four consonants,
+ * and with FTS5's reading of `y`. Libraries differ from it in both.
+ */
+
+/** FTS5_PORTER_MAX_TOKEN: longer tokens are left as they are, as are those below three bytes. */
+const LONGEST = 64;
+
+/** FTS5_MAX_TOKEN_SIZE: what is behind it is cut off. */
+const MOST_BYTES = 32_768;
+
+type Rule = readonly [suffix: string, becomes: string];
+
+const STEP_2 = rules(
+  `ational:ate tional:tion enci:ence anci:ance izer:ize logi:log bli:ble alli:al entli:ent eli:e ousli:ous ization:ize
+  ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive biliti:ble`,
+);
+const STEP_3 = rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:");
+const STEP_4 = rules(
+  `al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ion: ou: ism: ate: iti: ous: ive: ize:`,
+);
+
+/**
+ * The stem of a folded token; of one with letters beyond ASCII one character a byte, of its UTF-8. Equal for two tokens
+ * where the index takes them for the same.
+ */
+export function stemOf(token: string): string {
+  const bytes = bytesOf(token);
+  if (bytes.length < 3 || bytes.length > LONGEST) return bytes.slice(0, MOST_BYTES);
+  let stem = step1b(step1a(bytes));
+  if (stem.endsWith("y") && hasVowel(stem.slice(0, -1))) stem = `${stem.slice(0, -1)}i`;
+  stem = replaceSuffix(stem, STEP_2, (rest) => measure(rest) > 0);
+  stem = replaceSuffix(stem, STEP_3, (rest) => measure(rest) > 0);
+  stem = replaceSuffix(stem, STEP_4, (rest, suffix) => measure(rest) > 1 && (suffix !== "ion" || /[st]$/.test(rest)));
+  return step5(stem);
+}
+
+function bytesOf(token: string): string {
+  return Buffer.byteLength(token) === token.length ? token : Buffer.from(token).toString("latin1");
+}
+
+/** Plurals. */
+function step1a(word: string): string {
+  if (!word.endsWith("s") || word.endsWith("ss")) return word;
+  const isShortened = word.endsWith("es") && ((word.length > 4 && word.endsWith("sses")) || /.ies$/s.test(word));
+  return word.slice(0, isShortened ? -2 : -1);
+}
+
+/** `-eed`, `-ed` and `-ing`. */
+function step1b(word: string): string {
+  if (word.length > 3 && word.endsWith("eed")) return measure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
+  const cut = word.endsWith("ed") ? 2 : word.endsWith("ing") ? 3 : 0;
+  const rest = word.slice(0, word.length - cut);
+  if (cut === 0 || rest === "" || !hasVowel(rest)) return word;
+  if (rest.length > 2 && /(?:at|bl|iz)$/.test(rest)) return `${rest}e`;
+  const last = rest.at(-1) ?? "";
+  if (last === rest.at(-2) && !"aeioulsz".includes(last)) return rest.slice(0, -1);
+  return measure(rest) === 1 && endsShort(rest) ? `${rest}e` : rest;
+}
+
+/** A last `e`, and one of two last `l`. */
+function step5(word: string): string {
+  let stem = word;
+  if (stem.endsWith("e")) {
+    const rest = stem.slice(0, -1);
+    const sequences = measure(rest);
+    if (sequences > 1 || (sequences === 1 && !endsShort(rest))) stem = rest;
+  }
+  return stem.endsWith("ll") && measure(stem.slice(0, -1)) > 1 ? stem.slice(0, -1) : stem;
+}
+
+/** Applies the first rule whose suffix the word has, and no other, where what is left of the word allows it. */
+function replaceSuffix(
+  word: string,
+  rulesOfStep: readonly Rule[],
+  may: (rest: string, suffix: string) => boolean,
+): string {
+  const rule = rulesOfStep.find(([suffix]) => word.length > suffix.length && word.endsWith(suffix));
+  if (rule === undefined) return word;
+  const [suffix, becomes] = rule;
+  const rest = word.slice(0, -suffix.length);
+  return may(rest, suffix) ? rest + becomes : word;
+}
+
+function rules(text: string): Rule[] {
+  return text.split(/\s+/).map((rule) => rule.split(":") as [string, string]);
+}
+
+function isVowel(letter: string, afterConsonant: boolean): boolean {
+  return "aeiou".includes(letter) || (afterConsonant && letter === "y");
+}
+
+/** How often a vowel is followed by a consonant; counted up to two. */
+function measure(word: string): number {
+  let sequences = 0;
+  let isConsonant = false;
+  let hadVowel = false;
+  for (const letter of word) {
+    isConsonant = !isVowel(letter, isConsonant);
+    if (!isConsonant) hadVowel = true;
+    else if (hadVowel) {
+      hadVowel = false;
+      if (++sequences === 2) return 2;
+    }
+  }
+  return sequences;
+}
+
+/** Every `y` but the first letter counts. */
+function hasVowel(word: string): boolean {
+  return /[aeiou]|(?<=.)y/s.test(word);
+}
+
+/** Consonant, vowel, consonant, the last not `w`, `x` or `y`. */
+function endsShort(word: string): boolean {
+  if (/[wxy]$/.test(word)) return false;
+  let ending = "";
+  let isConsonant = false;
+  for (const letter of word) {
+    isConsonant = !isVowel(letter, isConsonant);
+    ending = (ending + (isConsonant ? "c" : "v")).slice(-3);
+  }
+  return ending === "cvc";
+}

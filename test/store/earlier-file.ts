@@ -1,0 +1,38 @@
+/** A file as a version before `NNN_unicode_words.sql` left it: tables of that time, and an index whose words were ASCII. */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import type { FiledEmail } from "../../src/domain/email.js";
+import { openCorpus } from "./small-corpus.js";
+
+const SQL = join(import.meta.dirname, "../../sql");
+const TABLES = ["imports", "mails", "owners", "messages", "filings", "addresses", "mail_order", "corpus_state"];
+
+export function writeEarlierFile(path: string, mails: readonly FiledEmail[]): void {
+  const now = openCorpus(mails);
+  const db = new Database(path);
+  db.pragma("application_id = 0x61727465");
+  db.exec(
+    "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)",
+  );
+  const names = readdirSync(SQL).sort();
+  for (const name of names.slice(
+    0,
+    names.findIndex((file) => file.endsWith("_unicode_words.sql")),
+  )) {
+    const sql = readFileSync(join(SQL, name), "utf8");
+    db.exec(sql);
+    const sha256 = createHash("sha256").update(sql).digest("hex");
+    const number = Number(name.slice(0, 3));
+    db.prepare("INSERT INTO migrations (number, name, sha256) VALUES (?, ?, ?)").run(number, name, sha256);
+    db.pragma(`user_version = ${number}`);
+  }
+  for (const table of TABLES) {
+    const rows = now.prepare(`SELECT * FROM ${table}`).raw().all() as unknown[][];
+    for (const row of rows) db.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).run(...row);
+  }
+  db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('rebuild')");
+  db.close();
+  now.close();
+}
