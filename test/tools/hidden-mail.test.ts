@@ -111,6 +111,29 @@ describe("mail after the cutoff", () => {
     expect(found).toEqual({ emails: [], total: 0 });
   });
 
+  test.each([
+    ["before the cutoff", "2002-02-10", RATIO_DAY],
+    ["on the day of the cutoff", RATIO_DAY, RATIO_DAY],
+    ["behind the cutoff", RATIO_DAY, "2045-01-01"],
+    ["behind the cutoff, of mail behind it", "2002-02-10", "2045-01-01"],
+  ])("and sent_before bind together: sent_before %s", async (_where, day, sent_before) => {
+    const dated = (found: readonly string[]) =>
+      found.map((id) => demo.db.prepare("SELECT date FROM emails WHERE message_id = ?").pluck().get(id) as string);
+    const earlier = [endOfDay(day), `${sent_before}T00:00:00Z`].sort()[0] as string;
+    const args = { query: "exchange ratio", inbox_id: MARCUS, limit: 50, sent_before };
+    const best = ids(await demo.value<Found>("email_search", args, cutoff(day)));
+    const art = await demo.value<{ message_id: string }[]>(
+      "search_emails",
+      { keywords: ["ratio"], sent_before },
+      cutoff(day),
+    );
+    const dates = dated([...best, ...art.map((hit) => hit.message_id)]);
+    expect(dates.length).toBeGreaterThan(0);
+    expect(dates.filter((date) => date >= earlier)).toEqual([]);
+    // The mail itself is seen where neither of the two hides it.
+    expect(best.includes(RATIO)).toBe(earlier > "2002-02-11T23:15:55Z");
+  });
+
   test("of the query date itself is still seen, to the last second of it in UTC", async () => {
     expect(ids(await find("exchange ratio", cutoff(RATIO_DAY)))).toContain(RATIO);
     expect((await read(RATIO, cutoff(RATIO_DAY))).body).toContain("0.62");
