@@ -15,6 +15,7 @@ const READ = new Set([
   "subject",
   "content-type",
   "content-transfer-encoding",
+  "content-disposition",
 ]);
 
 export interface SplitMail {

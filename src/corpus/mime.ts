@@ -1,5 +1,8 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import PostalMime from "postal-mime";
+import type { Email } from "../domain/email.js";
+import { type Attachment, attachmentsOf, type Section, withAttachments } from "./attachments.js";
+import { tidySubject } from "./mail-text.js";
 import { decodeQuotedPrintable } from "./quoted-printable.js";
 
 /** Labels whose text is UTF-8 or, where it is not valid UTF-8, windows-1252 (the superset of latin1 and ASCII). */
@@ -20,17 +23,27 @@ const WESTERN = new Set([
 export interface BodyHeaders {
   readonly contentType: string;
   readonly transferEncoding: string;
+  readonly disposition: string;
 }
+
+/** Parses a forwarded mail; the reason where it is none, null where it is not to be read. */
+export type ParseForwarded = (raw: Buffer) => Email | string | null | Promise<Email | string>;
 
 /**
  * The text of a mail. A single text part in a Western charset (every mail of the Enron corpus) is decoded here; multipart, HTML,
  * base64, flowed text and all other charsets are left to postal-mime. A mail without readable text gives an empty
- * one; a structure that postal-mime refuses gives the body as it stands.
+ * one; attachments and forwarded mails stand behind it; a structure that postal-mime refuses gives the body as it stands.
  */
-export function decodeBody(headers: BodyHeaders, body: Buffer, raw: Buffer): string | Promise<string> {
+export function decodeBody(
+  headers: BodyHeaders,
+  body: Buffer,
+  raw: Buffer,
+  parseForwarded: ParseForwarded,
+): string | Promise<string> {
   const encoding = /[\w-]+/.exec(headers.transferEncoding)?.[0]?.toLowerCase() ?? "";
   const charset = westernCharset(headers.contentType);
-  if (charset === null || encoding === "base64") return decodeApart(body, raw);
+  const isAttached = /^attachment\b/i.test(headers.disposition);
+  if (charset === null || encoding === "base64" || isAttached) return decodeApart(body, raw, parseForwarded);
   return decodeWestern(encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body, charset);
 }
 
@@ -55,7 +68,7 @@ function decodeWestern(bytes: Buffer, charset: string): string {
   return bytes.toString("latin1");
 }
 
-type Decode = (body: Buffer, raw: Buffer) => Promise<string>;
+type Decode = (body: Buffer, raw: Buffer, parseForwarded: ParseForwarded) => Promise<string>;
 
 let decodeApart: Decode = decodeWithLibrary;
 
@@ -64,16 +77,55 @@ export function decodeElsewhere(decode: Decode): void {
   decodeApart = decode;
 }
 
-export async function decodeWithLibrary(body: Buffer, raw: Buffer): Promise<string> {
+export async function decodeWithLibrary(body: Buffer, raw: Buffer, parseForwarded: ParseForwarded): Promise<string> {
+  const library = new PostalMime({ forceRfc822Attachments: true });
   try {
-    const mail = await PostalMime.parse(raw);
-    if (mail.text !== undefined) return mail.text;
-    if (mail.html !== undefined) return await htmlToText(mail.html);
-    const text = mail.attachments.find((part) => part.mimeType.startsWith("text/"))?.content;
-    return text instanceof ArrayBuffer ? Buffer.from(text).toString("utf8") : "";
+    const mail = await library.parse(raw);
+    const attachments = attachmentsOf(library);
+    const sections = await Promise.all(attachments.map((one) => sectionOf(one, parseForwarded)));
+    return withAttachments(
+      await textOf(mail),
+      attachments,
+      sections.filter((section) => section !== null),
+    );
   } catch {
     return decodeWestern(body, "");
   }
+}
+
+async function textOf(mail: Awaited<ReturnType<PostalMime["parse"]>>): Promise<string> {
+  if (mail.text !== undefined) return mail.text;
+  if (mail.html !== undefined) return htmlToText(mail.html);
+  const [only, ...others] = mail.attachments;
+  // The whole mail is text of some other type.
+  const isBody = only?.mimeType.startsWith("text/") && only.disposition !== "attachment" && others.length === 0;
+  return isBody && typeof only.content !== "string" ? new TextDecoder().decode(only.content) : "";
+}
+
+/** Null where there is no text to show, or it stands in the body. */
+async function sectionOf(attachment: Attachment, parseForwarded: ParseForwarded): Promise<Section | null> {
+  const { name, type, text, isInBody } = attachment;
+  if (attachment.isMail) {
+    const mail = await parseForwarded(attachment.content);
+    if (mail === null) return null;
+    if (typeof mail !== "string") return forwardedSection(mail);
+  }
+  if (text === null || isInBody) return null;
+  return { title: `Attachment: ${name || type}`, text: type === "text/html" ? await htmlToText(text) : text };
+}
+
+function forwardedSection({ subject, sender, to, cc, date, body }: Email): Section {
+  const header = [
+    `From: ${sender}`,
+    `To: ${to.join(", ")}`,
+    ...(cc.length > 0 ? [`Cc: ${cc.join(", ")}`] : []),
+    ...(date === null ? [] : [`Date: ${date}`]),
+    `Subject: ${subject}`,
+  ];
+  return {
+    title: `Forwarded mail: ${tidySubject(subject) || "(no subject)"}`,
+    text: `${header.join("\n")}\n\n${body}`,
+  };
 }
 
 /** postal-mime turns HTML into text where a mail mixes both kinds, so it is given one that does. */

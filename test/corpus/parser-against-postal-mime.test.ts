@@ -128,6 +128,11 @@ const EXPLANATIONS: readonly Explanation[] = [
     },
   ],
   [
+    "attachments are listed and read behind the text",
+    ({ field, ours, theirs }) =>
+      field === "body" && ours.startsWith(theirs) && /^\s*Attachments:\n- /.test(ours.slice(theirs.length)),
+  ],
+  [
     "text of an unknown or broken type is read as text, where the library makes it an attachment",
     ({ field, ours, theirs, mail }) =>
       field === "body" &&
@@ -239,6 +244,7 @@ describe("the parser and postal-mime", () => {
     expect(compared).toBeGreaterThan(450);
     expect(explained).toEqual({
       "control characters in an address: NUL becomes U+FFFD and the others stay, the library drops them": 26,
+      "attachments are listed and read behind the text": 14,
       "quotes and brackets around an address are no part of it": 11,
       "text of an unknown or broken type is read as text, where the library makes it an attachment": 10,
       "a date in an old or damaged form is read, where the library leaves its text": 8,

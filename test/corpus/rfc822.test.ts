@@ -130,13 +130,21 @@ describe("parseEmail reads bodies", () => {
     ["base64 of other kinds of text", "text/x-notes", "base64", "SGVsbG8=", "Hello"],
     ["a type that is none", "text", "7bit", "Hello", "Hello"],
     ["HTML", "text/html; charset=windows-1252", "8bit", "<p>Caf\xe9 &amp; bar<br>open</p>", "Café & bar\nopen"],
-    ["a picture, which has no text", "image/gif", "base64", "R0lGODlh", ""],
+    [
+      "a picture, which has no text",
+      "image/gif",
+      "base64",
+      "R0lGODlh",
+      "Attachments:\n- (no name) (image/gif, 6 bytes)",
+    ],
+    ["an invitation", "text/calendar", "7bit", "BEGIN:VCALENDAR", "BEGIN:VCALENDAR"],
+    ["text with a name", "text/plain; name=a.txt", "base64", "SGVsbG8=", "Hello"],
     ["multipart without parts, which has no text", "multipart/mixed; boundary=x", "7bit", "lost", ""],
   ])("in %s", async (_what, type, encoding, body, text) => {
     expect((await parsed(withType(type, encoding, body))).body).toBe(text);
   });
 
-  it("taking the plain one of two versions and leaving attachments", async () => {
+  it("taking the plain one of two versions, with attachments behind it", async () => {
     const body = [
       "--b",
       "Content-Type: multipart/alternative; boundary=a",
@@ -158,7 +166,9 @@ describe("parseEmail reads bodies", () => {
       "--b--",
       "",
     ].join("\r\n");
-    expect((await parsed(withType("multipart/mixed; boundary=b", "7bit", body))).body).toBe("Plain");
+    expect((await parsed(withType("multipart/mixed; boundary=b", "7bit", body))).body).toBe(
+      "Plain\n\nAttachments:\n- a.txt (text/plain, 9 bytes)\n\n----- Attachment: a.txt -----\n\nAttached",
+    );
   });
 
   it("as they stand where their structure is refused", async () => {
