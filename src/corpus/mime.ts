@@ -98,8 +98,9 @@ async function textOf(mail: Awaited<ReturnType<PostalMime["parse"]>>): Promise<s
   if (mail.html !== undefined) return htmlToText(mail.html);
   const [only, ...others] = mail.attachments;
   // The whole mail is text of some other type.
-  const isBody = only?.mimeType.startsWith("text/") && only.disposition !== "attachment" && others.length === 0;
-  return isBody && typeof only.content !== "string" ? new TextDecoder().decode(only.content) : "";
+  if (only === undefined || others.length > 0 || only.disposition === "attachment") return "";
+  const isBody = only.mimeType.startsWith("text/") && typeof only.content !== "string";
+  return isBody ? new TextDecoder().decode(only.content) : "";
 }
 
 /** Null where there is no text to show, or it stands in the body. */
