@@ -3,7 +3,6 @@ import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { UserError } from "../domain/errors.js";
 import { migrate } from "./migrate.js";
-import { isBusy } from "./write-transaction.js";
 
 export type Db = Database.Database;
 
@@ -78,6 +77,10 @@ function openOnce(file: string, path: string, pragmas: readonly string[]): Db {
     db.close();
     throw error;
   }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
 }
 
 /** Blocks this thread: opening a file is synchronous, as all of SQLite is here. */

@@ -24,10 +24,10 @@ export function isElsewhere(holder: string): boolean {
   return parse(holder).host !== hostname();
 }
 
-/** As people are told of it. */
+/** Without its start, which says nothing to people. */
 export function holderText(holder: string): string {
   const { host, pid } = parse(holder);
-  return `process ${pid} on ${host}`;
+  return `${host}:${pid}`;
 }
 
 function nameOf(pid: number): string {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import Database from "better-sqlite3";
+import { type Db, isBusy } from "./open.js";
 
 /** How another program that writes to the file, such as an import, is waited for. */
 export interface Waiting {
@@ -18,7 +18,7 @@ const PAUSE_MS = 250;
  * as a writer's: begun as a reader's it would be refused where another has written meanwhile.
  */
 export async function inWriteTransaction<T>(
-  db: Database.Database,
+  db: Db,
   waiting: Waiting,
   work: () => T | Promise<T>,
 ): Promise<T> {
@@ -37,7 +37,7 @@ export async function inWriteTransaction<T>(
   }
 }
 
-function tryBegin(db: Database.Database): boolean {
+function tryBegin(db: Db): boolean {
   const patience = db.pragma("busy_timeout", { simple: true });
   db.pragma(`busy_timeout = ${BLOCKED_MS}`);
   try {
@@ -49,10 +49,6 @@ function tryBegin(db: Database.Database): boolean {
   } finally {
     db.pragma(`busy_timeout = ${patience}`);
   }
-}
-
-export function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
 }
 
 /** Waits until the file is free. */

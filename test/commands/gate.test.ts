@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, workFolder } from "./art-e.js";
 
@@ -61,14 +62,20 @@ describe("gate", () => {
   });
 
   it("refuses a run that is not finished", async () => {
-    expect(await artE(`${RUN} --max-time 0.000000001 --quiet`)).toMatchObject({
+    expect(await artE(`${RUN} --max-time 0.000000001 -o partial.json --quiet`)).toMatchObject({
       code: 1,
     });
-    const { code, stderr } = await artE("gate latest --fail-under found=0");
-    expect(code).toBe(2);
-    expect(stderr).toMatch(
-      /^art-e: Run run_\S+ is not finished: \d+ of its 30 tasks have no result\.\n {7}Finish it: art-e run --resume /,
-    );
+    expect(readJson("partial.json")).toMatchObject({ status: "interrupted", plannedTasks: 30 });
+    for (const name of ["latest", "partial.json"]) {
+      const { code, stdout, stderr } = await artE(`gate ${name} --fail-under found=0 --junit partial.xml`);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(
+        /^art-e: Run run_\S+ is not finished: \d+ of its 30 tasks have no result\.\n {7}Finish it: art-e run --resume /,
+      );
+      const against = await artE(`gate base.json --baseline ${name}`);
+      expect(against).toMatchObject({ code: 2, stderr: expect.stringContaining(`--baseline ${name}: Run run_`) });
+    }
+    expect(existsSync(path("partial.xml"))).toBe(false);
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
@@ -58,7 +59,7 @@ it("Ctrl-C twice stops a run at once with exit code 130, keeps what was finished
   expect(runs).toMatchObject([{ id: totals.runId, status: "interrupted", tasks: 2, totalTasks: 6 }]);
 });
 
-it.each(["SIGINT", "SIGTERM"] as const)(
+it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
   "%s once lets the tasks under way finish, and begins no other",
   async (signal) => {
     let release = () => {};
@@ -85,6 +86,22 @@ it.each(["SIGINT", "SIGTERM"] as const)(
     expect(provider.requests).toHaveLength(6);
   },
 );
+
+it("a run whose process was killed is listed as interrupted, and one that goes on as running", async () => {
+  provider = await stalling();
+  const { child, ended } = start(`${RUN} -l 6 --json`, variables());
+  await provider.received(3);
+  const first = async () => JSON.parse((await artE("stats --runs --json")).stdout)[0];
+  const { id, status } = await first();
+  expect(status).toBe("running");
+  expect((await artE(`run --resume ${id}`, variables())).stderr).toContain(`is being worked on by ${hostname()}:`);
+  child.kill("SIGKILL");
+  await ended;
+  expect(await first()).toMatchObject({ id, status: "interrupted", tasks: 2 });
+  expect(JSON.parse((await artE(`stats --run ${id} --json`)).stdout).status).toBe("interrupted");
+  const gate = await artE(`gate ${id} --fail-under found=0`);
+  expect(gate).toMatchObject({ code: 2, stderr: expect.stringContaining("is not finished") });
+});
 
 it("SIGTERM stops a run in the same way, with --json as one document", async () => {
   provider = await stalling();

@@ -148,10 +148,19 @@ describe("a run whose provider refuses", () => {
     const { taskResults, runId } = resultsSchema.parse(readJson("refused.json"));
     expect(taskResults).toEqual([]);
     expect(stderr).toBe(
-      `art-e: Run ${runId} stopped: anthropic/claude-sonnet-4-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Go on with: art-e run --resume ${runId}\n`,
+      `art-e: Run ${runId} stopped: anthropic/claude-sonnet-4-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; when it is accepted: art-e run --resume ${runId}\n`,
     );
+    expect(stdout).toBe("");
     expect(provider.requests.length).toBeLessThanOrEqual(2);
     expect(stdout + stderr).not.toContain(KEY);
+  });
+
+  it.concurrent("its model says so, and does not advise what cannot help", async () => {
+    const provider = await refusing(404);
+    const { code, stdout, stderr } = await artE(`${RUN} --concurrency 2`, variables(provider));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("0 of 3 tasks are saved. Begin again with a model that the server has (--model-id");
+    expect(stderr).not.toContain("--resume");
   });
 
   it.concurrent("just half of the tasks is done, with the failures counted apart and as wrong", async () => {

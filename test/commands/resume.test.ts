@@ -11,14 +11,22 @@ const TASK_USD = 0.045;
 
 let provider: FakeProvider;
 let down = new Set<string>();
+/** Looks for something twice before it answers, each turn at the price of a task. */
+let dear: FakeProvider;
 beforeAll(async () => {
+  dear = await startFakeProvider(({ turn }) =>
+    turn < 2
+      ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }], usage: USAGE }
+      : { content: "an answer", usage: USAGE },
+  );
   provider = await startFakeProvider(({ question }) =>
     down.has(question) ? { fail: "status", status: 400, message: "no" } : { content: "an answer", usage: USAGE },
   );
 });
-afterAll(() => provider.close());
+afterAll(() => Promise.all([provider.close(), dear.close()]));
 
-const run = (line: string) => artE(line, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+const run = (line: string) => artE(line, variables());
 const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
 const runs = async () => JSON.parse((await artE("stats --runs --json")).stdout) as { id: string; status: string }[];
 const questionOf = (id: number) => demoQuestions.find((question) => question.id === id)?.question ?? "";
@@ -37,19 +45,40 @@ describe("--max-cost", () => {
     const { runId, ...stopped } = resultsSchema.parse(readJson("stopped.json"));
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `art-e: Run ${runId} stopped: --max-cost ${TASK_USD * 1.5} is reached: $0.0900 spent.\n       2 of 6 tasks are saved. Go on with: art-e run --resume ${runId}\n`,
+      `art-e: Run ${runId} stopped: --max-cost ${TASK_USD * 1.5} is reached: $0.0900 spent.\n       2 of 6 tasks are saved. Go on with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
     );
-    expect(stopped).toMatchObject({ totalTasks: 2, completedTasks: 2 });
+    expect(stopped).toMatchObject({ status: "interrupted", plannedTasks: 6, totalTasks: 2, completedTasks: 2 });
+    expect(stopped.limits).toMatchObject({ maxCostUsd: TASK_USD * 1.5, maxTokens: null });
+    expect(boxLines(stdout).Status).toBe("interrupted: 2 of 6 tasks");
     expect(boxLines(stdout).Run).toBe(runId);
     expect(provider.requests.length - before).toBe(2);
+  });
 
-    const again = await run(`run --resume ${runId} --max-cost ${TASK_USD * 1.5}`);
-    expect(again.code).toBe(1);
+  it("holds when the run goes on, until it is given again; the results file is written where it was", async () => {
+    const before = provider.requests.length;
+    const { stderr } = await run(`${RUN} -l 6 --max-cost ${TASK_USD * 1.5} -o stopped.json --quiet`);
+    const runId = /Run (\S+) stopped/.exec(stderr)?.[1] ?? "";
+    const stopped = resultsSchema.parse(readJson("stopped.json"));
+    // The limit is the run's: it holds where it is not given again, and is shown.
+    expect(await run(`run --resume ${runId}`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`art-e: limits of run ${runId}: --max-cost ${TASK_USD * 1.5}. Give one again`),
+    });
     expect(provider.requests.length - before).toBe(2);
+    expect(await run(`run --resume latest --max-cost ${TASK_USD * 2.5}`)).toMatchObject({ code: 1 });
+    expect(provider.requests.length - before).toBe(3);
 
-    expect(await run("run --resume latest -o whole.json")).toMatchObject({ code: 0, stderr: "" });
-    const whole = resultsSchema.parse(readJson("whole.json"));
-    expect(whole).toMatchObject({ runId, totalTasks: 6, completedTasks: 6, usage: { inputTokens: 60_000 } });
+    // Without --output it goes where it went before.
+    expect(await run("run --resume latest --max-cost 9 --quiet")).toMatchObject({ code: 0, stderr: "" });
+    const whole = resultsSchema.parse(readJson("stopped.json"));
+    expect(whole).toMatchObject({
+      runId,
+      status: "completed",
+      plannedTasks: 6,
+      totalTasks: 6,
+      completedTasks: 6,
+      usage: { inputTokens: 60_000 },
+    });
     expect(whole.costUsd).toBeCloseTo(6 * TASK_USD, 12);
     expect(whole.taskResults.slice(0, 2)).toEqual(stopped.taskResults);
     expect(whole.settings.changes).toBeUndefined();
@@ -68,6 +97,59 @@ describe("--max-cost", () => {
     expect(code).toBe(1);
     expect(JSON.parse(stdout).totalTasks).toBe(2);
     expect(JSON.parse(stdout).costUsd).toBeCloseTo(2 * 0.06, 12);
+  });
+});
+
+describe("limits", () => {
+  it.each([
+    ["--max-run-tokens 11000", "--max-run-tokens 11000 is reached: 11000 used."],
+    ["--max-time 0.0000001", "--max-time is over."],
+    ["--max-failures 1", "--max-failures 1 is reached."],
+  ])("%s holds when the run goes on", async (flag, why) => {
+    down = new Set(flag.startsWith("--max-failures") ? demoQuestions.map(({ question }) => question) : []);
+    const first = await run(`${RUN} -l 4 ${flag}`);
+    expect(first).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
+    const asked = provider.requests.length;
+    const again = await run("run --resume latest");
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
+    expect(again.stderr).toContain(`${flag.replace("0.0000001", "1e-7")}. Give one again to change it.`);
+    expect(provider.requests.length - asked).toBe(flag.startsWith("--max-failures") ? 1 : 0);
+    down = new Set();
+  });
+
+  it("of a run hold for its repeat, and are shown", async () => {
+    const runId = await stoppedRun();
+    const { code, stderr } = await run(`run --repeat ${runId}`);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.0675\. Give one again/);
+  });
+
+  it("--max-task-cost ends a task as out_of_budget before its next turn, and is shown in no other", async () => {
+    const line = `run -a email-search --dataset ${QUESTIONS} --ids 1,21 --concurrency 1 -o dear.json --base-url ${dear.url}`;
+    expect((await run(`${line} --max-task-cost ${TASK_USD * 1.5}`)).code).toBe(0);
+    const { taskResults, endings, failedTasks } = resultsSchema.parse(readJson("dear.json"));
+    expect({ endings, failedTasks }).toEqual({ endings: { out_of_budget: 2 }, failedTasks: 0 });
+    // Two turns cost more than the limit: the third, which would have answered, is not asked for.
+    for (const task of taskResults) expect(task).toMatchObject({ turns: 2, agentAnswer: "", exactMatch: false });
+    expect(dear.requests).toHaveLength(4);
+    expect((await run(`${line} --max-task-cost ${TASK_USD * 3}`)).code).toBe(0);
+    expect(resultsSchema.parse(readJson("dear.json")).endings).toEqual({ answered: 2 });
+  });
+});
+
+describe("--max-cost with a judge", () => {
+  it("counts what judging costs", async () => {
+    const judged = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: `${provider.url}/v1` };
+    // A verdict at $0.40 and $1.60 a million is $0.0056: with it three tasks are too many, without it they are not.
+    const line = `${RUN} -l 6 --judge openai/gpt-4.1-mini --max-cost ${TASK_USD * 3 - 0.001} --json`;
+    const { code, stdout, stderr } = await artE(line, { ...variables(), ...judged });
+    const { costUsd, totalTasks } = JSON.parse(stdout);
+    expect({ code, totalTasks, stderr }).toMatchObject({ code: 1, totalTasks: 3 });
+    expect(costUsd).toBeCloseTo(3 * TASK_USD, 9);
+    const cheap = `${RUN} -l 6 --judge openai/gpt-4.1-mini --max-cost ${TASK_USD * 2 + 0.005} --json`;
+    expect(JSON.parse((await artE(cheap, { ...variables(), ...judged })).stdout).totalTasks).toBe(2);
+    const without = `${RUN} -l 6 --no-judge --max-cost ${TASK_USD * 2 + 0.005} --json`;
+    expect(JSON.parse((await run(without)).stdout).totalTasks).toBe(3);
   });
 });
 
@@ -90,14 +172,14 @@ describe("--resume", () => {
 
   it("with the settings it was begun with is no change", async () => {
     const runId = await stoppedRun();
-    const line = `run --resume ${runId} -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
+    const line = `run --resume ${runId} --max-cost 9 -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
     const { code, stdout } = await run(line);
     expect({ code, tasks: JSON.parse(stdout).totalTasks }).toEqual({ code: 0, tasks: 6 });
   });
 
   it("--force goes on with them and records each change in the results file", async () => {
     const runId = await stoppedRun();
-    const { code } = await run(`run --resume ${runId} --max-turns 3 --force -o forced.json`);
+    const { code } = await run(`run --resume ${runId} --max-cost 9 --max-turns 3 --force -o forced.json`);
     expect(code).toBe(0);
     const { settings, totalTasks } = resultsSchema.parse(readJson("forced.json"));
     expect(settings).toMatchObject({ maxTurns: 3, changes: ["maxTurns was 10 and would be 3"] });

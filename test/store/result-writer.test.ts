@@ -1,18 +1,19 @@
 /** The thread is a file of the built program. */
-import { statSync } from "node:fs";
+import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import type { ResultWriter } from "../../src/store/result-writer.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ThreadedResultWriter } from "../../src/store/result-writer.js";
+import type { Waiting } from "../../src/store/write-transaction.js";
 import { openEmpty, type TestDb } from "../runner/demo-setup.js";
 import { finished, saveRun } from "./saved-runs.js";
 
 const { threadedResultWriter } = (await import(join(import.meta.dirname, "../../dist/store/result-writer.js"))) as {
-  threadedResultWriter(path: string): ResultWriter;
+  threadedResultWriter(path: string, waiting?: Waiting): ThreadedResultWriter;
 };
 
 let test: TestDb;
-let writer: ResultWriter;
+let writer: ThreadedResultWriter;
 beforeEach(() => {
   test = openEmpty();
   saveRun(test.db, "run");
@@ -52,22 +53,64 @@ it("saves the others where one cannot be saved, and says which", async () => {
   expect(saved()).toEqual([1, 2, 3, 5]);
 });
 
-it("tells all that wait of a file that another program holds, when it has waited once", {
-  timeout: 60_000,
-}, async () => {
-  await save(1);
-  const other = new Database(test.db.name);
-  other.exec("BEGIN IMMEDIATE");
-  try {
-    const outcomes = await Promise.allSettled([2, 3, 4, 6, 7, 8].map((task) => save(task)));
-    for (const outcome of outcomes) {
-      expect(outcome).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("locked") } });
-    }
-  } finally {
-    other.close();
+describe("while another program holds the file", { timeout: 60_000 }, () => {
+  async function waits(signal: AbortSignal) {
+    await writer.close();
+    let onWait = () => {};
+    const begun = new Promise<void>((resolve) => {
+      onWait = resolve;
+    });
+    writer = threadedResultWriter(test.db.name, { signal, onWait: () => onWait() });
+    await save(1);
+    const other = new Database(test.db.name);
+    other.exec("BEGIN IMMEDIATE");
+    const outcomes = Promise.all([2, 3, 4].map((task) => save(task)));
+    await begun;
+    return { other, outcomes };
   }
-  await save(5);
-  expect(saved()).toEqual([1, 5]);
+
+  it("tasks wait to be saved, however long", async () => {
+    const { other, outcomes } = await waits(new AbortController().signal);
+    other.close();
+    expect(await outcomes).toEqual([true, true, true]);
+    expect(saved()).toEqual([1, 2, 3, 4]);
+  });
+
+  it("nobody waits any more who is told not to, and what is not saved is said to be so", async () => {
+    const stop = new AbortController();
+    const { other, outcomes } = await waits(stop.signal);
+    stop.abort();
+    expect(await outcomes).toEqual([false, false, false]);
+    other.close();
+    expect(saved()).toEqual([1]);
+  });
+});
+
+describe("of a file that is not there any more", () => {
+  const lost = (how: (path: string) => void) => async () => {
+    await save(1);
+    test.db.pragma("wal_checkpoint(PASSIVE)");
+    await save(3);
+    how(test.db.name);
+    await expect(save(2)).rejects.toMatchObject({ code: "db_unwritable" });
+    expect(writer.unsaved.map((trace) => JSON.parse(trace).taskId)).toEqual([2]);
+  };
+
+  it(
+    "what was deleted is not taken for saved",
+    lost((path) => rmSync(path)),
+  );
+  it(
+    "what was replaced is not taken for saved",
+    lost((path) => {
+      copyFileSync(path, `${path}.copy`);
+      renameSync(`${path}.copy`, path);
+    }),
+  );
+  it(
+    "what was cut off is not taken for saved",
+    lost((path) => truncateSync(path, 5_000)),
+  );
 });
 
 it("does not let the log grow with the run", async () => {

@@ -1,13 +1,19 @@
+import { spawnSync } from "node:child_process";
+import { hostname } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../src/domain/errors.js";
+import { NO_LIMITS } from "../../src/domain/run-limits.js";
 import { saveQuestions } from "../../src/store/questions.js";
+import { THIS_HOLDER } from "../../src/store/run-holder.js";
 import {
   attemptPages,
+  claimRun,
   finishRun,
   getRun,
   iterateResults,
   listRuns,
   openRowWriter,
+  reopenRun,
   toResultRow,
 } from "../../src/store/runs.js";
 import { openEmpty, type TestDb } from "../runner/demo-setup.js";
@@ -67,7 +73,9 @@ describe("a run", () => {
   it("comes back as it was saved, with the dataset it was made over", () => {
     const { datasetId: _, ...run } = saveRun(test.db, "run_a");
     const { source, revision, sha256 } = QUESTIONS;
-    const expected = { ...run, settings: SETTINGS, dataset: { source, revision, sha256 } };
+    const dataset = { source, revision, sha256 };
+    const expected = { ...run, settings: SETTINGS, dataset, limits: NO_LIMITS, output: null };
+    claimRun(test.db, "run_a", THIS_HOLDER, () => false);
     expect(getRun(test.db, "run_a")).toEqual({ ...expected, status: "running", activeMs: 0, completedAt: null });
     finishRun(test.db, "run_a", "interrupted", "2026-01-03T00:00:00.000Z", 1500.4);
     finishRun(test.db, "run_a", "interrupted", "2026-01-04T00:00:00.000Z", 500);
@@ -85,9 +93,44 @@ describe("a run", () => {
     saveTask(test.db, "run_a", 2, null);
     const tasks = listRuns(test.db).map((run) => [run.id, run.tasks, run.totalTasks, run.status]);
     expect(tasks).toEqual([
-      ["run_b", 0, 2, "running"],
-      ["run_a", 2, 2, "running"],
+      ["run_b", 0, 2, "interrupted"],
+      ["run_a", 2, 2, "interrupted"],
     ]);
+  });
+
+  it("is running as long as its process is there, and no longer", async () => {
+    saveRun(test.db, "run_a");
+    const status = (holder: string) => {
+      claimRun(test.db, "run_a", holder, () => true);
+      test.db.exec("UPDATE runs SET status = 'running'");
+      const listed = listRuns(test.db)[0]?.status;
+      expect(getRun(test.db, "run_a").status).toBe(listed);
+      return listed;
+    };
+    expect(status(THIS_HOLDER)).toBe("running");
+    // Another process had this pid.
+    expect(status(THIS_HOLDER.replace(/@\d+$/, "@1"))).toBe("interrupted");
+    expect(status(`${hostname()}:${process.pid}`)).toBe("running");
+    const child = spawnSync(process.execPath, ["-e", ""]);
+    expect(status(`${hostname()}:${child.pid}`)).toBe("interrupted");
+    // Of another machine nobody here knows.
+    expect(status("elsewhere:1@5")).toBe("running");
+  });
+
+  it("that a killed process left running is not so when somebody else takes it", () => {
+    saveRun(test.db, "run_a");
+    claimRun(test.db, "run_a", "elsewhere:1", () => false);
+    test.db.exec("UPDATE runs SET status = 'running'");
+    claimRun(test.db, "run_a", THIS_HOLDER, () => true);
+    expect(getRun(test.db, "run_a").status).toBe("interrupted");
+  });
+
+  it("keeps its limits and its output until they are given again", () => {
+    saveRun(test.db, "run_a");
+    const limits = { ...NO_LIMITS, maxCostUsd: 0.5, maxFailures: { share: 0.05 } };
+    reopenRun(test.db, "run_a", { settings: SETTINGS, limits, output: "/tmp/results.json" });
+    reopenRun(test.db, "run_a", { settings: SETTINGS });
+    expect(getRun(test.db, "run_a")).toMatchObject({ limits, output: "/tmp/results.json" });
   });
 
   it("takes its tasks and traces with it when it is deleted", () => {
