@@ -123,6 +123,7 @@ const NAMES = COMMANDS.map(({ usage }) => usage.split(" ")[0] ?? "");
 export async function main(args: readonly string[]): Promise<ExitCode> {
   endQuietlyWhenNobodyReads();
   let code: ExitCode = EXIT.done;
+  let onEnd = () => {};
   const parser = COMMANDS.reduce(
     (rest, { usage, describe, load }) =>
       rest.command(
@@ -133,8 +134,10 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
           const settings = readSettings(argv, readEnvironment());
           showMigrationProgress(settings);
           const { run } = await load();
+          const interrupts = listenForInterrupt();
+          onEnd = () => interrupts.close();
           try {
-            code = await run(argv, { settings, out: openOutput(settings), ...listenForInterrupt() });
+            code = await run(argv, { settings, out: openOutput(settings), ...interrupts });
           } catch (error) {
             throw databaseError(error, settings.db) ?? error;
           }
@@ -153,6 +156,8 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
     const { text, exitCode } = explain(told, args.includes("--verbose"));
     process.stderr.write(`${printable(text)}\n`);
     return exitCode;
+  } finally {
+    onEnd();
   }
 }
 

@@ -32,6 +32,9 @@ const schema = z.object({
   strict: z.boolean().default(false),
 });
 
+/** Mails that are indexed before anybody tires of waiting: a few seconds. */
+const QUICKLY_INDEXED = 50_000;
+
 export const importCommand: Command = {
   positionals: {
     source: {
@@ -73,6 +76,9 @@ export const importCommand: Command = {
   async run(argv, door) {
     const flags = readFlags("import", schema, argv);
     const { settings, out, signal } = door;
+    // Indexing is one long piece of work of SQLite; killed in it, the database is as it was.
+    let isIndexing = false;
+    let listenAgain = () => {};
     const { source, csvPath } = flags;
     if (source !== undefined && csvPath !== undefined && source !== csvPath) {
       throw new UserError(
@@ -103,9 +109,16 @@ export const importCommand: Command = {
           strict: flags.strict,
           onSkipped: skipped.add,
         },
-        bars.show,
+        (progress) => {
+          if (progress.phase === "index" && progress.total > QUICKLY_INDEXED && !isIndexing) {
+            isIndexing = true;
+            listenAgain = door.letSignalsEnd();
+          }
+          bars.show(progress);
+        },
         signal,
       );
+      listenAgain();
       file.finish();
       bars.stop();
       const skippedFile = skipped.finish();

@@ -1,4 +1,5 @@
 import { EXIT } from "../domain/errors.js";
+import { isAnyThreadBusy } from "../store/thread-calls.js";
 
 /** The user stopped the work. The message says what was kept and how to go on. */
 export class Interrupted extends Error {
@@ -13,23 +14,38 @@ export interface Interrupts {
    * Unless it is asked for, the second ends the process at once; else the third does.
    */
   untilSecond(say: () => string): AbortSignal;
+  /**
+   * For work that gives the event loop no chance to hear of a signal: until the function that is returned is called, one ends
+   * the process as it would any other program.
+   */
+  letSignalsEnd(): () => void;
 }
 
-export function listenForInterrupt(): Interrupts {
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+type Signal = (typeof SIGNALS)[number];
+
+/** `close` ends the process after a signal though a thread is still at work. */
+export function listenForInterrupt(): Interrupts & { close(): void } {
   const first = new AbortController();
   let second: AbortController | null = null;
   let say = () => "Stopping; once more to stop at once.";
-  const stop = () => {
+  let last: Signal = "SIGTERM";
+  const stop = (signal: Signal) => {
+    last = signal;
     if (!first.signal.aborted) {
       process.stderr.write(`\n${say()}\n`);
       first.abort(new Interrupted("stopped."));
     } else if (second !== null && !second.signal.aborted) {
       second.abort(new Interrupted("stopped."));
     } else {
-      process.exit(EXIT.interrupted);
+      exitBy(signal);
     }
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+  const listen = () => {
+    for (const signal of SIGNALS) process.on(signal, stop);
+  };
+  listen();
   return {
     signal: first.signal,
     untilSecond(told) {
@@ -37,5 +53,27 @@ export function listenForInterrupt(): Interrupts {
       second = new AbortController();
       return second.signal;
     },
+    letSignalsEnd() {
+      for (const signal of SIGNALS) process.off(signal, stop);
+      return listen;
+    },
+    close() {
+      // What was written to a pipe is on its way.
+      if (first.signal.aborted && isAnyThreadBusy()) process.stdout.write("", () => exitBy(last));
+    },
   };
+}
+
+/**
+ * Exits now. Node waits for its threads, and one in a long statement of SQLite cannot be ended: then the signal itself ends the
+ * process, as it does where nobody listens.
+ */
+function exitBy(signal: Signal): void {
+  if (isAnyThreadBusy()) {
+    process.once("exit", () => {
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    });
+  }
+  process.exit(EXIT.interrupted);
 }

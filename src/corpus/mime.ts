@@ -99,8 +99,8 @@ async function textOf(mail: Awaited<ReturnType<PostalMime["parse"]>>): Promise<s
   const [only, ...others] = mail.attachments;
   // The whole mail is text of some other type.
   if (only === undefined || others.length > 0 || only.disposition === "attachment") return "";
-  const isBody = only.mimeType.startsWith("text/") && typeof only.content !== "string";
-  return isBody ? new TextDecoder().decode(only.content) : "";
+  if (!only.mimeType.startsWith("text/") || typeof only.content === "string") return "";
+  return new TextDecoder().decode(only.content);
 }
 
 /** Null where there is no text to show, or it stands in the body. */

@@ -8,11 +8,16 @@ const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
   [/^SQLITE_(CORRUPT|NOTADB)/, "The file is damaged: art-e doctor tells how far. Restore it, or import the mail anew."],
 ];
 
-/** The user's words for such an error; null for any other. */
-export function databaseError(error: unknown, path: string): UserError | null {
+/** What to do about such an error; null for any other. */
+export function databaseHint(error: unknown): string | null {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const hint = HINTS.find(([pattern]) => pattern.test(code))?.[1];
-  if (hint === undefined) return null;
+  return HINTS.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+}
+
+/** The user's words for it; null for any other. */
+export function databaseError(error: unknown, path: string): UserError | null {
+  const hint = databaseHint(error);
+  if (hint === null) return null;
   const { message } = error as Error;
   return new UserError("db_failed", `The database ${path} cannot be used: ${message}.`, hint, 1, { cause: error });
 }

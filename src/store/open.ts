@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { UserError } from "../domain/errors.js";
+import { databaseHint } from "./database-error.js";
 import { migrate } from "./migrate.js";
 
 export type Db = Database.Database;
@@ -92,7 +93,7 @@ function unusable(path: string, cause: Error): UserError {
   return new UserError(
     "db_unusable",
     `Cannot open the database ${path}: ${cause.message}`,
-    "Check that the file and its folder can be written, or name another file with --db.",
+    databaseHint(cause) ?? "Check that the file and its folder can be written, or name another file with --db.",
     1,
     { cause },
   );

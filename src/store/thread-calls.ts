@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
 /** A call to a thread and its answer bear the same number. Both go as many at a time as there are. */
@@ -18,6 +19,16 @@ export interface ThreadOptions {
   readonly gatherMs?: number;
 }
 
+/** How long the end of a thread is waited for: one in the middle of a statement of SQLite comes to it afterwards only. */
+const END_MS = 2_000;
+
+const open = new Set<{ readonly pending: number }>();
+
+/** Whether a thread has not answered all it was called for. */
+export function isAnyThreadBusy(): boolean {
+  return [...open].some((thread) => thread.pending > 0);
+}
+
 /** A thread that answers calls in any order. It keeps the process alive until it is closed. */
 export class ThreadCalls<Call, Answer> {
   private readonly worker: Worker;
@@ -31,6 +42,7 @@ export class ThreadCalls<Call, Answer> {
 
   constructor(file: URL, { data, youngMegabytes, gatherMs = 0 }: ThreadOptions) {
     this.gatherMs = gatherMs;
+    open.add(this);
     this.worker = new Worker(file, {
       workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
@@ -64,7 +76,10 @@ export class ThreadCalls<Call, Answer> {
   /** Ends the thread, whatever it is doing. */
   async close(): Promise<void> {
     clearTimeout(this.gathering);
-    await this.worker.terminate();
+    const waited = new AbortController();
+    const late = delay(END_MS, undefined, { signal: waited.signal }).catch(() => undefined);
+    await Promise.race([this.worker.terminate(), late]);
+    waited.abort();
   }
 
   private handOver(): void {
@@ -91,5 +106,6 @@ export class ThreadCalls<Call, Answer> {
     this.ended ??= error;
     for (const { reject } of this.waiting.values()) reject(this.ended);
     this.waiting.clear();
+    open.delete(this);
   }
 }

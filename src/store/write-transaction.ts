@@ -17,11 +17,7 @@ const PAUSE_MS = 250;
  * Writes in one transaction, however long others hold the file. Rejects with the signal's reason, nothing written. It is begun
  * as a writer's: begun as a reader's it would be refused where another has written meanwhile.
  */
-export async function inWriteTransaction<T>(
-  db: Db,
-  waiting: Waiting,
-  work: () => T | Promise<T>,
-): Promise<T> {
+export async function inWriteTransaction<T>(db: Db, waiting: Waiting, work: () => T | Promise<T>): Promise<T> {
   while (!tryBegin(db)) {
     waiting.onWait();
     await delay(PAUSE_MS);

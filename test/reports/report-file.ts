@@ -20,6 +20,7 @@ export async function writeReport(
       out: openOutput(settings),
       signal: never,
       untilSecond: () => never,
+      letSignalsEnd: () => () => {},
     },
   );
   return { file, folder: test.folder, close: () => test.close() };
