@@ -10,8 +10,8 @@ let provider: FakeProvider;
 afterEach(() => provider.close());
 
 const USAGE = { inputTokens: 10_000, outputTokens: 1_000, cachedInputTokens: 0 };
-/** At $3 and $15 a million. */
-const TURN_USD = 0.045;
+/** At $2 and $10 a million. */
+const TURN_USD = 0.03;
 const RUN = `run -a email-search --dataset ${QUESTIONS}`;
 const run = (line: string) => artE(line, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
 

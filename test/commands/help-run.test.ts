@@ -26,9 +26,9 @@ it("--help of run names every flag with what it means and what holds without it"
           --exclude-known-bad    Leave out the questions ART found to be wrong                                     [boolean]
           --shuffle              In random order, by --seed                                                        [boolean]
           --seed                 Seed of --shuffle [default: 1]                                                     [number]
-          --model-provider       anthropic, openai, google, offline, replay [default: anthropic]                    [string]
+          --model-provider       anthropic, openai, google, offline, replay [default: as the model's name tells]    [string]
           --model-id             The model, as provider/name or name [default: the agent's own, else
-                                 anthropic/claude-sonnet-4-5]                                                       [string]
+                                 anthropic/claude-sonnet-5-5]                                                       [string]
           --base-url             Address of a compatible server                                                     [string]
           --wire-api             chat or responses, for openai [default: by server]                                 [string]
           --concurrency          Tasks under way at once, or auto: as many as the server takes [default: auto]      [string]

@@ -10,15 +10,15 @@ import type { JudgeSettings } from "../../src/domain/judgement.js";
 import { parseModelName } from "../../src/models/model-name.js";
 
 const KEYS = { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o", GEMINI_API_KEY: "g" };
-const HAIKU = parseModelName("anthropic/claude-haiku-4-5", null);
+const HAIKU = parseModelName("anthropic/claude-haiku-5-5", null);
 const flags = (given: Partial<JudgeFlags> = {}): JudgeFlags => ({ noJudge: false, ...given });
 const STORED: JudgeSettings = { model: "openai/x", baseUrl: null, protocol: "art", version: 1, votes: 5 };
 
 describe("the judge of an agent that names none", () => {
   it.each([
-    ["anthropic", "anthropic/claude-haiku-4-5"],
-    ["openai", "openai/gpt-4.1-mini"],
-    ["google", "google/gemini-2.5-flash"],
+    ["anthropic", "anthropic/claude-haiku-5-5"],
+    ["openai", "openai/gpt-6-luna"],
+    ["google", "google/gemini-3.5-flash-lite"],
   ] as const)("of %s is %s, at its maker's own server and with a key", (provider, id) => {
     expect(cheapModel(provider, null, KEYS)?.id).toBe(id);
     expect(cheapModel(provider, null, {})).toBeNull();
@@ -30,8 +30,8 @@ describe("the judge of an agent that names none", () => {
   });
 
   it("without an agent is of the first provider with a key", () => {
-    expect(anyCheapModel(KEYS)?.id).toBe("anthropic/claude-haiku-4-5");
-    expect(anyCheapModel({ GEMINI_API_KEY: "g" })?.id).toBe("google/gemini-2.5-flash");
+    expect(anyCheapModel(KEYS)?.id).toBe("anthropic/claude-haiku-5-5");
+    expect(anyCheapModel({ GEMINI_API_KEY: "g" })?.id).toBe("google/gemini-3.5-flash-lite");
     expect(anyCheapModel({})).toBeNull();
   });
 });
@@ -41,9 +41,9 @@ describe("--judge", () => {
     judgeSettings(flags(given), stored, HAIKU, env);
 
   it.each<[Partial<JudgeFlags>, Partial<JudgeSettings>]>([
-    [{}, { model: "anthropic/claude-haiku-4-5", protocol: "verdict", votes: 1, baseUrl: null }],
-    [{ judgeVotes: 3 }, { model: "anthropic/claude-haiku-4-5", votes: 3 }],
-    [{ judge: "art" }, { model: "anthropic/claude-haiku-4-5", protocol: "art" }],
+    [{}, { model: "anthropic/claude-haiku-5-5", protocol: "verdict", votes: 1, baseUrl: null }],
+    [{ judgeVotes: 3 }, { model: "anthropic/claude-haiku-5-5", votes: 3 }],
+    [{ judge: "art" }, { model: "anthropic/claude-haiku-5-5", protocol: "art" }],
     [{ judge: "art:openai/gpt-4.1" }, { model: "openai/gpt-4.1", protocol: "art" }],
     [{ judge: "openai/acme/best" }, { model: "openai/acme/best", protocol: "verdict" }],
     [{ judge: "openai/x", judgeBaseUrl: "http://localhost:8000/v1/" }, { baseUrl: "http://localhost:8000/v1" }],

@@ -49,7 +49,7 @@ describe("run against a provider's own protocol scores what the model answers, a
   it.concurrent.each<[string, string, (url: BaseUrl) => { flags: string; variables: Record<string, string> }]>([
     [
       "anthropic",
-      "anthropic/claude-sonnet-4-5",
+      "anthropic/claude-sonnet-5-5",
       (url) => ({ flags: "", variables: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url("anthropic") } }),
     ],
     [
@@ -148,7 +148,7 @@ describe("a run whose provider refuses", () => {
     const { taskResults, runId } = resultsSchema.parse(readJson("refused.json"));
     expect(taskResults).toEqual([]);
     expect(stderr).toBe(
-      `art-e: Run ${runId} stopped: anthropic/claude-sonnet-4-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; when it is accepted: art-e run --resume ${runId}\n`,
+      `art-e: Run ${runId} stopped: anthropic/claude-sonnet-5-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; when it is accepted: art-e run --resume ${runId}\n`,
     );
     expect(stdout).toBe("");
     expect(provider.requests.length).toBeLessThanOrEqual(2);

@@ -6,8 +6,8 @@ import { resultsSchema } from "./results-schema.js";
 const { artE, read, readJson, write } = workFolder({ mail: MAIL });
 
 const USAGE = { inputTokens: 10_000, outputTokens: 1_000, cachedInputTokens: 0 };
-/** At $3 and $15 a million. */
-const TASK_USD = 0.045;
+/** At $2 and $10 a million. */
+const TASK_USD = 0.03;
 
 let provider: FakeProvider;
 let down = new Set<string>();
@@ -45,7 +45,7 @@ describe("--max-cost", () => {
     const { runId, ...stopped } = resultsSchema.parse(readJson("stopped.json"));
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `art-e: Run ${runId} stopped: --max-cost ${TASK_USD * 1.5} is reached: $0.0900 spent.\n       2 of 6 tasks are saved. Go on with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
+      `art-e: Run ${runId} stopped: --max-cost ${TASK_USD * 1.5} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Go on with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
     );
     expect(stopped).toMatchObject({ status: "interrupted", plannedTasks: 6, totalTasks: 2, completedTasks: 2 });
     expect(stopped.limits).toMatchObject({ maxCostUsd: TASK_USD * 1.5, maxTokens: null });
@@ -163,7 +163,7 @@ describe("--resume", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     const [said, hint] = stderr.split("\n");
     expect(said).toBe(
-      `art-e: Run ${runId} cannot go on as it was begun: model was "anthropic/claude-sonnet-4-5" and would be "anthropic/claude-haiku-4-5"; maxTurns was 10 and would be 3; temperature was null and would be 0.5; cutoff was "query_date" and would be "off".`,
+      `art-e: Run ${runId} cannot go on as it was begun: model was "anthropic/claude-sonnet-5-5" and would be "anthropic/claude-haiku-4-5"; maxTurns was 10 and would be 3; temperature was null and would be 0.5; cutoff was "query_date" and would be "off".`,
     );
     expect(hint).toContain("--force");
     expect(provider.requests.length).toBe(before);

@@ -92,7 +92,11 @@ describe("art-e serve", () => {
   it("asks the models that the environment names", async () => {
     const { url } = await serve("", { ANTHROPIC_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
     const { models } = (await (await fetch(`${url}/api/models`)).json()) as { models: { id: string }[] };
-    expect(models.map(({ id }) => id)).toEqual(["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "offline/baseline"]);
+    expect(models.map(({ id }) => id)).toEqual([
+      "anthropic/claude-sonnet-5-5",
+      "openai/gpt-6.1-sol",
+      "offline/baseline",
+    ]);
   });
 
   it.each([

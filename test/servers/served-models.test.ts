@@ -4,7 +4,7 @@ import { ServedModels } from "../../src/servers/served-models.js";
 import { getAgent } from "../../src/store/agents.js";
 import { openEmpty } from "../runner/demo-setup.js";
 
-const DEFAULT = "anthropic/claude-sonnet-4-5";
+const DEFAULT = "anthropic/claude-sonnet-5-5";
 
 /** Models where only these providers have a key. */
 function modelsWith(...keyed: Provider[]): ServedModels {
@@ -27,12 +27,16 @@ const agentOf = (id: string) => {
 it("offers a model of each provider that has a key, and the baseline", () => {
   const ids = (models: ServedModels) => models.examples().map(({ id }) => id);
   expect(ids(modelsWith())).toEqual(["offline/baseline"]);
-  expect(ids(modelsWith("google", "openai"))).toEqual(["openai/gpt-4.1", "google/gemini-2.5-pro", "offline/baseline"]);
+  expect(ids(modelsWith("google", "openai"))).toEqual([
+    "openai/gpt-6.1-sol",
+    "google/gemini-3.8-flash",
+    "offline/baseline",
+  ]);
 });
 
 it("falls back to a model that can be reached, and names the default where none can", () => {
   expect(modelsWith("anthropic", "openai").fallback()).toBe(DEFAULT);
-  expect(modelsWith("google").fallback()).toBe("google/gemini-2.5-pro");
+  expect(modelsWith("google").fallback()).toBe("google/gemini-3.8-flash");
   expect(modelsWith().fallback()).toBe(DEFAULT);
 });
 
@@ -41,7 +45,7 @@ it("takes the model asked for before the agent's own", async () => {
   const own = await models.get(agentOf("baseline"), undefined, undefined);
   expect(own.model.id).toBe("offline/baseline");
   expect((await models.get(agentOf("baseline"), "openai", "gpt-4.1")).model.id).toBe("openai/gpt-4.1");
-  expect((await models.get(agentOf("email-search"), undefined, undefined)).model.id).toBe("openai/gpt-4.1");
+  expect((await models.get(agentOf("email-search"), undefined, undefined)).model.id).toBe("openai/gpt-6.1-sol");
   expect(await models.get(agentOf("baseline"), undefined, undefined)).toBe(own);
 });
 
