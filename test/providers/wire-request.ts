@@ -53,8 +53,11 @@ const PARSERS: Record<WireFormat, (body: Body, path: string) => Parsed> = {
     model: text.parse(body.model),
     system: texts(body.system),
     tools: names(body.tools),
-    messages: list(body.messages).flatMap(({ role, content }): SeenMessage[] => {
+    messages: list(body.messages).flatMap(({ role, content }, i): SeenMessage[] => {
       const blocks = list(content);
+      if (role === "assistant" && /thinking$/.test(String(blocks.at(-1)?.type))) {
+        throw new Error(`messages.${i}: The final block in an assistant message cannot be \`thinking\`.`);
+      }
       const results = blocks
         .filter(({ type }) => type === "tool_result")
         .map((block) => ({
@@ -91,8 +94,16 @@ const PARSERS: Record<WireFormat, (body: Body, path: string) => Parsed> = {
 
   "openai-responses": (body) => {
     const messages: SeenMessage[] = [];
-    for (const item of list(body.input)) {
+    const items = list(body.input);
+    for (const [i, item] of items.entries()) {
       const last = messages.at(-1);
+      const next = items.slice(i).find(({ type }) => type !== "reasoning");
+      if (
+        item.type === "reasoning" &&
+        (next === undefined || next.role === "user" || next.type === "function_call_output")
+      ) {
+        throw new Error(`Item '${item.id}' of type 'reasoning' was provided without its required following item.`);
+      }
       const calls = item.type === "function_call" ? [openaiCall(item.call_id, item)] : [];
       if (item.type === "function_call_output") {
         const content = text.parse(item.output);

@@ -46,6 +46,15 @@ describe("on a loopback address", () => {
   );
 });
 
+it.each(["GET /api/agents HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nHost:\r\n\r\n"])(
+  "on a loopback address a request without a host is refused: %j",
+  async (words) => {
+    const { hostname, port } = new URL(open.url);
+    const socket = connect(Number(port), hostname, () => socket.write(words));
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 /);
+  },
+);
+
 describe("a page of another origin", () => {
   it.each(["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost"])(
     "cannot ask from %s",

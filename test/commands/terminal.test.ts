@@ -1,0 +1,74 @@
+/** Words of others may not steer the terminal that they are printed on. */
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { pack } from "tar-stream";
+import { expect, it } from "vitest";
+import { MAIL, QUESTIONS, workFolder } from "./art-e.js";
+
+const { artE, path } = workFolder({ mail: MAIL });
+
+/** Colours, a new title for the window, and the same begun by one byte of C1. */
+const EVIL = "\u001b[31mred\u001b]0;title\u0007\u009b2J\u007f";
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
+
+it.each([401, 400, 200])("the error of a provider (%s)", async (status) => {
+  const server = createServer((_, response) => {
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify(status === 200 ? EVIL : { error: { message: `refused: ${EVIL}`, type: EVIL } }));
+  });
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const variables = { ANTHROPIC_API_KEY: "k-1234", ANTHROPIC_BASE_URL: url };
+  const line = `--model-id anthropic/claude-sonnet-4-5 --request-timeout 5 --max-turns 1`;
+  const run = await artE(
+    `run -a email-search --dataset ${QUESTIONS} -l 1 --no-judge --no-progress --task-timeout 2 ${line}`,
+    variables,
+  );
+  const shown = await artE("export-traces");
+  expect(run.stdout + run.stderr + shown.stdout).not.toMatch(CONTROL);
+  if (status === 401) expect(run.stderr).toContain("refused: ␛[31mred");
+  server.close().closeAllConnections();
+});
+
+it("a name in an archive, which --strict tells", async () => {
+  const archive = pack();
+  archive.entry({ name: `maildir/${EVIL}/inbox/1.` }, "not a mail");
+  archive.finalize();
+  writeFileSync(path("evil.tar"), await buffer(archive));
+  const { code, stderr } = await artE("import evil.tar --strict --db evil.db");
+  expect([code, stderr]).toEqual([1, expect.not.stringMatching(CONTROL)]);
+  expect(stderr).toContain("maildir/␛[31mred");
+});
+
+it("the name, description and prompt of an agent and a tool", async () => {
+  const words = ["--name", EVIL, "--description", EVIL];
+  const agent = await artE(["agents", "create", "evil", "--prompt", EVIL, ...words]);
+  const tool = await artE([
+    "tools",
+    "add",
+    "evil",
+    "--command",
+    "true",
+    "--parameters",
+    '{"type":"object"}',
+    ...words,
+  ]);
+  expect([agent.code, tool.code]).toEqual([0, 0]);
+  for (const line of ["agents list", "agents show evil", "agents versions evil", "tools list", "tools show evil"]) {
+    for (const json of ["", " --json"]) {
+      const { code, stdout, stderr } = await artE(line + json);
+      expect([line, code]).toEqual([line, 0]);
+      expect(stdout + stderr).not.toMatch(CONTROL);
+      if (json !== "") JSON.parse(stdout);
+    }
+  }
+});
+
+it("an unknown name is told back without what it would do", async () => {
+  const { code, stderr } = await artE(["agents", "show", EVIL]);
+  expect([code, stderr]).toEqual([2, expect.not.stringMatching(CONTROL)]);
+});
