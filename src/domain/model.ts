@@ -82,10 +82,10 @@ export const sentParametersSchema = z.strictObject({
   adjusted: z
     .array(
       z.strictObject({
-        parameter: z.enum(["maxTokens", "temperature", "toolChoice"]),
-        asked: z.union([z.number(), z.string()]),
+        parameter: z.enum(["maxTokens", "temperature", "toolChoice"]).describe("Which one."),
+        asked: z.union([z.number(), z.string()]).describe("Its value as it was asked for."),
         sent: z.union([z.number(), z.string()]).nullable().describe("Null: it was left out."),
-        reason: z.string(),
+        reason: z.string().describe("Why it differs."),
       }),
     )
     .readonly()

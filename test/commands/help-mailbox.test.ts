@@ -19,20 +19,21 @@ it("--help of ask names every flag with what it means and what holds without it"
       question       What its owner wants to know                                           [array] [required] [default: []]
 
     Options:
-      -a, --agent            Who is asked [default: email-search with the model that there is a key for, else baseline]
+      -a, --agent             Who is asked [default: email-search with the model that there is a key for, else baseline]
                                                                                                                     [string]
-          --model-provider   anthropic, openai, google, offline, replay [default: as the model's name tells]        [string]
-          --model-id         The model, as provider/name or name [default: the agent's own, else
-                             anthropic/claude-sonnet-5-5]                                                           [string]
-          --base-url         Address of a compatible server                                                         [string]
-          --wire-api         chat or responses, for openai [default: by server]                                     [string]
-          --max-turns        Model calls a task [default: the agent's, 10]                                          [number]
-          --max-tokens       Tokens of one reply [default: the agent's, 2048]                                       [number]
-          --temperature      0-2 [default: the agent's, else the provider's]                                        [number]
-          --price            IN,OUT[,CACHED]: US dollars for a million tokens                                       [string]
-          --task-timeout     Seconds a task may take [default: 600]                                                 [number]
-          --request-timeout  Seconds a model call may take before it is tried again [default: 180]                  [number]
-          --before           Ask as on the day before this one: mail from it on is invisible, YYYY-MM-DD            [string]
+          --model-provider    anthropic, openai, google, offline, replay [default: anthropic]                       [string]
+          --model-id          The model, as provider/name or name [default: the agent's own, else
+                              anthropic/claude-sonnet-4-5]                                                          [string]
+          --base-url          Address of a compatible server                                                        [string]
+          --wire-api          chat or responses, for openai [default: by server]                                    [string]
+          --max-turns         Model calls a task [default: the agent's, 10]                                         [number]
+          --max-tokens        Tokens of one reply [default: the agent's, 2048]                                      [number]
+          --reasoning-tokens  Tokens for reasoning beside them [default: the agent's, else by the model]            [number]
+          --temperature       0-2 [default: the agent's, else the provider's]                                       [number]
+          --price             IN,OUT[,CACHED]: US dollars for a million tokens                                      [string]
+          --task-timeout      Seconds a task may take [default: 600]                                                [number]
+          --request-timeout   Seconds a model call may take before it is tried again [default: 180]                 [number]
+          --before            Ask as on the day before this one: mail from it on is invisible, YYYY-MM-DD           [string]
     "
   `);
 });

@@ -49,6 +49,7 @@ it("--help of run names every flag with what it means and what holds without it"
           --dry-run              Estimate tokens, cost and time, and spend nothing                                 [boolean]
           --max-turns            Model calls a task [default: the agent's, 10]                                      [number]
           --max-tokens           Tokens of one reply [default: the agent's, 2048]                                   [number]
+          --reasoning-tokens     Tokens for reasoning beside them [default: the agent's, else by the model]         [number]
           --temperature          0-2 [default: the agent's, else the provider's]                                    [number]
           --task-timeout         Seconds a task may take [default: 600]                                             [number]
           --request-timeout      Seconds a model call may take before it is tried again [default: 180]              [number]

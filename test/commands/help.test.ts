@@ -98,8 +98,7 @@ describe("--help", () => {
       See it all work on a bundled mailbox, offline and without an API key
 
       Options:
-        -o, --output     Folder for the files it writes [default: ./demo-output]                                      [string]
-            --overwrite  Write over an output file that is of another kind                                           [boolean]
+        -o, --output  Folder for the files it writes [default: ./demo-output]                                         [string]
       "
     `);
   });
@@ -181,7 +180,6 @@ describe("--help", () => {
             --no-worse-than  With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02] [number]
             --metric         The score of --baseline and --junit [default: accuracy]                                  [string]
             --junit          Write every task as a test case to FILE (JUnit XML)                                      [string]
-            --overwrite      Write over an output file that is of another kind                                       [boolean]
       "
     `);
   });
@@ -196,11 +194,10 @@ describe("--help", () => {
         runs  Runs: an id, the beginning of one, or latest [default: latest]                             [array] [default: []]
 
       Options:
-        -o, --output     File to write [default: stdout]                                                              [string]
-            --overwrite  Write over an output file that is of another kind                                           [boolean]
-            --format     html (a page), md (for a pull request), csv (a line a task) [default: html]                  [string]
-            --traces     Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
-                         [default: auto]                                                                              [string]
+        -o, --output  File to write [default: stdout]                                                                 [string]
+            --format  html (a page), md (for a pull request), csv (a line a task) [default: html]                     [string]
+            --traces  Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
+                      [default: auto]                                                                                 [string]
       "
     `);
   });
@@ -215,7 +212,6 @@ describe("--help", () => {
             --run        Its id, the beginning of it, or latest [default: latest]                                     [string]
             --format     jsonl, iofold [default: jsonl]                                                               [string]
         -o, --output     File to write [default: stdout]                                                              [string]
-            --overwrite  Write over an output file that is of another kind                                           [boolean]
             --band       Only semantic scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                             [string]
             --min-score  Only semantic scores of at least this, 0-1                                                   [number]
             --max-score  Only semantic scores of at most this, 0-1                                                    [number]
@@ -307,22 +303,24 @@ describe("--help", () => {
         other   clone: the new id; attach, detach: the tool                                                           [string]
 
       Options:
-            --name         create, set: what it is called [default: its id]                                           [string]
-            --description  create, set: what it is for                                                                [string]
-            --prompt       create, set: the prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{max_turns}},
-                           {{tools}}                                                                                  [string]
-            --model        create, set: provider/name, or default: the run's [default: the run's]                     [string]
-            --max-turns    create, set: model calls a task [default: 10]                                              [number]
-            --max-tokens   create, set: tokens of one reply [default: 2048]                                           [number]
-            --temperature  create, set: 0-2, or default: the provider's [default: the provider's]                     [string]
-            --tool-calls   create, set: make all calls of a reply, or the first only [default: all]                   [string]
-            --tool-choice  create, set: auto, or required: a call in every turn [default: auto]                       [string]
-            --tools        create: tool ids, separated by commas [default: email_search,email_get,return_final_answer][string]
-            --config       attach: a JSON object, laid over the tool's own config                                     [string]
-            --run          show: the agent exactly as a run had it                                                    [string]
-        -o, --output       export: file to write [default: stdout]                                                    [string]
-            --overwrite    Write over an output file that is of another kind                                         [boolean]
-            --replace      import: put it in place of one that is there; its versions stay                           [boolean]
+            --name              create, set: what it is called [default: its id]                                      [string]
+            --description       create, set: what it is for                                                           [string]
+            --prompt            create, set: the prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{max_turns}},
+                                {{tools}}                                                                             [string]
+            --model             create, set: provider/name, or default: the run's [default: the run's]                [string]
+            --max-turns         create, set: model calls a task [default: 10]                                         [number]
+            --max-tokens        create, set: tokens of one reply [default: 2048]                                      [number]
+            --reasoning-tokens  create, set: tokens for reasoning beside them, or default: by the model [default: by the
+                                model]                                                                                [string]
+            --temperature       create, set: 0-2, or default: the provider's [default: the provider's]                [string]
+            --tool-calls        create, set: make all calls of a reply, or the first only [default: all]              [string]
+            --tool-choice       create, set: auto, or required: a call in every turn [default: auto]                  [string]
+            --tools             create: tool ids, separated by commas [default: email_search,email_get,return_final_answer]
+                                                                                                                      [string]
+            --config            attach: a JSON object, laid over the tool's own config                                [string]
+            --run               show: the agent exactly as a run had it                                               [string]
+        -o, --output            export: file to write [default: stdout]                                               [string]
+            --replace           import: put it in place of one that is there; its versions stay                      [boolean]
       "
     `);
   });

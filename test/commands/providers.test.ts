@@ -103,12 +103,14 @@ describe("run against a provider's own protocol scores what the model answers, a
 describe("the key and the address", () => {
   const { artE, write } = workFolder({ mail: MAIL });
 
-  it("are read from .env in the working folder, and the environment wins over it", async () => {
+  it("are read from .env in the working folder; its address gets its own key, any other that of the environment", async () => {
     const provider = await perfectAgent();
     write(".env", `ANTHROPIC_API_KEY="key-of-the-file"\nANTHROPIC_BASE_URL=${provider.url}\n`);
     const run = `${RUN} -l 1 --json`;
     expect(await artE(run)).toMatchObject({ code: 0, stderr: "" });
-    expect(await artE(run, { ANTHROPIC_API_KEY: "key-of-the-environment" })).toMatchObject({ code: 0 });
+    const variables = { ANTHROPIC_API_KEY: "key-of-the-environment" };
+    expect(await artE(run, variables)).toMatchObject({ code: 0 });
+    expect(await artE(run, { ...variables, ANTHROPIC_BASE_URL: provider.url })).toMatchObject({ code: 0 });
     const keys = new Set(provider.requests.map((request) => request.headers["x-api-key"]));
     expect([...keys]).toEqual(["key-of-the-file", "key-of-the-environment"]);
   });

@@ -47,16 +47,7 @@ it("a name in an archive, which --strict tells", async () => {
 it("the name, description and prompt of an agent and a tool", async () => {
   const words = ["--name", EVIL, "--description", EVIL];
   const agent = await artE(["agents", "create", "evil", "--prompt", EVIL, ...words]);
-  const tool = await artE([
-    "tools",
-    "add",
-    "evil",
-    "--command",
-    "true",
-    "--parameters",
-    '{"type":"object"}',
-    ...words,
-  ]);
+  const tool = await artE(["tools", "add", "evil", "--command", "true", "--parameters", '{"type":"object"}', ...words]);
   expect([agent.code, tool.code]).toEqual([0, 0]);
   for (const line of ["agents list", "agents show evil", "agents versions evil", "tools list", "tools show evil"]) {
     for (const json of ["", " --json"]) {

@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { McpConnections } from "../../src/mcp/connections.js";
 import { callServerTool, listServerTools } from "../../src/mcp/server-tools.js";
@@ -97,4 +99,50 @@ it("lists what is a tool of a list that holds other things too", async () => {
   );
   expect(tools.map(({ name }) => name)).toEqual(["behave", "pid", "die", "child", "a b/c", "odd", "later"]);
   expect(malformed).toBe(3);
+});
+
+it("takes its headers and its words to no other host that a server sends it to", async () => {
+  const received: unknown[] = [];
+  const stranger = createServer((request, response) => {
+    received.push(request.headers);
+    response.end("{}");
+  });
+  await new Promise<void>((up) => stranger.listen(0, "127.0.0.1", up));
+  const elsewhere = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+  const moved = createServer((_, response) => response.writeHead(307, { location: `${elsewhere}/mcp` }).end());
+  await new Promise<void>((up) => moved.listen(0, "127.0.0.1", up));
+  const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/mcp`;
+  await expect(mcp.to({ url, headers: { "x-api-key": "secret" } }, fresh())).rejects.toThrow(
+    `it redirects to ${elsewhere}, which is not asked`,
+  );
+  expect(received).toEqual([]);
+  for (const server of [stranger, moved]) server.close().closeAllConnections();
+});
+
+it("follows a server that has moved within its own address", async () => {
+  const http = await startHttpServer();
+  const { origin, pathname } = new URL(http.url);
+  const proxy = createServer(async (request, response) => {
+    // The stream of notifications that a client may ask for.
+    if (request.method === "GET") return void response.writeHead(405).end();
+    if (request.url === "/old") return void response.writeHead(308, { location: pathname }).end();
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { host: _, connection: __, ...headers } = request.headers;
+    const answer = await fetch(`${origin}${request.url}`, {
+      method: request.method ?? "GET",
+      headers: headers as Record<string, string>,
+      body: chunks.length === 0 ? null : Buffer.concat(chunks),
+    });
+    const { "content-encoding": ___, "transfer-encoding": ____, ...told } = Object.fromEntries(answer.headers);
+    response.writeHead(answer.status, told).end(Buffer.from(await answer.arrayBuffer()));
+  });
+  await new Promise<void>((up) => proxy.listen(0, "127.0.0.1", up));
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/old`;
+  const headers = { "x-own": "1" };
+  const client = await mcp.to({ url, headers }, fresh());
+  expect(await callServerTool(client, "behave", { do: "echo", word: "a" }, patient())).toMatchObject({ ok: true });
+  await mcp.close();
+  proxy.close().closeAllConnections();
+  await http.close();
 });

@@ -109,8 +109,8 @@ const BODIES: Record<WireFormat, (turn: number, results: Results, tools: ToolSpe
       { role: "model", parts: [{ functionCall: { name: "email_get", args: READ } }] },
       { role: "user", parts: [{ functionResponse: { name: "email_get", response: { output: JSON.parse(mail) } } }] },
     ].slice(0, 1 + 2 * turn),
-    generationConfig: { maxOutputTokens: 2048 },
-    safetySettings: [],
+    // The model reasons, and is given room for it.
+    generationConfig: { maxOutputTokens: 2048 + 16_384 },
     tools: [
       {
         functionDeclarations: tools.map(({ name, description }, i) => ({
