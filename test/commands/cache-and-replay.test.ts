@@ -30,7 +30,8 @@ function repeatable(file: string) {
   const { taskResults, settings, ...totals } = resultsSchema.parse(readJson(file));
   const { runId: _, startedAt: __, completedAt: ___, totalTimeMs: ____, ...rest } = totals;
   const { avgExecutionTimeMs: _____, avgToolTimeMs: _t, model: ______, ...figures } = rest;
-  const { model: _m, baseUrl: _b, concurrency: _c, ...set } = settings;
+  // A replay sends nothing.
+  const { model: _m, baseUrl: _b, concurrency: _c, sent: _s, ...set } = settings;
   return {
     figures,
     set,
