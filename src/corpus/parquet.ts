@@ -6,16 +6,24 @@ import {
   type FileMetaData,
   parquetMetadataAsync,
   parquetReadObjects,
+  type RowGroup,
 } from "hyparquet";
+import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
 import type { CorpusSource } from "../domain/email.js";
 import { UserError } from "../domain/errors.js";
+import { checkPages, checkRowCount } from "../domain/parquet-pages.js";
 import { type Found, inBatches } from "./batching.js";
 import { type Column, type Columns, mailColumns } from "./columns.js";
 import { emailOfRow } from "./email-fields.js";
 import { isoSeconds, parseIsoDate, parseMailDate } from "./mail-date.js";
 import { placeOf } from "./mail-path.js";
 import { brokenSource } from "./source-errors.js";
+
+/** Rows in memory at once. A larger piece takes more of it, a smaller one reads the pages at its ends twice. */
+const ROWS_A_PIECE = 100_000;
+
+const NO_MAIL = "No file of mail is like that; name another.";
 
 interface Shard {
   readonly name: string;
@@ -55,6 +63,13 @@ async function openShard(path: string): Promise<Shard> {
       { cause },
     );
   });
+  try {
+    checkRowCount(Number(metadata.num_rows), size);
+  } catch (cause) {
+    throw new UserError("broken_source", `${path} cannot be read: ${(cause as Error).message}.`, NO_MAIL, undefined, {
+      cause,
+    });
+  }
   const [root] = metadata.schema;
   return { name, file, metadata, columns: mailColumns(topLevelNames(metadata, root?.num_children ?? 0), path) };
 }
@@ -76,13 +91,29 @@ async function* readShards(shards: readonly Shard[], progress: { bytes: number }
     let rowStart = 0;
     for (const group of shard.metadata.row_groups) {
       const rowEnd = rowStart + Number(group.num_rows);
-      let row = rowStart;
-      for (const values of await readRows(shard, rowStart, rowEnd)) {
-        progress.bytes += shard.file.byteLength / rows;
-        yield readMail(values, shard.columns, `${shard.name} row ${++row}`);
+      await checkGroup(shard, group);
+      for (let row = rowStart; row < rowEnd; ) {
+        for (const values of await readRows(shard, row, Math.min(rowEnd, row + ROWS_A_PIECE))) {
+          progress.bytes += shard.file.byteLength / rows;
+          yield readMail(values, shard.columns, `${shard.name} row ${++row}`);
+        }
       }
       rowStart = rowEnd;
     }
+  }
+}
+
+async function checkGroup({ name, file, columns }: Shard, { columns: chunks }: RowGroup): Promise<void> {
+  const wanted = new Set(columns.values());
+  try {
+    for (const { meta_data: meta } of chunks) {
+      if (meta === undefined || !wanted.has(meta.path_in_schema[0] ?? "")) continue;
+      const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
+      const chunk = { name: meta.path_in_schema.join("."), start, end: start + Number(meta.total_compressed_size) };
+      await checkPages(chunk, (from, to) => file.slice(from, to), parquetHeader);
+    }
+  } catch (error) {
+    throw brokenSource(name, "in one of its pages", error);
   }
 }
 

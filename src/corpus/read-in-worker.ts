@@ -1,6 +1,10 @@
 import { Worker } from "node:worker_threads";
 import type { CorpusBatch, CorpusSource } from "../domain/email.js";
-import { revive, type WorkerMessage, type WorkerOrder } from "./worker-messages.js";
+import { UserError } from "../domain/errors.js";
+import { pack, revive, type WorkerMessage, type WorkerOrder } from "./worker-messages.js";
+
+/** What reading may take: a source that needs more is broken, or means to do harm. */
+const LIMIT_MB = 2_048;
 
 /** Batches that may lie ready before the reader waits for their user. */
 const AHEAD = 4;
@@ -19,7 +23,7 @@ async function* receive(order: WorkerOrder, signal: AbortSignal): AsyncGenerator
   const worker = new Worker(new URL("./reader-worker.js", import.meta.url), {
     workerData: order,
     // Nearly all it makes is thrown away at once: room for it saves a third of the collector's work.
-    resourceLimits: { maxYoungGenerationSizeMb: 96 },
+    resourceLimits: { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: LIMIT_MB },
   });
   const ready: WorkerMessage[] = [];
   let wake = () => {};
@@ -37,7 +41,9 @@ async function* receive(order: WorkerOrder, signal: AbortSignal): AsyncGenerator
     wake();
   };
   worker.on("message", add);
-  worker.on("error", (error) => add({ failure: { name: error.name, message: error.message, stack: error.stack } }));
+  worker.on("error", (error: Error & { code?: string }) =>
+    add({ failure: pack(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooMuch(order.path, error) : error) }),
+  );
   const onAbort = () => add({ aborted: true });
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -53,4 +59,14 @@ async function* receive(order: WorkerOrder, signal: AbortSignal): AsyncGenerator
     signal.removeEventListener("abort", onAbort);
     await worker.terminate();
   }
+}
+
+function tooMuch(path: string, cause: Error): UserError {
+  return new UserError(
+    "source_too_large",
+    `${path} cannot be read: it takes more than ${LIMIT_MB} MB of memory.`,
+    "Split it into smaller files, and import one after the other.",
+    1,
+    { cause },
+  );
 }

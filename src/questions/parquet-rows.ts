@@ -1,5 +1,7 @@
-import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
+import { type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
+import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
+import { checkPages, checkRowCount } from "../domain/parquet-pages.js";
 import { questionSchema } from "../domain/question.js";
 import type { RawRow } from "./rows.js";
 
@@ -13,12 +15,28 @@ const COLUMNS: ReadonlySet<string> = new Set(Object.keys(questionSchema.shape));
 export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
   const file = new Uint8Array(bytes).buffer;
   const metadata = await parquetMetadataAsync(file);
+  await checkSize(file, metadata);
   const columns = parquetSchema(metadata)
     .children.map((child) => child.element.name)
     .filter((name) => COLUMNS.has(name));
   if (columns.length === 0) return Array.from({ length: Number(metadata.num_rows) }, (_, i) => rawRow({}, i));
   const rows = await parquetReadObjects({ file, metadata, columns, compressors });
   return rows.map(rawRow);
+}
+
+/** More than this are not held in memory as questions. */
+const MAX_ROWS = 1_000_000;
+
+async function checkSize(file: ArrayBuffer, { num_rows, row_groups }: FileMetaData): Promise<void> {
+  const rows = Number(num_rows);
+  checkRowCount(rows, file.byteLength);
+  if (rows > MAX_ROWS) throw new Error(`it has ${rows.toLocaleString("en")} rows, more than ${MAX_ROWS}`);
+  for (const { meta_data: meta } of row_groups.flatMap(({ columns }) => columns)) {
+    if (meta === undefined || !COLUMNS.has(meta.path_in_schema[0] ?? "")) continue;
+    const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
+    const chunk = { name: meta.path_in_schema.join("."), start, end: start + Number(meta.total_compressed_size) };
+    await checkPages(chunk, (from, to) => file.slice(from, to), parquetHeader);
+  }
 }
 
 function rawRow(row: Record<string, unknown>, index: number): RawRow {
