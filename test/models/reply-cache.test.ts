@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/domain/model.js";
 import { cachingReplies } from "../../src/models/reply-cache.js";
-import { cacheKey } from "../../src/models/request-key.js";
+import { cacheKey, digest } from "../../src/models/request-key.js";
 
 let folder: string;
 beforeEach(() => {
@@ -26,13 +26,13 @@ const asked = (question: string, epoch = 1): ModelRequest => ({
 });
 
 /** Answers every question with its number in the order of asking. */
-function counting() {
+function counting(answer = (call: number) => `answer ${call}`) {
   const state = { calls: 0 };
   const model: Model = {
     id: SERVER.model,
     async complete(): Promise<Completion> {
       return {
-        content: `answer ${++state.calls}`,
+        content: answer(++state.calls),
         toolCalls: [{ id: "c", name: "echo", arguments: { b: 1, a: 2 } }],
         finishReason: "tool_calls",
         rawFinishReason: "tool_calls",
@@ -85,10 +85,27 @@ describe("a reply that is kept", () => {
     expect(state.calls).toBe(2);
   });
 
-  test("is whole when 256 write it at once, and nothing is left beside it", async () => {
-    const { model } = counting();
+  test("is whole whenever it is read while 256 write it, and nothing is left beside it", async () => {
+    // Large, so that writing takes a while, and each of a length of its own.
+    const { model } = counting((call) => `answer ${call} ${"x".repeat(30_000 + 100 * call)}`);
     const [one, other] = [opened(model), opened(model)];
-    await Promise.all(Array.from({ length: 256 }, (_, i) => (i % 2 ? one : other).complete(asked(`q${i % 4}`), never)));
+    let written = false;
+    const writing = Promise.all(
+      Array.from({ length: 256 }, (_, i) => (i % 2 ? one : other).complete(asked(`q${i % 4}`), never)),
+    ).finally(() => {
+      written = true;
+    });
+    const seen = new Set<string>();
+    while (!written) {
+      await new Promise(setImmediate);
+      for (const name of files().filter((each) => each.endsWith(".json"))) {
+        const { key, sha256, completion } = JSON.parse(readFileSync(join(folder, name), "utf8"));
+        expect({ key: `${key}.json`, sha256 }).toEqual({ key: basename(name), sha256: digest(completion) });
+        seen.add(sha256);
+      }
+    }
+    await writing;
+    expect(seen.size, "too few were read to show anything").toBeGreaterThan(4);
     expect(files()).toHaveLength(4);
     expect(files().every((name) => name.endsWith(".json"))).toBe(true);
     for (let i = 0; i < 4; i++) expect(await one.complete(asked(`q${i}`), never)).toMatchObject({ cached: true });

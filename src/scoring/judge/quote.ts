@@ -30,5 +30,5 @@ function harmless(text: string): string {
   const shown =
     text.length <= LONGEST ? text : `${text.slice(0, LONGEST)} [cut: ${text.length - LONGEST} characters more]`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  return shown.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}]/gu, "").replace(MARK, "‹");
+  return shown.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{DI}]/gu, "").replace(MARK, "‹");
 }
