@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { subreaperPrefix } from "./subreaper.js";
 
 const KEEPER = fileURLToPath(new URL("../../bin/keeper.mjs", import.meta.url));
 
@@ -31,35 +33,45 @@ export interface KeptProgram {
   kill(): void;
 }
 
+/** So long the keeper may take to end what it has started. */
+const KILL_MS = 5_000;
+
+let prefix: readonly string[] | undefined;
+
 /**
- * Starts a program in a process group of its own, without a shell. A keeper stands between: should this process die,
- * even by kill -9, the keeper ends the group.
+ * Starts a program without a shell. A keeper stands between: it ends the program with all that it has started, in other
+ * sessions too, when it is told to, when the program has ended, and when this process dies, even by kill -9.
  */
-export function startKept({ argv, env, cwd }: ProgramStart): KeptProgram {
-  const keeper = spawn(process.execPath, [KEEPER, ...argv], {
-    env,
-    cwd,
-    detached: true,
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
-  });
-  const kill = () => killGroup(keeper);
+export function startKept(start: ProgramStart): KeptProgram {
+  prefix ??= subreaperPrefix();
+  const [file = process.execPath, ...args] = [...prefix, process.execPath, KEEPER];
+  // The program's environment is not the keeper's, which it could break.
+  const keeper = spawn(file, args, { env: {}, detached: true, stdio: ["pipe", "pipe", "pipe", "pipe"] });
+  const line = keeper.stdio[3] as Socket;
+  let timer: NodeJS.Timeout | undefined;
+  const kill = () => {
+    line.destroy();
+    timer ??= setTimeout(() => killGroup(keeper), KILL_MS).unref();
+  };
   const ended = new Promise<ProgramEnd>((resolve) => {
     let end: ProgramEnd = { error: "it could not be kept" };
     let said = "";
-    const line = keeper.stdio[3] as Readable;
     line.setEncoding("utf8").on("data", (text: string) => {
       said += text;
       if (!said.endsWith("\n")) return;
       const told = endSchema.safeParse(JSON.parse(said));
       if (told.success) end = told.data;
-      // Whatever it has left running goes with it.
-      kill();
     });
     line.on("error", () => undefined);
-    keeper.on("exit", kill);
+    // Should it have been killed, what is left of its group goes with it.
+    keeper.on("exit", () => killGroup(keeper));
     keeper.on("error", (error) => resolve({ error: error.message }));
-    keeper.on("close", () => resolve(end));
+    keeper.on("close", () => {
+      clearTimeout(timer);
+      resolve(end);
+    });
   });
+  line.write(`${JSON.stringify(start)}\n`);
   const [stdin, stdout, stderr] = [keeper.stdin, keeper.stdout, keeper.stderr];
   for (const stream of [stdin, stdout, stderr]) stream.on("error", () => undefined);
   return { stdin, stdout, stderr, ended, kill };

@@ -131,9 +131,20 @@ function start({ program, args, env, owner, folder, filter }: Launch): ChildProc
 function kill(child: ChildProcess, launch: Launch, sandbox: ReadySandbox | null): void {
   void launch.stop?.();
   void sandbox?.cgroup?.kill();
-  if (child.pid === undefined) return;
+  const { pid } = child;
+  if (pid === undefined) return;
+  if (sandbox !== null || launch.filter !== null) send(-pid, "SIGKILL");
+  // On the host some may have left the group: they are looked for while those above them are still there.
+  else void killTree(pid);
+}
+
+async function killTree(root: number): Promise<void> {
+  for (const pid of [...(await usageOfTree(root)).pids, -root]) send(pid, "SIGKILL");
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-child.pid, "SIGKILL");
+    process.kill(pid, signal);
   } catch {
     // It has ended by itself.
   }

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runProgram } from "../../src/programs/run-program.js";
@@ -23,7 +25,7 @@ it("tells a code, a signal and a program that is not there apart", async () => {
   const none = await runProgram({ argv: ["no-such-program"], env }, "", 100, never);
   expect(none.end).toEqual({ error: "ENOENT" });
   const folder = await runProgram({ argv: ["true"], env, cwd: "/no/such/folder" }, "", 100, never);
-  expect(folder.end).toHaveProperty("error");
+  expect(folder.end).toEqual({ error: "there is no folder /no/such/folder" });
 });
 
 it("asks no shell", async () => {
@@ -53,34 +55,71 @@ child.unref();
 console.log(child.pid);
 `;
 
-it("ends what a program has left running", async () => {
-  const { stdout, end } = await node(WITH_CHILD);
+/** In a session of its own, with a parent that is gone; its output goes nowhere. */
+const WITH_DAEMON = `
+import { execFileSync } from "node:child_process";
+const pid = execFileSync("/bin/sh", ["-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!"], { encoding: "utf8" });
+console.log(pid.trim());
+`;
+
+it.each([
+  ["its children", WITH_CHILD],
+  ["what has left its session and its parent", WITH_DAEMON],
+])("ends a program that has ended with %s", async (_, source) => {
+  const { stdout, end } = await node(source);
   expect(end).toEqual({ code: 0, signal: null });
-  await gone(Number(stdout));
+  expect(isThere(Number(stdout))).toBe(false);
 });
 
-it("ends a program and all that it started when it is aborted", async () => {
+it.each([
+  ["its children", WITH_CHILD],
+  ["what has left its session and its parent", WITH_DAEMON],
+])("ends a program and %s when it is aborted", async (_, source) => {
   const controller = new AbortController();
   const reason = new Error("enough");
+  const folder = mkdtempSync(join(tmpdir(), "art-e-program-"));
+  const file = join(folder, "pids");
   const call = node(
-    `${WITH_CHILD} process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);`,
+    `${source.replace("console.log", "const tell = ")}
+     process.on("SIGTERM", () => {});
+     (await import("node:fs")).writeFileSync(${JSON.stringify(file)}, tell + " " + process.pid + " ");
+     setInterval(() => {}, 1000);`,
     "",
     10_000,
     controller.signal,
   );
   call.catch(() => undefined);
-  setTimeout(() => controller.abort(reason), 500);
+  await expect.poll(() => existsSync(file) && readFileSync(file, "utf8").endsWith(" "), { timeout: 20_000 }).toBe(true);
+  const pids = readFileSync(file, "utf8").trim().split(" ").map(Number);
+  expect(pids.map(isThere)).toEqual([true, true]);
+  controller.abort(reason);
   await expect(call).rejects.toBe(reason);
+  expect(pids.map(isThere)).toEqual([false, false]);
+  rmSync(folder, { recursive: true });
 });
 
-it("ends both when the process that called it is killed", async () => {
+it("keeps the program's environment from what starts it", async () => {
+  const odd = { ...env, NODE_OPTIONS: "--require=/no/such/file", PERL5OPT: "-Mno_such_module", PYTHONHOME: "/none" };
+  const { end, stdout } = await runProgram({ argv: ["env"], env: odd }, "", 10_000, never);
+  expect(end).toEqual({ code: 0, signal: null });
+  expect(stdout.trim().split("\n").sort()).toEqual(
+    Object.entries(odd)
+      .map(([name, value]) => `${name}=${value}`)
+      .sort(),
+  );
+});
+
+it.each([
+  ["its child", WITH_CHILD],
+  ["its daemon", WITH_DAEMON],
+])("ends a program and %s when the process that called it is killed", async (_, source) => {
   const caller = spawn(
     process.execPath,
     [
       "--input-type=module",
       "-e",
       `import { startKept } from ${JSON.stringify(join(ROOT, "dist/programs/keep.js"))};
-       const source = ${JSON.stringify(`${WITH_CHILD} console.log(process.pid); setInterval(() => {}, 1000);`)};
+       const source = ${JSON.stringify(`${source} console.log(process.pid); setInterval(() => {}, 1000);`)};
        startKept({ argv: [process.execPath, "--input-type=module", "-e", source], env: process.env }).stdout.pipe(process.stdout);`,
     ],
     { stdio: ["ignore", "pipe", "inherit"] },

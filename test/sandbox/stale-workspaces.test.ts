@@ -15,8 +15,10 @@ async function withWorkspace(TMPDIR: string) {
     await openWorkspace().use((folders) => writeText(folders, "deep/a.txt", "kept"));
     console.log("made");
     setInterval(() => {}, 1000);`;
-  const options = { env: { TMPDIR }, stdio: ["ignore", "pipe", "inherit"] } as const;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", source], options);
+  const child = spawn(process.execPath, ["--input-type=module", "-e", source], {
+    env: { TMPDIR },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await once(child.stdout, "data");
   return child;
 }

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/domain/json.js";
 import type { ToolContext } from "../../src/domain/tool.js";
@@ -10,7 +10,9 @@ import { openWorkspace } from "../../src/sandbox/workspace.js";
 import { getTool } from "../../src/store/tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { toTool } from "../../src/tools/registry.js";
+import { gone, isThere } from "../programs/processes.js";
 import { openEmpty, type TestDb } from "../runner/demo-setup.js";
+import { sandboxProcesses } from "../sandbox/host-witness.js";
 import { context } from "./demo-tools.js";
 
 const choice = await chooseSandbox();
@@ -183,14 +185,11 @@ describe("execute_python", () => {
     await workspace.use(async (folders) => {
       files = folders.files;
     });
-    const running = call(
-      "execute_python",
-      { code: "open('a', 'w').close()\nwhile True: pass" },
-      { signal: stop.signal },
-    );
-    await expect.poll(() => existsSync(`${files}/a`), { timeout: 20_000 }).toBe(true);
+    const running = call("execute_python", { code: "while True: pass" }, { signal: stop.signal });
+    await expect.poll(() => sandboxProcesses().length, { timeout: 20_000, interval: 10 }).toBeGreaterThan(0);
     stop.abort(new Error("stopped"));
     await expect(running).rejects.toThrow("stopped");
+    expect(sandboxProcesses()).toEqual([]);
     await workspace.close();
     expect(existsSync(files)).toBe(false);
   });
@@ -208,5 +207,29 @@ describe("execute_python", () => {
     expect(await call("execute_python", { code: left }, {}, findHostPython)).toMatchObject({
       value: { stdout: "gone\n", exit_code: 0 },
     });
+  });
+
+  test("on the bare host what has left its session ends with its task", async () => {
+    if (!(await findHostPython()).ok) return;
+    const stop = new AbortController();
+    let files = "";
+    await workspace.use(async (folders) => {
+      files = folders.files;
+    });
+    const code = `
+import os, time
+child = os.fork()
+if child == 0:
+    os.setsid()
+    open("pid.new", "w").write(str(os.getpid()))
+    os.rename("pid.new", "pid")
+time.sleep(60)`;
+    const running = call("execute_python", { code }, { signal: stop.signal }, findHostPython);
+    await expect.poll(() => existsSync(`${files}/pid`), { timeout: 20_000 }).toBe(true);
+    const pid = Number(readFileSync(`${files}/pid`, "utf8"));
+    expect(isThere(pid)).toBe(true);
+    stop.abort(new Error("stopped"));
+    await expect(running).rejects.toThrow("stopped");
+    await gone(pid);
   });
 });

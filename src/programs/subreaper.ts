@@ -1,0 +1,32 @@
+import { existsSync } from "node:fs";
+
+/** prctl's PR_SET_CHILD_SUBREAPER, and prctl's number on each processor. */
+const SET_SUBREAPER = 36;
+const PRCTL: Readonly<Record<string, number>> = { x64: 157, arm64: 167 };
+
+const PERL = ["/usr/bin/perl", "/usr/local/bin/perl"];
+const PYTHON = ["/usr/bin/python3", "/usr/local/bin/python3"];
+
+const PYTHON_SOURCE = `import os, sys
+try:
+    import ctypes
+    ctypes.CDLL(None).prctl(${SET_SUBREAPER}, 1, 0, 0, 0)
+except (ImportError, OSError, AttributeError):
+    pass
+os.execv(sys.argv[1], sys.argv[1:])`;
+
+/**
+ * A command line before another that makes its process the one that orphans below it fall to, so that a program which
+ * leaves its session and its parent can still be found. Node knows no such call, Perl and Python do; without either, and
+ * on other systems than Linux, it is empty.
+ */
+export function subreaperPrefix(): readonly string[] {
+  if (process.platform !== "linux") return [];
+  const number = PRCTL[process.arch];
+  const perl = PERL.find((path) => existsSync(path));
+  if (perl !== undefined && number !== undefined) {
+    return [perl, "-e", `syscall(${number}, ${SET_SUBREAPER}, 1, 0, 0, 0); exec { $ARGV[0] } @ARGV`, "--"];
+  }
+  const python = PYTHON.find((path) => existsSync(path));
+  return python === undefined ? [] : [python, "-I", "-S", "-c", PYTHON_SOURCE];
+}
