@@ -1,10 +1,12 @@
 import { ask, chatEvents } from "./api.js";
 import { el, outside } from "./dom.js";
+import { keep, kept } from "./kept-chat.js";
+import { eventsOf, tracesOf } from "./replay.js";
 import { callCard } from "./steps.js";
 import { feedbackForm } from "./trace.js";
 
-/** What was chosen and said last, so that a look at another section loses nothing. */
-const kept = { agent: null, inbox: "", day: "", model: "", session: null, log: null, draft: "" };
+/** What was said, while the page stays. */
+let conversation = null;
 
 export async function chatView(page, agentId) {
   const [{ agents }, { inboxes, first_date, last_date }, { models, default_model }] = await Promise.all([
@@ -35,24 +37,28 @@ export async function chatView(page, agentId) {
   const send = el("button", { class: "primary", type: "submit" }, "Ask");
   const stop = el("button", { type: "button", hidden: true }, "Stop");
   const fresh = el("button", { type: "button", title: "Forget what was said, and begin a new session" }, "New session");
-  const log = kept.log ?? el("div", { class: "log", role: "log", "aria-label": "Conversation" });
-  kept.log = log;
+  const isReload = conversation === null;
+  conversation ??= el("div", { class: "log", role: "log", "aria-label": "Conversation" });
+  const log = conversation;
 
   const owner = () => agents.find(({ id }) => id === agent.value);
   const showModel = () => {
     model.placeholder = owner()?.model ?? default_model;
   };
   agent.value = agentId ?? kept.agent ?? (models.length > 1 ? "email-search" : "baseline");
-  inbox.value = kept.inbox || (inboxes.length > 0 ? inboxes[0] : "");
+  inbox.value = kept.inbox ?? inboxes[0] ?? "";
   day.value = kept.day;
   model.value = kept.model;
   question.value = kept.draft;
   showModel();
 
   const startAnew = () => {
-    kept.session = null;
+    keep({ session: null });
     log.replaceChildren();
   };
+  const chosen = () => ({ agent: agent.value, inbox: inbox.value, day: day.value, model: model.value });
+  if (kept.session !== null && agent.value !== kept.agent) startAnew();
+  if (kept.session !== null && isReload) await showAgain(log);
   // A session is bound to its agent, mailbox and day.
   for (const field of [agent, inbox, day]) {
     field.addEventListener("change", () => {
@@ -66,13 +72,7 @@ export async function chatView(page, agentId) {
   });
   for (const field of [agent, inbox, day, model, question]) {
     field.addEventListener("input", () => {
-      Object.assign(kept, {
-        agent: agent.value,
-        inbox: inbox.value,
-        day: day.value,
-        model: model.value,
-        draft: question.value,
-      });
+      keep({ ...chosen(), draft: question.value });
     });
   }
   question.addEventListener("keydown", (event) => {
@@ -111,7 +111,8 @@ export async function chatView(page, agentId) {
     const text = question.value.trim();
     if (text === "" || send.disabled) return;
     question.value = "";
-    kept.draft = "";
+    // Until it is answered: a reload would lose it.
+    keep({ ...chosen(), draft: text });
     const controller = new AbortController();
     stop.onclick = () => controller.abort();
     send.disabled = true;
@@ -121,6 +122,7 @@ export async function chatView(page, agentId) {
       { agent: agent.value, inbox: inbox.value.trim(), day: day.value, model: model.value.trim(), text },
       controller.signal,
     );
+    if (kept.draft === text) keep({ draft: question.value });
     send.disabled = false;
     stop.hidden = true;
     if (document.contains(question)) question.focus();
@@ -133,8 +135,19 @@ function labelled(text, field) {
   return el("div", {}, el("label", { for: field.id }, text), field);
 }
 
-/** Asks, and shows what the agent does as it does it; the answer comes to stand above how it was found. Never throws. */
-async function answer(log, asked, signal) {
+/** What was said in the session that the page was left in; begins anew where that is gone. */
+async function showAgain(log) {
+  const traces = await tracesOf(kept.session).catch(() => []);
+  if (traces.length === 0) keep({ session: null });
+  for (const trace of traces) {
+    const { show, status } = addChat(log, trace.question);
+    for (const event of eventsOf(trace)) show(event);
+    status.remove();
+  }
+}
+
+/** A question at the top of the conversation; the answer comes to stand above how it was found. */
+function addChat(log, text) {
   const steps = el("div", { class: "steps", role: "group", "aria-label": "What the agent did" });
   const status = el("p", { class: "hint", role: "status" }, "Thinking …");
   const outcome = el("div", { class: "outcome" }, status);
@@ -142,12 +155,17 @@ async function answer(log, asked, signal) {
     el(
       "section",
       { class: "chat", "aria-label": "Question and answer" },
-      outside("p", asked.text, "question"),
+      outside("p", text, "question"),
       outcome,
       steps,
     ),
   );
-  const show = chatShower(outcome, steps, status);
+  return { outcome, status, show: chatShower(outcome, steps, status) };
+}
+
+/** Asks, and shows what the agent does as it does it. Never throws. */
+async function answer(log, asked, signal) {
+  const { outcome, status, show } = addChat(log, asked.text);
   const variables = { ...(asked.inbox && { inbox_address: asked.inbox }), ...(asked.day && { query_date: asked.day }) };
   const body = {
     messages: [{ role: "user", content: asked.text }],
@@ -208,7 +226,7 @@ function chatShower(outcome, steps, status) {
     error: ({ errorText }) => outcome.append(el("p", { class: "notice bad", role: "alert" }, errorText)),
     "recoverable-error": ({ error }) => outcome.append(el("p", { class: "notice bad", role: "alert" }, error)),
     "session-info"({ sessionId, traceId }) {
-      kept.session = sessionId;
+      keep({ session: sessionId });
       const link = el("a", { href: `#trace/${encodeURIComponent(traceId)}` }, "Open the trace");
       outcome.append(el("div", { class: "after" }, link, feedbackForm(traceId)));
     },

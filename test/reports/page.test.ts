@@ -183,6 +183,19 @@ describe.skipIf(!hasBrowser)("the page of a run of 10,000 tasks", { timeout: 180
     await narrow.page.context().close();
   });
 
+  it("says so where a link names a task that is not there", async () => {
+    const lost = await openPage(browser, report.file, { hash: "#task=123456" });
+    const said = lost.page.getByRole("alert");
+    await expect.poll(() => said.textContent()).toBe('There is no task "123456" in this report.');
+    expect(await said.isVisible()).toBe(true);
+    expect(await lost.page.getByRole("dialog").count()).toBe(0);
+    await rowsOf(lost.page).first().click();
+    await lost.page.getByRole("dialog").waitFor();
+    expect(await said.textContent()).toBe("");
+    expect(lost.complaints).toEqual([]);
+    await lost.page.context().close();
+  });
+
   it("has names for those it is read to", async () => {
     const names = await page.locator("#report").ariaSnapshot();
     for (const name of [
@@ -202,6 +215,33 @@ describe.skipIf(!hasBrowser)("the page of a run of 10,000 tasks", { timeout: 180
 });
 
 describe.skipIf(!hasBrowser)("the page of several runs", { timeout: 180_000 }, () => {
+  it.each([1280, 390])("ends with its tasks and shows its numbers, %s pixels wide", async (width) => {
+    const ids = ["run_a", "run_b"];
+    const report = await writeReport(
+      (db) => {
+        for (const id of ids) saveSynthetic(db, { id, model: `acme/${id}`, tasks: 300 });
+      },
+      { runs: ids },
+    );
+    const browser = await openBrowser();
+    try {
+      const { page } = await openPage(browser, report.file, { viewport: { width, height: 900 } });
+      const beyond = `document.documentElement.scrollHeight
+        - Math.ceil(document.querySelector("main").getBoundingClientRect().bottom + scrollY)`;
+      expect(await page.evaluate<number>(beyond)).toBeLessThan(100);
+      for (const table of ["scores", "effort"]) {
+        const figures = page.locator(`table.${table} tbody td.figure`);
+        expect(await figures.count()).toBeGreaterThan(10);
+        const outside = `[...document.querySelectorAll("table.${table} tbody td.figure")]
+          .filter((cell) => cell.getBoundingClientRect().right > innerWidth).map((cell) => cell.textContent)`;
+        expect([table, await page.evaluate(outside)]).toEqual([table, []]);
+      }
+    } finally {
+      await browser.close();
+      report.close();
+    }
+  });
+
   it("holds them against one another, task by task", async () => {
     const runs = [
       { id: "run_a", model: "acme/large", skill: 0.8, price: 0.01 },

@@ -116,6 +116,52 @@ describe.runIf(hasBrowser)("the page", { timeout: 120_000 }, () => {
     await close();
   });
 
+  it("has the conversation, the mailbox and what was being written again after a reload", async () => {
+    const { page, wrong, close } = await openPage(demo);
+    await giveToken(page);
+    await page.getByLabel("Day").fill("2001-12-31");
+    await askBaseline(page);
+    await page.getByRole("textbox", { name: "Question" }).fill("And who");
+    const log = page.getByRole("log", { name: "Conversation" });
+    const before = await log.textContent();
+    await page.reload();
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    expect(await log.textContent()).toBe(before);
+    expect(await page.getByLabel("Mailbox").inputValue()).toBe(MARCUS);
+    expect(await page.getByLabel("Day").inputValue()).toBe("2001-12-31");
+    expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe("baseline");
+    expect(await page.getByRole("textbox", { name: "Question" }).inputValue()).toBe("And who");
+    await page.getByRole("textbox", { name: "Question" }).fill("And who takes them?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.getByRole("link", { name: "Open the trace" }).nth(1).waitFor();
+    const [session] = (await demo.ask("GET", "/api/sessions")).body.sessions;
+    expect(session).toMatchObject({ chats: 2, inbox_address: MARCUS, query_date: "2001-12-31" });
+
+    // Any mailbox is a choice too, and no other is put in its place.
+    await page.getByRole("button", { name: "New session" }).click();
+    await page.getByLabel("Mailbox").fill("");
+    await page.reload();
+    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+    expect(await page.getByLabel("Mailbox").inputValue()).toBe("");
+    expect(await log.textContent()).toBe("");
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
+  it("begins anew where the session is gone, and says who is near a mailbox that is nobody's", async () => {
+    const { page, close } = await openPage(demo);
+    await giveToken(page);
+    await askBaseline(page);
+    const [{ id }] = (await demo.ask("GET", "/api/sessions")).body.sessions;
+    demo.db.prepare("DELETE FROM traces WHERE session_id = ?").run(id);
+    await page.reload();
+    await page.getByRole("textbox", { name: "Question" }).fill("How much are the club dues?");
+    await page.getByLabel("Mailbox").fill(MARCUS.replace("marcus", "markus"));
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    expect(await page.getByRole("alert").textContent()).toContain(MARCUS);
+    await close();
+  });
+
   it("shows agents, tools, traces and runs", async () => {
     const { page, wrong, close } = await openPage(demo);
     await giveToken(page);

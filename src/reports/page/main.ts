@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { h, replaceChildren } from "./dom.js";
 import { header } from "./header.js";
 import { findTask, NOWHERE, nameOf, type Place, readPlace, writePlace } from "./route.js";
 import { figureSections, scoreSection, section } from "./sections.js";
@@ -30,7 +30,9 @@ const dialog = new TaskDialog(
   () => table.rows,
   (task) => leave(task),
 );
-const taskSection = section("Tasks", null, controls.element, table.element);
+/** Said where an address names a task that is not here; empty otherwise. */
+const missing = h("p", { class: "missing", role: "alert" });
+const taskSection = section("Tasks", null, missing, controls.element, table.element);
 
 document.getElementById("report")?.append(
   h("a", { class: "skip", href: "#tasks" }, "To the tasks"),
@@ -80,7 +82,9 @@ function arrive(): void {
   }
   if (task !== null) void dialog.show(task);
   else dialog.close();
-  if (location.hash === "#tasks" || isFollowed(before)) taskSection.scrollIntoView();
+  const isMissing = place.task !== null && task === null;
+  replaceChildren(missing, isMissing ? `There is no task "${place.task}" in this report.` : "");
+  if (location.hash === "#tasks" || isFollowed(before) || isMissing) taskSection.scrollIntoView();
 }
 
 /** A link of a chart was followed: what it chose is further down. */

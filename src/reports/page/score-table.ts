@@ -9,7 +9,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
   const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95 % interval", "", "Tasks"];
   return h(
     "table",
-    { class: "scores" },
+    { class: several ? "scores several" : "scores" },
     h("caption", { class: "hidden" }, "Scores with their 95 % intervals, over the completed tasks"),
     h("thead", {}, h("tr", {}, ...columns.map((name) => heading(name)))),
     ...head.scores.map(({ name, label, meaning, better }) => {
@@ -85,7 +85,7 @@ export function effortTable({ runs }: ReportHead): HTMLElement {
             count(run.tokens.input),
             count(run.tokens.output),
             count(run.retries),
-          ].map((text) => h("td", { class: "figure" }, text)),
+          ].map((text, column) => h("td", { class: "figure", "data-label": columns[column + 1] ?? "" }, text)),
         ),
       ),
     ),
