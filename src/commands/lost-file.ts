@@ -1,4 +1,5 @@
 import { UserError } from "../domain/errors.js";
+import type { Trace } from "../domain/trace.js";
 import type { FileFault } from "../store/file-watch.js";
 import type { Db } from "../store/open.js";
 import { iterateTraces } from "../store/traces.js";
@@ -8,15 +9,15 @@ const OF_RUN = { band: null, minScore: null, maxScore: null, failedOnly: false }
 
 /**
  * What to tell of a run whose database was lost while it was under way. Its traces are kept in a file beside it: those that can
- * still be read, as SQLite has the lost file open, and those that were not saved any more.
+ * still be read, as SQLite has the lost file open, and the recent ones that cannot.
  */
 export async function fileLost(
   fault: FileFault,
-  { db, path, runId, unsaved }: { db: Db; path: string; runId: string; unsaved: readonly string[] },
+  { db, path, runId, recent }: { db: Db; path: string; runId: string; recent: readonly string[] },
 ): Promise<UserError> {
   const kept = `${path}.${runId}.traces.jsonl`;
   const counted = { traces: 0 };
-  const where = await writeWhole(kept, traceLines(db, runId, unsaved, counted)).then(
+  const where = await writeWhole(kept, traceLines(db, runId, recent, counted)).then(
     () => (counted.traces === 1 ? `its trace is in ${kept}` : `its ${counted.traces} traces are in ${kept}`),
     (error: Error) => `its traces could not be kept: ${error.message}`,
   );
@@ -28,19 +29,18 @@ export async function fileLost(
   );
 }
 
-function* traceLines(
-  db: Db,
-  runId: string,
-  unsaved: readonly string[],
-  counted: { traces: number },
-): Generator<string> {
-  const line = (json: string) => {
+function* traceLines(db: Db, runId: string, recent: readonly string[], counted: { traces: number }): Generator<string> {
+  const have = new Set<string>();
+  for (const trace of readable(iterateTraces(db, { ...OF_RUN, runId }))) {
+    have.add(trace.traceId);
     counted.traces++;
-    return `${json}\n`;
-  };
-  const stored = readable(iterateTraces(db, { ...OF_RUN, runId }));
-  for (const trace of stored) yield line(JSON.stringify(trace));
-  for (const trace of unsaved) yield line(trace);
+    yield `${JSON.stringify(trace)}\n`;
+  }
+  for (const json of recent) {
+    if (have.has((JSON.parse(json) as Trace).traceId)) continue;
+    counted.traces++;
+    yield `${json}\n`;
+  }
 }
 
 /** Up to where the rest cannot be read any more. */

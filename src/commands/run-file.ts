@@ -23,15 +23,15 @@ interface RunFile {
  */
 export function guardRunFile({ db, path, runId, watch }: RunFile, waiting: Waiting, { out }: Door) {
   const before = readFingerprint(db);
-  const lost = async (unsaved: readonly string[]): Promise<Error | null> => {
+  const lost = async (recent: readonly string[]): Promise<Error | null> => {
     const fault = watch.check();
-    return fault === null ? null : fileLost(fault, { db, path, runId, unsaved });
+    return fault === null ? null : fileLost(fault, { db, path, runId, recent });
   };
   return {
     /** What to tell of a fault: that the file is lost, if that is what is behind it. */
-    explain: async (error: unknown, unsaved: readonly string[]): Promise<unknown> => (await lost(unsaved)) ?? error,
-    async ended(end: SessionEnd): Promise<SessionEnd> {
-      const error = await lost([]);
+    explain: async (error: unknown, recent: readonly string[]): Promise<unknown> => (await lost(recent)) ?? error,
+    async ended(end: SessionEnd, recent: readonly string[]): Promise<SessionEnd> {
+      const error = await lost(recent);
       if (error !== null) throw error;
       if (readFingerprint(db) === before) return end;
       out.note(`art-e: ${GROWN}: later tasks could find it, earlier ones could not.`);

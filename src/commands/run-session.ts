@@ -162,9 +162,9 @@ async function answerAll(
       progress.emit,
       stopNow,
     );
-    return await guard.ended(end);
+    return await guard.ended(end, writer.recent());
   } catch (error) {
-    throw await guard.explain(error, writer.unsaved);
+    throw await guard.explain(error, writer.recent());
   } finally {
     progress.stop();
     await Promise.all([writer.close(), outside.close(), elsewhere?.close()]);

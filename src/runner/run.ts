@@ -97,8 +97,17 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
     for (const trace of held.splice(0)) await save(trace);
   };
 
+  const scored = (answered: Trace): Trace => {
+    try {
+      return withScores(answered, answering.grading);
+    } catch (error) {
+      writer.keep?.(answered);
+      throw error;
+    }
+  };
+
   const save = async (answered: Trace): Promise<void> => {
-    const trace = withScores(answered, answering.grading);
+    const trace = scored(answered);
     const result = toTaskResult(trace);
     const isSaved = await writer.save(trace, result, isFailure(trace.ending));
     if (!isSaved) return;

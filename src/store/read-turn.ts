@@ -12,7 +12,13 @@ export function readInTurns(db: Db): <T>(read: () => T) => T {
   const begin = db.prepare("BEGIN");
   const commit = db.prepare("COMMIT");
   const end = () => {
-    if (db.open && db.inTransaction) commit.run();
+    if (!db.open || !db.inTransaction) return;
+    try {
+      commit.run();
+    } catch {
+      // A damaged file: nothing was written, and whoever reads next is told. Here nobody would hear of it.
+      if (db.inTransaction) db.exec("ROLLBACK");
+    }
   };
   return (read) => {
     if (!db.inTransaction) {

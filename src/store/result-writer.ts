@@ -2,6 +2,7 @@ import { UserError } from "../domain/errors.js";
 import type { TaskResult } from "../domain/result.js";
 import type { Trace } from "../domain/trace.js";
 import type { Db } from "./open.js";
+import { RecentTraces } from "./recent-traces.js";
 import { openRowWriter, type ResultRow, toResultRow } from "./runs.js";
 import { ThreadCalls } from "./thread-calls.js";
 import { PATIENT, type Waiting } from "./write-transaction.js";
@@ -10,6 +11,8 @@ import { PATIENT, type Waiting } from "./write-transaction.js";
 export interface ResultWriter {
   /** True: the task would outlive this process. False: others held the file, and nobody waits any longer. */
   save(trace: Trace, result: TaskResult, failed: boolean): Promise<boolean>;
+  /** An answer that could not be scored because the file cannot be read: it is kept with the recent ones. */
+  keep?(trace: Trace): void;
   close(): Promise<void>;
 }
 
@@ -42,9 +45,9 @@ export type SaveOutcome = { readonly message: string; readonly code?: string | u
 /** The code of a save that found the file gone, another, or cut off. */
 export const FILE_LOST = "FILE_LOST";
 
-/** One that keeps what it could not save because the file was lost: traces as JSON. */
 export interface ThreadedResultWriter extends ResultWriter {
-  readonly unsaved: readonly string[];
+  /** The last traces it was given, saved or not, as JSON: should the file be lost. */
+  recent(): readonly string[];
 }
 
 /**
@@ -58,15 +61,16 @@ export function threadedResultWriter(path: string, waiting: Waiting = PATIENT): 
     youngMegabytes: YOUNG_MEGABYTES,
     gatherMs: GATHER_MS,
   });
-  const unsaved: string[] = [];
+  const recent = new RecentTraces();
   return {
-    unsaved,
+    recent: () => recent.all(),
+    keep: (trace) => recent.add(JSON.stringify(trace)),
     async save(trace, result, failed) {
       const row = toResultRow(trace, result, failed);
+      recent.add(row.trace);
       for (;;) {
         const refused = await thread.call(row);
         if (refused === null) return true;
-        if (refused.code === FILE_LOST) unsaved.push(row.trace);
         if (!refused.code?.startsWith("SQLITE_BUSY")) throw unwritable(path, refused);
         if (waiting.signal.aborted) return false;
         waiting.onWait();

@@ -78,7 +78,7 @@ describe("a run beside an import", LONG, () => {
   it("records mail that came while it ran; a resume says that the mail has grown, and goes on with --force", async () => {
     write(
       "more.mbox",
-      "From x\nMessage-ID: <more@x>\nFrom: a@x.example\nTo: b@x.example\nSubject: more\n\nmore mail\n",
+      "From x@x.example Mon Jan  1 00:00:00 2001\nMessage-ID: <more@x>\nFrom: a@x.example\nTo: b@x.example\nSubject: more\n\nmore mail\n",
     );
     const { ended } = start(`${RUN} -l 3 --max-run-tokens 1 -o grown.json`, variables());
     await provider.received(before + 1);

@@ -93,7 +93,7 @@ describe("of a file that is not there any more", () => {
     await save(3);
     how(test.db.name);
     await expect(save(2)).rejects.toMatchObject({ code: "db_unwritable" });
-    expect(writer.unsaved.map((trace) => JSON.parse(trace).taskId)).toEqual([2]);
+    expect(writer.recent().map((trace) => JSON.parse(trace).taskId)).toEqual([1, 3, 2]);
   };
 
   it(
