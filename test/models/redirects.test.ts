@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ModelError } from "../../src/domain/model.js";
 import { resolveModel } from "../../src/models/resolve.js";
+import { DEFAULT_RETRY } from "../../src/models/retry.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
 import { REQUEST } from "./wire.js";
 
@@ -34,7 +35,10 @@ test.each(WIRE_FORMATS.flatMap((format) => [301, 302, 303, 307, 308].map((code) 
     const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
     const baseUrl = format.startsWith("openai") ? `${urlOf(server)}/v1` : urlOf(server);
     const connection = { apiKey: "sk-secret-0123456789", baseUrl, wireApi, timeoutMs: 5_000 } as const;
-    const model = await resolveModel({ provider, name: "m", id: `${provider}/m` }, connection);
+    const model = await resolveModel({ provider, name: "m", id: `${provider}/m` }, connection, {
+      ...DEFAULT_RETRY,
+      attempts: 1,
+    });
     const error = (await model.complete(REQUEST, new AbortController().signal).catch((e: unknown) => e)) as ModelError;
     expect(received).toEqual([]);
     expect(error).toMatchObject({ retryable: false, retries: [] });
