@@ -23,3 +23,13 @@ const BACKSLASH = 0x5c;
 /** Each is closed by the sign two further on. */
 const BRACKET = 0x5b;
 const BRACE = 0x7b;
+
+/** Whether lists and objects lie in each other no deeper than that. */
+export function isShallow(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth <= MAX_JSON_DEPTH; depth++) {
+    level = level.flatMap((item) => (typeof item === "object" && item !== null ? Object.values(item) : []));
+    if (level.length === 0) return true;
+  }
+  return false;
+}

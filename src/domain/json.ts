@@ -1,8 +1,15 @@
 import { z } from "zod";
+import { isShallow, MAX_JSON_DEPTH } from "./json-depth.js";
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-export const jsonValueSchema = z.json() as unknown as z.ZodType<JsonValue>;
+/** Looked at before z.json() is, which calls itself at every level. */
+const shallow = z.unknown().refine(isShallow, {
+  abort: true,
+  message: `expected JSON, nested at most ${MAX_JSON_DEPTH} levels deep`,
+});
+
+export const jsonValueSchema = shallow.pipe(z.json()) as unknown as z.ZodType<JsonValue>;
 
 export type JsonObject = { readonly [key: string]: JsonValue };
 

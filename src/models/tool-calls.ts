@@ -1,5 +1,6 @@
 import type { Message, ToolCall } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
+import { isShallow } from "../domain/json-depth.js";
 
 type JsonObject = { readonly [key: string]: JsonValue };
 
@@ -11,6 +12,7 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
 export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "invalid"> {
   if (raw === undefined || raw === null) return { arguments: {} };
   if (typeof raw !== "string") {
+    if (!isShallow(raw)) return { arguments: {}, invalid: "[nested too deep]" };
     const value = jsonValueSchema.safeParse(raw);
     return value.success && isJsonObject(value.data)
       ? { arguments: value.data }
@@ -20,7 +22,7 @@ export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "inval
   try {
     // Whatever the text, JSON.parse makes nothing but JSON of it: no schema has to look again.
     const value = JSON.parse(raw) as JsonValue;
-    return isJsonObject(value) ? { arguments: value } : { arguments: {}, invalid: raw };
+    return isJsonObject(value) && isShallow(value) ? { arguments: value } : { arguments: {}, invalid: raw };
   } catch {
     return { arguments: {}, invalid: raw };
   }

@@ -29,12 +29,21 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
 /** Deeper than any tool needs; stops a schema that refers to itself. */
 const MAX_DEPTH = 12;
 
+/** More than any tool has; stops one in which each part refers to several others, level by level. */
+const MAX_PARTS = 5_000;
+
+/** The whole schema, and how much of it has been converted so far. */
+interface Root {
+  readonly schema: JsonSchema;
+  parts: number;
+}
+
 /**
  * JSON Schema to the OpenAPI subset of Google's function declarations; null for a tool without parameters, which
  * must not declare any. What the subset cannot say (number enums, other formats) goes into the description.
  */
 export function googleSchema(parameters: JsonSchema): JsonSchema | null {
-  const schema = convert(parameters, parameters, 0);
+  const schema = convert(parameters, { schema: parameters, parts: 0 }, 0);
   return isJsonObject(schema.properties) && Object.keys(schema.properties).length > 0
     ? { ...schema, type: "object" }
     : null;
@@ -42,9 +51,9 @@ export function googleSchema(parameters: JsonSchema): JsonSchema | null {
 
 type Node = { [key: string]: JsonValue };
 
-function convert(given: JsonValue | undefined, root: JsonSchema, depth: number): Node {
+function convert(given: JsonValue | undefined, root: Root, depth: number): Node {
   const source = resolve(given, root);
-  if (depth > MAX_DEPTH || source === null) return { type: "string" };
+  if (depth > MAX_DEPTH || source === null || root.parts++ > MAX_PARTS) return { type: "string" };
   const out: Node = {};
   const notes = typeof source.description === "string" ? [source.description] : [];
   for (const key of KEPT) {
@@ -70,7 +79,7 @@ function convert(given: JsonValue | undefined, root: JsonSchema, depth: number):
   return out;
 }
 
-function convertSingle(source: JsonSchema, type: string, out: Node, notes: string[], root: JsonSchema, depth: number) {
+function convertSingle(source: JsonSchema, type: string, out: Node, notes: string[], root: Root, depth: number) {
   out.type = type;
   const allowed = source.const === undefined ? source.enum : [source.const];
   if (Array.isArray(allowed)) {
@@ -101,17 +110,17 @@ function convertSingle(source: JsonSchema, type: string, out: Node, notes: strin
 }
 
 /** Follows `#/$defs/X`, and takes the parts of an `allOf` together; null where there is no schema object. */
-function resolve(given: JsonValue | undefined, root: JsonSchema): JsonSchema | null {
+function resolve(given: JsonValue | undefined, root: Root, depth = 0): JsonSchema | null {
   let at = given;
   for (let hops = 0; isJsonObject(at) && typeof at.$ref === "string" && hops < MAX_DEPTH; hops++) {
     const { $ref, ...beside } = at;
-    let target: JsonValue | undefined = root;
+    let target: JsonValue | undefined = root.schema;
     for (const part of $ref.replace(/^#\//, "").split("/")) target = isJsonObject(target) ? target[part] : undefined;
     at = isJsonObject(target) ? { ...target, ...beside } : undefined;
   }
   if (!isJsonObject(at)) return null;
-  if (!Array.isArray(at.allOf)) return at;
-  const parts = at.allOf.map((part) => resolve(part, root) ?? {});
+  if (!Array.isArray(at.allOf) || depth > MAX_DEPTH || root.parts++ > MAX_PARTS) return at;
+  const parts = at.allOf.map((part) => resolve(part, root, depth + 1) ?? {});
   const properties = Object.assign({}, ...parts.map((part) => part.properties ?? {}), at.properties ?? {});
   const required = [...parts.flatMap((part) => asArray(part.required)), ...asArray(at.required)];
   const merged = Object.assign({}, ...parts, at);

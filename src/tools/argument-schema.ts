@@ -1,5 +1,8 @@
 import { z } from "zod";
 import type { JsonSchema, JsonValue } from "../domain/json.js";
+import { isShallow, MAX_JSON_DEPTH } from "../domain/json-depth.js";
+import { withLinearPatterns } from "./linear-pattern.js";
+import { checkUnfolding } from "./schema-unfolding.js";
 
 /** Keywords that zod's reading of JSON Schema drops silently where no `type` stands beside them. */
 const NEED_TYPE = new Set([
@@ -49,8 +52,11 @@ const MAP = ["properties", "patternProperties", "$defs", "definitions"];
  */
 export function toArgumentSchema(schema: JsonSchema): z.ZodType<JsonValue> {
   if (schema.type !== "object") throw new Error('a tool\'s parameters must have "type": "object"');
+  if (!isShallow(schema)) throw new Error(`it is nested more than ${MAX_JSON_DEPTH} levels deep`);
   checkNothingLost(schema, "");
-  return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]) as z.ZodType<JsonValue>;
+  checkUnfolding(schema);
+  const convert = () => z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  return withLinearPatterns(schema, convert) as z.ZodType<JsonValue>;
 }
 
 function checkNothingLost(schema: JsonValue | undefined, path: string): void {

@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../domain/json.js";
+import { type JsonObject, jsonObjectSchema, type JsonValue, jsonValueSchema } from "../domain/json.js";
 import { redact, redactJson } from "../domain/redact.js";
 import type { ToolContext, ToolResult, ToolRow } from "../domain/tool.js";
 import { defineHandler, type Handler } from "./handler.js";
+import { withLinearPatterns } from "./linear-pattern.js";
 import { refuse } from "./mailbox.js";
 import type { Outside } from "./outside.js";
+import { checkUnfolding } from "./schema-unfolding.js";
 
 /** What all tools of one's own can be told. */
 export const limitsShape = {
@@ -112,7 +114,8 @@ function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: 
 }
 
 function toResultSchema(schema: JsonObject): z.ZodType {
-  return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  checkUnfolding(schema);
+  return withLinearPatterns(schema, () => z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]));
 }
 
 function whyUnusable(schema: JsonObject): string | undefined {
