@@ -24,7 +24,7 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/demo.js")).demoCommand,
   },
   {
-    usage: "import [source]",
+    usage: "import [source..]",
     describe: "Import mail into the database",
     load: async () => (await import("./commands/import.js")).importCommand,
   },

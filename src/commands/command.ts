@@ -15,7 +15,7 @@ export type Flags = Readonly<Record<string, Options>>;
 
 /** One command: its flags, and what it does with them as they came. Its name and usage stand in `cli.ts`. */
 export interface Command {
-  readonly positionals?: Readonly<Record<string, PositionalOptions>>;
+  readonly positionals?: Readonly<Record<string, PositionalOptions & Pick<Options, "defaultDescription">>>;
   readonly flags: Flags;
   run(argv: Readonly<Record<string, unknown>>, door: Door): Promise<ExitCode>;
 }

@@ -1,9 +1,15 @@
 import { z } from "zod";
 import { openCorpus } from "../corpus/open-corpus.js";
 import { readInWorker } from "../corpus/read-in-worker.js";
-import { CORPUS_FORMATS, type CorpusFormat } from "../domain/email.js";
+import { CORPUS_FORMATS } from "../domain/email.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { type ImportProgress, type ImportSummary, importCorpus, type Skipped } from "../ingest/import-corpus.js";
+import {
+  type ImportProgress,
+  type ImportSummary,
+  importCorpus,
+  type NamedSource,
+  type Skipped,
+} from "../ingest/import-corpus.js";
 import { readOwnerMap } from "../ingest/owner-map.js";
 import { downloadEnronEmails } from "../questions/enron-emails.js";
 import { EMAILS_DATASET } from "../questions/hub.js";
@@ -22,7 +28,7 @@ import { openSkippedFile } from "./skipped-file.js";
 const FILTERS = ["none", "art"] as const;
 
 const schema = z.object({
-  source: text.optional(),
+  source: z.union([text.transform((path) => [path]), z.array(text)]).default([]),
   csvPath: text.optional(),
   limit: whole(0).default(0),
   batchSize: whole(1, 1_000_000).default(1_000),
@@ -39,7 +45,9 @@ export const importCommand: Command = {
   positionals: {
     source: {
       type: "string",
-      describe: `A maildir folder, tar archive, Kaggle's emails.csv, parsed CSV, Parquet or mbox; downloads ${EMAILS_DATASET} if left out`,
+      array: true,
+      describe: "Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files",
+      defaultDescription: `downloads ${EMAILS_DATASET}`,
     },
   },
   flags: {
@@ -64,7 +72,7 @@ export const importCommand: Command = {
     format: {
       type: "string",
       requiresArg: true,
-      describe: `Form of the source, if not recognised: ${CORPUS_FORMATS.join(", ")}`,
+      describe: `The form, if not recognised: ${CORPUS_FORMATS.join(", ")}`,
     },
     "owner-map": {
       type: "string",
@@ -80,28 +88,32 @@ export const importCommand: Command = {
     let isIndexing = false;
     let listenAgain = () => {};
     const { source, csvPath } = flags;
-    if (source !== undefined && csvPath !== undefined && source !== csvPath) {
+    if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
       throw new UserError(
         "flags_contradict",
-        `SOURCE ${source} and --csv-path ${csvPath} name two sources.`,
-        "Name one; import the other after it.",
+        `SOURCE ${source.join(" ")} and --csv-path ${csvPath} name different sources.`,
+        "Leave --csv-path out, and name all of them as SOURCE.",
       );
     }
     const ownerMap = flags.ownerMap === undefined ? new Map<string, string>() : readOwnerMap(flags.ownerMap);
-    const named = source ?? csvPath ?? null;
-    const path = named ?? (await download(door));
-    keepSource([source, csvPath, flags.ownerMap], settings);
-    const corpus = await openCorpus(path, flags.format ?? (named === null ? "parquet" : null));
+    keepSource([...source, csvPath, flags.ownerMap], settings);
+    const named = csvPath === undefined ? source : [csvPath];
+    const paths = named.length > 0 ? named : [await download(door)];
+    const format = flags.format ?? (named.length > 0 ? null : "parquet");
+    const sources: NamedSource[] = [];
+    for (const path of paths) {
+      const corpus = await openCorpus(path, format);
+      sources.push({ name: named.length > 0 ? path : EMAILS_DATASET, source: readInWorker(path, corpus) });
+    }
     const started = performance.now();
     const file = openForImport(settings.db);
-    const bars = importBars(settings, corpus.format);
+    const bars = importBars(settings, sources.length === 1 ? (sources[0]?.source.format ?? "") : "mail");
     const skipped = openSkippedFile(`${settings.db}.skipped.tsv`);
     try {
       const counts = await importCorpus(
         file.db,
         {
-          sourceName: named ?? EMAILS_DATASET,
-          source: readInWorker(path, corpus),
+          sources,
           filter: flags.filter,
           limit: flags.limit,
           batchSize: flags.batchSize,
@@ -161,7 +173,7 @@ async function download({ settings, out, signal }: Door): Promise<string> {
 }
 
 /** One bar for reading, one for indexing. */
-function importBars(settings: Settings, format: CorpusFormat) {
+function importBars(settings: Settings, format: string) {
   let bar: Progress | null = null;
   let phase: ImportProgress["phase"] | null = null;
   let started = 0;

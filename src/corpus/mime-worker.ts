@@ -2,12 +2,11 @@
 import { parentPort } from "node:worker_threads";
 import { decodeWithLibrary } from "./mime.js";
 import type { MimeAnswer, MimeOrder } from "./mime-thread.js";
-import { forwardedIn } from "./rfc822.js";
 
 const port = parentPort;
 port?.on("message", ({ raw, bodyStart }: MimeOrder) => {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
-  decodeWithLibrary(bytes.subarray(bodyStart), bytes, forwardedIn(0)).then(
+  decodeWithLibrary(bytes.subarray(bodyStart), bytes).then(
     (decoded) => port.postMessage({ decoded } satisfies MimeAnswer),
     (error: unknown) => port.postMessage({ error: String(error) } satisfies MimeAnswer),
   );

@@ -1,8 +1,8 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import PostalMime from "postal-mime";
-import type { Email } from "../domain/email.js";
 import { type Attachment, attachmentsOf, type Section, withAttachments } from "./attachments.js";
-import { tidySubject } from "./mail-text.js";
+import { emailOf } from "./email-fields.js";
+import { type BodyHeaders, type RawMail, readMailFields } from "./mail-fields.js";
 import { decodeQuotedPrintable } from "./quoted-printable.js";
 
 /** Labels whose text is UTF-8 or, where it is not valid UTF-8, windows-1252 (the superset of latin1 and ASCII). */
@@ -20,30 +20,24 @@ const WESTERN = new Set([
   "utf8",
 ]);
 
-export interface BodyHeaders {
-  readonly contentType: string;
-  readonly transferEncoding: string;
-  readonly disposition: string;
-}
-
-/** Parses a forwarded mail; the reason where it is none, null where it is not to be read. */
-export type ParseForwarded = (raw: Buffer) => Email | string | null | Promise<Email | string>;
+/** A mail forwarded in a mail forwarded in a mail ...: deeper ones are listed, not read. */
+const DEEPEST_FORWARD = 5;
 
 /**
  * The text of a mail. A single text part in a Western charset (every mail of the Enron corpus) is decoded here; multipart, HTML,
  * base64, flowed text and all other charsets are left to postal-mime. A mail without readable text gives an empty
  * one; attachments and forwarded mails stand behind it; a structure that postal-mime refuses gives the body as it stands.
  */
-export function decodeBody(
-  headers: BodyHeaders,
-  body: Buffer,
-  raw: Buffer,
-  parseForwarded: ParseForwarded,
-): string | Promise<string> {
+export function decodeBody(headers: BodyHeaders, body: Buffer, raw: Buffer): string | Promise<string> {
+  return decodePlain(headers, body) ?? decodeApart(body, raw);
+}
+
+/** The text where it is one that needs no library, else null. */
+function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
   const encoding = /[\w-]+/.exec(headers.transferEncoding)?.[0]?.toLowerCase() ?? "";
   const charset = westernCharset(headers.contentType);
   const isAttached = /^attachment\b/i.test(headers.disposition);
-  if (charset === null || encoding === "base64" || isAttached) return decodeApart(body, raw, parseForwarded);
+  if (charset === null || encoding === "base64" || isAttached) return null;
   return decodeWestern(encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body, charset);
 }
 
@@ -68,7 +62,7 @@ function decodeWestern(bytes: Buffer, charset: string): string {
   return bytes.toString("latin1");
 }
 
-type Decode = (body: Buffer, raw: Buffer, parseForwarded: ParseForwarded) => Promise<string>;
+type Decode = (body: Buffer, raw: Buffer) => Promise<string>;
 
 let decodeApart: Decode = decodeWithLibrary;
 
@@ -77,17 +71,17 @@ export function decodeElsewhere(decode: Decode): void {
   decodeApart = decode;
 }
 
-export async function decodeWithLibrary(body: Buffer, raw: Buffer, parseForwarded: ParseForwarded): Promise<string> {
+export async function decodeWithLibrary(body: Buffer, raw: Buffer, depth = 0): Promise<string> {
   const library = new PostalMime({ forceRfc822Attachments: true });
   try {
     const mail = await library.parse(raw);
     const attachments = attachmentsOf(library);
-    const sections = await Promise.all(attachments.map((one) => sectionOf(one, parseForwarded)));
-    return withAttachments(
-      await textOf(mail),
-      attachments,
-      sections.filter((section) => section !== null),
-    );
+    const sections: Section[] = [];
+    for (const attachment of attachments) {
+      const section = await sectionOf(attachment, depth);
+      if (section !== null) sections.push(section);
+    }
+    return withAttachments(await textOf(mail), attachments, sections);
   } catch {
     return decodeWestern(body, "");
   }
@@ -98,35 +92,31 @@ async function textOf(mail: Awaited<ReturnType<PostalMime["parse"]>>): Promise<s
   if (mail.html !== undefined) return htmlToText(mail.html);
   const [only, ...others] = mail.attachments;
   // The whole mail is text of some other type.
-  if (only === undefined || others.length > 0 || only.disposition === "attachment") return "";
-  if (!only.mimeType.startsWith("text/") || typeof only.content === "string") return "";
-  return new TextDecoder().decode(only.content);
+  if (only === undefined || others.length > 0) return "";
+  const isBody = only.mimeType.startsWith("text/") && only.disposition !== "attachment";
+  return isBody && typeof only.content !== "string" ? new TextDecoder().decode(only.content) : "";
 }
 
 /** Null where there is no text to show, or it stands in the body. */
-async function sectionOf(attachment: Attachment, parseForwarded: ParseForwarded): Promise<Section | null> {
-  const { name, type, text, isInBody } = attachment;
-  if (attachment.isMail) {
-    const mail = await parseForwarded(attachment.content);
-    if (mail === null) return null;
-    if (typeof mail !== "string") return forwardedSection(mail);
-  }
+async function sectionOf({ name, type, content, text, isMail, isInBody }: Attachment, depth: number) {
+  if (isMail && depth === DEEPEST_FORWARD) return null;
+  const forwarded = isMail ? readMailFields(content) : "it is no mail";
+  if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;
   return { title: `Attachment: ${name || type}`, text: type === "text/html" ? await htmlToText(text) : text };
 }
 
-function forwardedSection({ subject, sender, to, cc, date, body }: Email): Section {
+async function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buffer, depth: number): Promise<Section> {
+  const text = decodePlain(bodyHeaders, body) ?? (await decodeWithLibrary(body, raw, depth));
+  const mail = emailOf({ ...fields, body: text });
   const header = [
-    `From: ${sender}`,
-    `To: ${to.join(", ")}`,
-    ...(cc.length > 0 ? [`Cc: ${cc.join(", ")}`] : []),
-    ...(date === null ? [] : [`Date: ${date}`]),
-    `Subject: ${subject}`,
+    `From: ${mail.sender}`,
+    `To: ${mail.to.join(", ")}`,
+    ...(mail.cc.length > 0 ? [`Cc: ${mail.cc.join(", ")}`] : []),
+    ...(mail.date === null ? [] : [`Date: ${mail.date}`]),
+    `Subject: ${mail.subject}`,
   ];
-  return {
-    title: `Forwarded mail: ${tidySubject(subject) || "(no subject)"}`,
-    text: `${header.join("\n")}\n\n${body}`,
-  };
+  return { title: `Forwarded mail: ${mail.subject || "(no subject)"}`, text: `${header.join("\n")}\n\n${mail.body}` };
 }
 
 /** postal-mime turns HTML into text where a mail mixes both kinds, so it is given one that does. */

@@ -2,6 +2,7 @@ import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../domain/email.js";
 import { UserError } from "../domain/errors.js";
+import { openEml } from "./eml.js";
 import { openKaggleCsv } from "./kaggle-csv.js";
 import { openMaildir } from "./maildir.js";
 import { openMbox } from "./mbox.js";
@@ -18,9 +19,11 @@ const OPENERS: Readonly<Record<CorpusFormat, (path: string, files: readonly stri
   "parsed-csv": openParsedCsv,
   parquet: (_path, files) => openParquet(files),
   mbox: (_path, files) => openMbox(files),
+  eml: openEml,
 };
 
-const FORMS = "a maildir folder, a tar archive (gzipped or not), Kaggle's emails.csv, a parsed CSV, Parquet or an mbox";
+const FORMS =
+  "a maildir folder, a tar archive (gzipped or not), Kaggle's emails.csv, a parsed CSV, Parquet, an mbox (gzipped or not) or one mail (.eml)";
 
 /**
  * Opens a source of mail, its form recognised by content where `format` is null. Throws a `UserError` where there is

@@ -29,15 +29,23 @@ async function recogniseFile(path: string): Promise<Recognised> {
   const is = (format: CorpusFormat | null, instead: string | null = null) => ({ format, files: [path], instead });
   if (head.length === 0) return is(null, "an empty file");
   if (isParquet(head)) return is("parquet");
-  if (isGzip(head))
-    return isTar(await firstUnzipped(path)) ? is("tar") : is(null, "a gzip file that holds no tar archive");
+  if (isGzip(head)) {
+    const unzipped = await firstUnzipped(path);
+    if (isTar(unzipped)) return is("tar");
+    if (isMboxSeparator(unzipped)) return is("mbox");
+    return is(null, "a gzip file that holds neither a tar archive nor an mbox");
+  }
   if (isTar(head)) return is("tar");
   if (head.subarray(0, 4).toString("latin1") === "PK\x03\x04") return is(null, "a zip file: unzip it first");
   if (isMboxSeparator(head)) return is("mbox");
   const names = await readCsvHeader(path);
-  if (names === null) return is(null);
-  if (isKaggleHeader(names)) return is("kaggle-csv");
-  return is(isMailTable(findColumns(names)) ? "parsed-csv" : null);
+  if (names !== null && isKaggleHeader(names)) return is("kaggle-csv");
+  if (names !== null && isMailTable(findColumns(names))) return is("parsed-csv");
+  return is((await isMail(path)) ? "eml" : null);
+}
+
+async function isMail(file: string): Promise<boolean> {
+  return typeof (await parseEmail(await readHead(file, 64 * 1024))) !== "string";
 }
 
 /** Files looked at before a folder is given up. */
@@ -49,7 +57,7 @@ async function recogniseFolder(path: string): Promise<Recognised> {
   let tried = 0;
   for await (const { file, refused } of walk(path, "")) {
     if (tried++ === FILES_TRIED) break;
-    if (refused === null && typeof (await parseEmail(await readHead(file, 64 * 1024))) !== "string") {
+    if (refused === null && (await isMail(file))) {
       return { format: "maildir", files: [path], instead: null };
     }
   }
@@ -70,7 +78,7 @@ async function filesOfOneForm(folder: string): Promise<Recognised | null> {
     if (!(await isFile(file))) continue;
     const head = await readHead(file, 1024);
     if (isParquet(head)) parquet.push(file);
-    else if (isMboxSeparator(head)) mbox.push(file);
+    else if (isMboxSeparator(head) || (isGzip(head) && isMboxSeparator(await firstUnzipped(file)))) mbox.push(file);
   }
   if (parquet.length > 0) return { format: "parquet", files: parquet, instead: null };
   return mbox.length > 0 ? { format: "mbox", files: mbox, instead: null } : null;

@@ -37,7 +37,7 @@ export interface CorpusBatch {
   readonly bytesRead: number;
 }
 
-export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "parquet", "mbox"] as const;
+export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "parquet", "mbox", "eml"] as const;
 
 export type CorpusFormat = (typeof CORPUS_FORMATS)[number];
 

@@ -1,4 +1,4 @@
-import type { BadEmail, CorpusFormat, CorpusSource } from "../domain/email.js";
+import type { BadEmail, CorpusSource } from "../domain/email.js";
 import { UserError } from "../domain/errors.js";
 import { rebuildCorpusIndex } from "../store/corpus-index.js";
 import { readCorpusStats, renewFingerprint } from "../store/corpus-stats.js";
@@ -7,10 +7,15 @@ import type { Db } from "../store/open.js";
 import { ART_RULES, type ArtRule, artFilter } from "./art-filter.js";
 import { resolveOwners } from "./resolve-owners.js";
 
-export interface ImportRequest {
+export interface NamedSource {
   /** As the user named it; kept in the file. */
-  readonly sourceName: string;
+  readonly name: string;
   readonly source: CorpusSource;
+}
+
+export interface ImportRequest {
+  /** Read one after the other, all of them or none. */
+  readonly sources: readonly NamedSource[];
   readonly filter: "none" | "art";
   /** Mails to read, those that cannot be used not counted; 0: all. */
   readonly limit: number;
@@ -29,7 +34,8 @@ export type ImportProgress =
   | { readonly phase: "index"; readonly mails: number; readonly total: number };
 
 export interface ImportSummary {
-  readonly format: CorpusFormat;
+  /** Of the sources, each once. */
+  readonly format: string;
   readonly read: number;
   /** New Message-IDs. */
   readonly stored: number;
@@ -59,7 +65,7 @@ const SKIPPED_KEPT = 10;
 const REASONS_KEPT = 50;
 
 /**
- * Brings a source of mail into the file: all of it or, when it breaks off or is aborted, nothing.
+ * Brings sources of mail into the file: all of it or, when it breaks off or is aborted, nothing.
  * Importing the same source again changes nothing; another source adds to what is there.
  */
 export async function importCorpus(
@@ -115,39 +121,52 @@ async function readAll(
   onProgress: (progress: ImportProgress) => void,
   signal: AbortSignal,
 ) {
-  const { source, limit } = request;
-  const writer = openCorpusWriter(db, { source: request.sourceName, format: source.format, filter: request.filter });
+  const { sources, limit } = request;
   const rule = request.filter === "art" ? artFilter() : () => null;
   const dropped = Object.fromEntries(ART_RULES.map((name) => [name, 0])) as Record<ArtRule, number>;
   const outcomes = { new: 0, copy: 0, known: 0, renamed: 0 };
   const skipped = skippedMails(request);
+  const totalBytes = sumOrNull(sources.map(({ source }) => source.totalBytes));
+  let changed = false;
   let read = 0;
   let mails = 0;
-  reading: for await (const batch of source.batches(signal)) {
-    signal.throwIfAborted();
-    for (const bad of batch.bad) skipped.add(bad);
-    read += batch.bad.length;
-    for (const email of batch.emails) {
-      read++;
-      mails++;
-      const drop = rule(email);
-      if (drop !== null) dropped[drop]++;
-      else outcomes[writer.add(email)]++;
-      if (mails === limit) break reading;
-      if (mails % request.batchSize === 0) await breathe(signal);
+  let bytesBefore = 0;
+  reading: for (const { name, source } of sources) {
+    const writer = openCorpusWriter(db, { source: name, format: source.format, filter: request.filter });
+    let bytes = 0;
+    for await (const batch of source.batches(signal)) {
+      signal.throwIfAborted();
+      for (const bad of batch.bad) skipped.add(bad);
+      read += batch.bad.length;
+      for (const email of batch.emails) {
+        read++;
+        mails++;
+        const drop = rule(email);
+        if (drop !== null) dropped[drop]++;
+        else outcomes[writer.add(email)]++;
+        changed ||= writer.changed;
+        if (mails === limit) break reading;
+        if (mails % request.batchSize === 0) await breathe(signal);
+      }
+      bytes = batch.bytesRead;
+      onProgress({ phase: "read", mails: read, bytes: bytesBefore + bytes, totalBytes });
     }
-    onProgress({ phase: "read", mails: read, bytes: batch.bytesRead, totalBytes: source.totalBytes });
+    bytesBefore += source.totalBytes ?? bytes;
   }
   return {
-    format: source.format,
+    format: [...new Set(sources.map(({ source }) => source.format))].join(", "),
     read,
     stored: outcomes.new + outcomes.copy + outcomes.renamed,
     duplicates: outcomes.known,
     renamed: outcomes.renamed,
     skipped: skipped.all(),
     dropped: request.filter === "art" ? dropped : null,
-    changed: writer.changed,
+    changed,
   };
+}
+
+function sumOrNull(numbers: readonly (number | null)[]): number | null {
+  return numbers.reduce((sum, number) => (sum === null || number === null ? null : sum + number), 0);
 }
 
 function skippedMails({ strict, onSkipped }: ImportRequest) {

@@ -65,7 +65,7 @@ describe("--help", () => {
 
       Commands:
         art-e demo                              See it all work on a bundled mailbox, offline and without an API key
-        art-e import [source]                   Import mail into the database
+        art-e import [source..]                 Import mail into the database
         art-e run                               Let an agent answer the questions, and score its answers
         art-e score                             Grade the stored traces of a run again, without asking its agent anything
         art-e judge <action> <labels>           How far a judge agrees with people: judge calibrate LABELS.jsonl
@@ -105,20 +105,20 @@ describe("--help", () => {
 
   it("of import", () => {
     expect(ownPart("import")).toMatchInlineSnapshot(`
-      "art-e import [source]
+      "art-e import [source..]
 
       Import mail into the database
 
       Positionals:
-        source  A maildir folder, tar archive, Kaggle's emails.csv, parsed CSV, Parquet or mbox; downloads corbt/enron-emails
-                if left out                                                                                           [string]
+        source  Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files
+                                                                               [array] [default: downloads corbt/enron-emails]
 
       Options:
         -c, --csv-path    The same as SOURCE                                                                          [string]
         -l, --limit       Mails to read; 0 = all [default: 0]                                                         [number]
         -b, --batch-size  Mails stored between two looks at Ctrl-C [default: 1000]                                    [number]
             --filter      none, or art: ART's three rules [default: none]                                             [string]
-            --format      Form of the source, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox  [string]
+            --format      The form, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox, eml       [string]
             --owner-map   TSV of owner folder and address, over what the mail says                                    [string]
             --strict      Stop at the first mail that cannot be used, and import nothing                             [boolean]
       "

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { openCorpus } from "../../src/corpus/open-corpus.js";
 import { CORPUS_FORMATS, type CorpusFormat, type FiledEmail } from "../../src/domain/email.js";
@@ -30,6 +31,7 @@ await writeTar(at("mails.tar.gz"), mailEntries(mails), true);
 await writeFile(at("emails.csv"), kaggleCsv(mails));
 await writeFile(at("parsed.csv"), parsedCsv(expected.map((email) => ({ ...email, inbox: "mia.alder@example.com" }))));
 await writeFile(at("archive.mbox"), mbox(mails));
+await writeFile(at("zipped.mbox.gz"), gzipSync(mbox(mails)));
 writeParquet(at("emails.parquet"), expected);
 
 interface Form {
@@ -59,6 +61,12 @@ const FORMS: Form[] = [
   {
     name: "an mbox",
     source: at("archive.mbox"),
+    format: "mbox",
+    held: ({ path: _path, owner: _owner, ...email }) => email,
+  },
+  {
+    name: "a zipped mbox",
+    source: at("zipped.mbox.gz"),
     format: "mbox",
     held: ({ path: _path, owner: _owner, ...email }) => email,
   },

@@ -59,8 +59,9 @@ export async function importFrom(db: Db, mail: string | CorpusSource, options: O
   const skipped: BadEmail[] = [];
   const progress: ImportProgress[] = [];
   const request: ImportRequest = {
-    sourceName: typeof mail === "string" ? mail : "test",
-    source: typeof mail === "string" ? await openCorpus(mail, null) : mail,
+    sources: [
+      typeof mail === "string" ? { name: mail, source: await openCorpus(mail, null) } : { name: "test", source: mail },
+    ],
     filter: "none",
     limit: 0,
     batchSize: 1000,

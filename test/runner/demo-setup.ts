@@ -41,8 +41,7 @@ export async function openWith(mail: string): Promise<TestDb> {
   const empty = openEmpty();
   const source = await openCorpus(mail, null);
   const request: ImportRequest = {
-    sourceName: mail,
-    source,
+    sources: [{ name: mail, source }],
     filter: "none",
     limit: 0,
     batchSize: 1000,

@@ -50,8 +50,7 @@ type Wish = Partial<ImportRequest> & {
 export function importFrom(db: Db, source: CorpusSource, wish: Wish = {}): Promise<ImportSummary> {
   const { onProgress = () => undefined, signal = never, ...changes } = wish;
   const request: ImportRequest = {
-    sourceName: "a test",
-    source,
+    sources: [{ name: "a test", source }],
     filter: "none",
     limit: 0,
     batchSize: 100,
