@@ -35,7 +35,7 @@ export type ProgramReply = z.output<typeof replySchema>;
 const MAX_LINE_CHARS = 20_000_000;
 
 /** How long a program may take to end by itself once its stdin is closed. */
-const GRACE_MS = 2_000;
+const GRACE_MS = 5_000;
 
 interface Waiting {
   readonly id: string;

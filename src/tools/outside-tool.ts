@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type JsonObject, jsonObjectSchema, type JsonValue, jsonValueSchema } from "../domain/json.js";
+import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../domain/json.js";
 import { redact, redactJson } from "../domain/redact.js";
 import type { ToolContext, ToolResult, ToolRow } from "../domain/tool.js";
 import { defineHandler, type Handler } from "./handler.js";

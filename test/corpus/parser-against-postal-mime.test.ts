@@ -10,9 +10,7 @@ import { isoSeconds } from "../../src/corpus/mail-date.js";
 import { tidyBody, tidyMessageId, tidySubject } from "../../src/corpus/mail-text.js";
 import { parseEmail } from "../../src/corpus/rfc822.js";
 import { fixtureMails, mutilatedMails } from "../ingest/mutilate.js";
-
-const ENRON = process.env.ART_E_ENRON ?? "";
-const skipped = ENRON === "" ? " (skipped: ART_E_ENRON names no folder)" : "";
+import { ENRON, needs } from "../needs.js";
 
 interface Named {
   readonly how: string;
@@ -265,7 +263,7 @@ describe("the parser and postal-mime", () => {
     });
   });
 
-  it.skipIf(ENRON === "")(`differ over 1,329 real mails in quotes around addresses alone${skipped}`, async () => {
+  it("differ over 1,329 real mails in quotes around addresses alone", needs("real-mail"), async () => {
     const { compared, explained, unexplained } = await compare(await realMails());
     expect(unexplained).toEqual([]);
     expect(compared).toBe(1329);

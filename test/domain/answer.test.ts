@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { isDontKnow } from "../../src/domain/answer.js";
 import { loadQuestionFile } from "../../src/questions/local-file.js";
 import { demoQuestions } from "../commands/art-e.js";
+import { ENRON, needs } from "../needs.js";
 
 describe("an answer that says only that there is none", () => {
   test.each([
@@ -85,10 +86,10 @@ describe("an answer that says only that there is none", () => {
     expect(gold.map(({ answer }) => answer)).toEqual(gold.map(() => "I don't know"));
   });
 
-  const enron = process.env.ART_E_ENRON ?? "";
-  const real = join(enron, "questions-kaminski.parquet");
-  test.skipIf(enron === "" || !existsSync(real))(
-    "is none of 2,886 real gold answers, many of which tell what was not known (skips without ART_E_ENRON)",
+  const real = join(ENRON, "questions-kaminski.parquet");
+  test(
+    "is none of 2,886 real gold answers, many of which tell what was not known",
+    needs("real-mail", existsSync(real)),
     async () => {
       const { questions } = await loadQuestionFile(real, "train", new AbortController().signal);
       expect(questions.length).toBeGreaterThan(2_000);

@@ -5,14 +5,12 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { readCorpusStats } from "../../src/store/corpus-stats.js";
 import { checkHealth } from "../../src/store/health.js";
 import type { Db } from "../../src/store/open.js";
+import { ENRON, needs } from "../needs.js";
 import { accountedFor, contentOf, type Imported, importFolder, importFrom } from "./import-setup.js";
-
-const ENRON = process.env.ART_E_ENRON ?? "";
-const skipped = ENRON === "" ? " (skipped: ART_E_ENRON names no folder)" : "";
 
 const { emptyDb, path } = importFolder();
 
-describe.skipIf(ENRON === "")(`the real mail${skipped}`, () => {
+describe("the real mail", needs("real-mail"), () => {
   const FORMS = ["tar", "maildir", "kaggle-csv", "parquet"] as const;
   const dbs = new Map<string, Db>();
   const imports = new Map<string, Imported>();

@@ -22,7 +22,7 @@
  * list that has run out and a request of no known form are answered 400 with the reason, which no client tries again.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { JsonValue } from "../../src/domain/json.js";
 import { type ProviderReply, toErrorBody, toReplyBody } from "./wire-reply.js";
 import { type ParsedRequest, parseRequest, type WireFormat } from "./wire-request.js";
@@ -74,6 +74,8 @@ export interface FakeProvider {
   readonly requests: readonly SeenRequest[];
   /** Connections that were opened: fewer than requests where they are kept alive. */
   readonly connections: number;
+  /** Resolves when no connection is open: of a client that has ended, everything it had sent has been read then. */
+  idle(): Promise<void>;
   /** Resolves when `count` requests have arrived in all. */
   received(count: number): Promise<void>;
   /** Puts further answers at the end of the list. */
@@ -113,8 +115,11 @@ export async function startFakeProvider(script: readonly Answer[] | AnswerFuncti
       sendJson(response, 400, toErrorBody(format, 400, message, "fake_provider"));
     }
   });
-  server.on("connection", () => {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
     connections++;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -131,6 +136,11 @@ export async function startFakeProvider(script: readonly Answer[] | AnswerFuncti
         if (requests.length >= count) arrived();
         else waiting.push({ count, arrived });
       }),
+    async idle() {
+      while (sockets.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+      // Of the last of them a request may have been read, but not yet been handed on.
+      await new Promise(setImmediate);
+    },
     push: (...answers) => {
       queue.push(...answers);
     },

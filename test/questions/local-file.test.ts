@@ -7,6 +7,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Split } from "../../src/domain/question.js";
 import { loadQuestions, type QuestionRequest } from "../../src/questions/load.js";
+import { ENRON, needs } from "../needs.js";
 import { never } from "./hub-server.js";
 import { parquetOf, questionRows, type Row } from "./question-rows.js";
 
@@ -273,11 +274,9 @@ describe("the split", () => {
   });
 });
 
-const REAL = process.env.ART_E_REAL_MAIL;
-
-describe.skipIf(REAL === undefined)("the real questions (ART_E_REAL_MAIL)", () => {
+describe("the real questions", needs("real-mail"), () => {
   it("of one mailbox, as the hub has them", async () => {
-    const set = await load(join(REAL ?? "", "questions-kaminski.parquet"), "train");
+    const set = await load(join(ENRON, "questions-kaminski.parquet"), "train");
     expect(set.questions).toHaveLength(2886);
     expect(new Set(set.questions.map((question) => question.inbox_address)).size).toBe(1);
     expect(set.questions.every((question) => question.message_ids.length >= 1)).toBe(true);
@@ -289,8 +288,8 @@ describe.skipIf(REAL === undefined)("the real questions (ART_E_REAL_MAIL)", () =
   });
 
   it("written for the five mailboxes, answerable and not", async () => {
-    expect((await load(join(REAL ?? "", "questions.jsonl"))).questions).toHaveLength(60);
-    const unanswerable = await load(join(REAL ?? "", "unanswerable.jsonl"));
+    expect((await load(join(ENRON, "questions.jsonl"))).questions).toHaveLength(60);
+    const unanswerable = await load(join(ENRON, "unanswerable.jsonl"));
     expect(unanswerable.questions.map((question) => question.message_ids)).toEqual(Array(10).fill([]));
   });
 });

@@ -1,20 +1,10 @@
 /** A real browser over a report's page, opened from its folder as a reader would. */
-import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-
-const EXECUTABLE = process.env.ART_E_CHROMIUM ?? "/usr/bin/chromium";
-
-export const hasBrowser = existsSync(EXECUTABLE);
-
-if (!hasBrowser) {
-  console.warn(
-    `There is no browser at ${EXECUTABLE}: the tests of the report's page are skipped. ART_E_CHROMIUM names one.`,
-  );
-}
+import { CHROMIUM } from "../needs.js";
 
 export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }
 
 export interface Opened {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Trace } from "../../src/domain/trace.js";
-import { hasBrowser, openBrowser, openPage } from "./browser.js";
+import { needs } from "../needs.js";
+import { openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 
@@ -76,7 +77,7 @@ describe.each(["embed", "folder"])("a page of hostile mail, its conversations in
   beforeAll(async () => {
     const run = { id: "run_hostile", tasks: 3, agentId: TEXT.replaceAll("\n", " "), model: INVISIBLE };
     report = await writeReport((db) => saveSynthetic(db, { ...run, change: hostile }), { traces });
-    if (hasBrowser) browser = await openBrowser();
+    if (!needs("browser").skip) browser = await openBrowser();
   }, 120_000);
 
   afterAll(async () => {
@@ -103,7 +104,7 @@ describe.each(["embed", "folder"])("a page of hostile mail, its conversations in
     }
   });
 
-  describe.skipIf(!hasBrowser)("in a browser", { timeout: 180_000 }, () => {
+  describe("in a browser", { ...needs("browser"), timeout: 180_000 }, () => {
     it("shows every line of it as text, runs none, and fetches nothing", async () => {
       const { page, complaints, requests } = await openPage(browser as Browser, report.file);
       await page.locator("tr[data-index]").first().click();

@@ -1,6 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { hasBrowser, type Opened, openBrowser, openPage } from "./browser.js";
+import { needs } from "../needs.js";
+import { openBrowser, type Opened, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 
@@ -11,7 +12,7 @@ const count = (page: Page) => page.locator(".count").textContent();
 const cell = (page: Page, row: number, className: string) =>
   rowsOf(page).nth(row).locator(`.${className}`).textContent();
 
-describe.skipIf(!hasBrowser)("the page of a run of 10,000 tasks", { timeout: 180_000 }, () => {
+describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 180_000 }, () => {
   let browser: Browser;
   let report: Awaited<ReturnType<typeof writeReport>>;
   let opened: Opened;
@@ -214,7 +215,7 @@ describe.skipIf(!hasBrowser)("the page of a run of 10,000 tasks", { timeout: 180
   });
 });
 
-describe.skipIf(!hasBrowser)("the page of several runs", { timeout: 180_000 }, () => {
+describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
   it.each([1280, 390])("ends with its tasks and shows its numbers, %s pixels wide", async (width) => {
     const ids = ["run_a", "run_b"];
     const report = await writeReport(
@@ -242,6 +243,7 @@ describe.skipIf(!hasBrowser)("the page of several runs", { timeout: 180_000 }, (
     }
   });
 
+describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
   it("holds them against one another, task by task", async () => {
     const runs = [
       { id: "run_a", model: "acme/large", skill: 0.8, price: 0.01 },

@@ -2,13 +2,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadQuestionFile } from "../../src/questions/local-file.js";
 import { readCorpusStats } from "../../src/store/corpus-stats.js";
+import { ENRON, needs } from "../needs.js";
 import { never, openWith, type TestDb } from "./demo-setup.js";
 import { answersOf, baseline, benchmark, type Finished } from "./run-setup.js";
 
-const ENRON = process.env.ART_E_ENRON ?? "";
-const skipped = ENRON === "" ? " (skipped: ART_E_ENRON names no folder)" : "";
-
-describe.skipIf(ENRON === "")(`the baseline over real Enron mail${skipped}`, () => {
+describe("the baseline over real Enron mail", needs("real-mail"), () => {
   let real: TestDb;
   let alone: Finished;
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { ROOT } from "../commands/art-e.js";
+import { needs } from "../needs.js";
 
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const DIST = join(ROOT, "dist/sandbox");
@@ -17,8 +18,6 @@ function asNobody(source: string) {
 const isRoot = process.getuid?.() === 0;
 const canRead = isRoot && asNobody(`await import("${DIST}/limits.js")`).status === 0;
 const works = canRead && (await chooseSandbox()).ok;
-if (!works)
-  console.warn("The sandbox is not tried as nobody: that needs root, a sandbox, and a folder nobody may read.");
 
 const PROGRAMS = {
   ordinary: "open('a', 'w').write('x')\nprint(6 * 7, open('a').read())",
@@ -31,7 +30,7 @@ const PROGRAMS = {
   closed: "import os\nos.makedirs('a/b')\nos.chmod('a', 0)",
 };
 
-describe.skipIf(!works)("as nobody", () => {
+describe("as nobody", needs("root", works), () => {
   test("the same sandbox works, and holds", () => {
     const { stdout, stderr } = asNobody(`
       import { existsSync } from "node:fs";

@@ -6,14 +6,14 @@ import { readText } from "../../src/sandbox/files.js";
 import { PYTHON_LIMITS } from "../../src/sandbox/limits.js";
 import { type PythonRun, runPython } from "../../src/sandbox/run-python.js";
 import { openWorkspace } from "../../src/sandbox/workspace.js";
+import { needs } from "../needs.js";
 import { ATTEMPTS, program } from "./attempts.js";
 import { openWitness, SECRET, sandboxProcesses, type Witness } from "./host-witness.js";
 
 const KEY = "sk-ant-only-for-the-host";
 const choice = await chooseSandbox();
-if (!choice.ok) console.warn(`The escape suite is skipped: ${choice.why}.`);
 
-describe.skipIf(!choice.ok)("from the sandbox there is no way out:", () => {
+describe("from the sandbox there is no way out:", needs("sandbox", choice.ok), () => {
   let witness: Witness;
   let workspace: Workspace;
   let files = "";

@@ -1,16 +1,13 @@
-/** The playground page in a real browser; skipped, with a word, where there is none. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+/** The playground page in a real browser. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHROMIUM, needs } from "../needs.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS } from "../runner/demo-setup.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
-
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const hasBrowser = existsSync(CHROMIUM);
-if (!hasBrowser) console.warn(`The page is not tested: there is no ${CHROMIUM} (CHROMIUM names another one).`);
 
 const HOSTILE = `</pre><img src=x onerror="document.title='stolen'"><script>document.title='stolen'</script>`;
 
@@ -29,7 +26,7 @@ const NAMELESS = `[...document.querySelectorAll("main input, main select, main t
   .filter((one) => !one.ariaLabel && !one.textContent.trim() && !document.querySelector('label[for="' + one.id + '"]'))
   .map((one) => one.outerHTML)`;
 
-describe.runIf(hasBrowser)("the page", { timeout: 120_000 }, () => {
+describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
   let browser: Browser;
   let folder: string;
   let provider: FakeProvider;

@@ -30,7 +30,7 @@ it("hands a call over at once", async () => {
 });
 
 it("gathers those that come soon after the last, and never keeps the first", async () => {
-  open(200);
+  open(1_000);
   const calls = [1, 2, 3].map((call) => thread.call(call));
   expect(await calls[0]).toEqual([1]);
   const later = thread.call(4);
@@ -39,7 +39,7 @@ it("gathers those that come soon after the last, and never keeps the first", asy
     [2, 3, 4],
     [2, 3, 4],
   ]);
-  await new Promise((resolve) => setTimeout(resolve, 250));
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
   const alone = [thread.call(5), thread.call(6)];
   expect(await Promise.all(alone)).toEqual([[5], [6]]);
 });

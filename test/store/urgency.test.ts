@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { needs } from "../needs.js";
 
 const BUILT = join(import.meta.dirname, "../../dist/store/urgency.js");
 
@@ -14,7 +15,7 @@ function run(script: string): unknown {
   return JSON.parse(stdout);
 }
 
-it.runIf(process.platform === "linux")("the other threads of a process step back, and this one does not", () => {
+it("the other threads of a process step back, and this one does not", needs("linux"), () => {
   const script = `const before = others(); urgency.letThisThreadGoFirst(7);
     console.log(JSON.stringify({ at, own: getPriority(), threads: before.length, others: [...new Set(others())] }));`;
   const seen = run(script) as { at: number; own: number; threads: number; others: number[] };

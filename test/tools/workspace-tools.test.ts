@@ -10,13 +10,14 @@ import { openWorkspace } from "../../src/sandbox/workspace.js";
 import { getTool } from "../../src/store/tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { toTool } from "../../src/tools/registry.js";
+import { needs } from "../needs.js";
 import { gone, isThere } from "../programs/processes.js";
 import { openEmpty, type TestDb } from "../runner/demo-setup.js";
 import { sandboxProcesses } from "../sandbox/host-witness.js";
 import { context } from "./demo-tools.js";
 
 const choice = await chooseSandbox();
-if (!choice.ok) console.warn(`execute_python is tested without a sandbox only: ${choice.why}.`);
+const onHost = needs("sandbox", (await findHostPython()).ok);
 
 let empty: TestDb;
 let workspace: Workspace;
@@ -136,7 +137,7 @@ describe("execute_python", () => {
     expect(refused).toMatchObject({ error: expect.stringMatching(/bubblewrap is not installed.*Install it/) });
   });
 
-  test.skipIf(!choice.ok)("runs, shares the files, and tells what went wrong", async () => {
+  test("runs, shares the files, and tells what went wrong", needs("sandbox", choice.ok), async () => {
     await call("write_file", { path: "numbers.txt", content: "3\n4\n" });
     const code = "print(sum(map(int, open('numbers.txt'))))\nopen('sum.txt', 'w').write('seven')";
     expect(await call("execute_python", { code })).toEqual({
@@ -165,7 +166,7 @@ describe("execute_python", () => {
     });
   });
 
-  test.skipIf(!choice.ok)("says that it was stopped, and why", async () => {
+  test("says that it was stopped, and why", needs("sandbox", choice.ok), async () => {
     expect(await call("execute_python", { code: "print('begun')\nwhile True: pass" })).toEqual({
       ok: true,
       value: {
@@ -179,7 +180,7 @@ describe("execute_python", () => {
     });
   });
 
-  test.skipIf(!choice.ok)("ends with its task, and leaves nothing", async () => {
+  test("ends with its task, and leaves nothing", needs("sandbox", choice.ok), async () => {
     const stop = new AbortController();
     let files = "";
     await workspace.use(async (folders) => {
@@ -194,9 +195,7 @@ describe("execute_python", () => {
     expect(existsSync(files)).toBe(false);
   });
 
-  test("runs on the bare host only where that is asked for, and without the host's environment", async () => {
-    const python = await findHostPython();
-    if (!python.ok) return expect(python.hint).toContain("Python 3");
+  test("runs on the bare host only where that is asked for, and without the host's environment", onHost, async () => {
     const code = "import os\nprint(os.path.isdir('/etc'), sorted(os.environ))\nopen('a', 'w').write('here')";
     expect(await call("execute_python", { code }, {}, findHostPython)).toMatchObject({
       value: { stdout: expect.stringMatching(/^True \['HOME', 'LANG', ('LC_CTYPE', )?'PATH', ('PWD', )?'TMPDIR'/) },
@@ -209,8 +208,7 @@ describe("execute_python", () => {
     });
   });
 
-  test("on the bare host what has left its session ends with its task", async () => {
-    if (!(await findHostPython()).ok) return;
+  test("on the bare host what has left its session ends with its task", onHost, async () => {
     const stop = new AbortController();
     let files = "";
     await workspace.use(async (folders) => {

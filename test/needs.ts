@@ -1,0 +1,27 @@
+/** What some tests need of the machine. Where it is missing they skip and say so; in CI that fails, unless it is allowed. */
+import { existsSync } from "node:fs";
+
+/** Each with how it is had. */
+export const NEEDS = {
+  sandbox: "a sandbox that works: bubblewrap and Python 3, or Docker with its image",
+  browser: "a browser: /usr/bin/chromium, or what ART_E_CHROMIUM names",
+  "real-mail": "the folder of real Enron mail that ART_E_ENRON names",
+  root: "root, and a checkout that every user may read",
+  linux: "Linux",
+} as const;
+
+export type Need = keyof typeof NEEDS;
+
+export const CHROMIUM = process.env.ART_E_CHROMIUM ?? "/usr/bin/chromium";
+export const ENRON = process.env.ART_E_ENRON ?? "";
+
+const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
+  browser: () => existsSync(CHROMIUM),
+  "real-mail": () => ENRON !== "",
+  linux: () => process.platform === "linux",
+};
+
+/** Options of a test or a suite that is skipped where something is missing; the tag tells the report what it was. */
+export function needs(need: Need, isThere = THERE[need]?.() ?? false): { skip: boolean; tags: Need[] } {
+  return { skip: !isThere, tags: [need] };
+}
