@@ -15,17 +15,22 @@ const ANY_ADDRESS = /(?<![^\s<>"',;:()[\]\\@])[^\s<>"',;:()[\]\\@]+@[^\s<>"',;:(
  * only where the field holds no address at all.
  */
 export function parseAddresses(field: string): string[] {
+  return [...new Set(everyAddress(field))];
+}
+
+/** The same, each as often as it stands there. */
+export function everyAddress(field: string): string[] {
   if (field === "") return [];
   const entries = field.split(",").map((entry) => entry.trim());
   if (entries.every((entry) => entry === "" || BARE.test(entry))) {
-    return distinct(entries.map((entry) => entry.toLowerCase()));
+    return entries.filter((entry) => entry !== "").map((entry) => entry.toLowerCase());
   }
   if (field.length > LONGEST_PARSED) return distinct(field.toLowerCase().match(ANY_ADDRESS) ?? []);
   const texts = addressParser(withoutControls(field), { flatten: true })
     .flatMap(({ address, name }) => apart(address || name))
     .map(tidy);
   const addresses = texts.filter((text) => text.includes("@"));
-  return distinct(addresses.length > 0 ? addresses : texts);
+  return (addresses.length > 0 ? addresses : texts).filter((text) => text !== "");
 }
 
 /** Addresses that one pair of brackets runs together (`<a@example.com, b@example.com>`). */
@@ -41,8 +46,4 @@ function tidy(text: string): string {
     .replaceAll('"', "")
     .replace(/^[<' ]+/, "");
   return trimEndOf(plain, ">' ").trim().toLowerCase();
-}
-
-function distinct(texts: readonly string[]): string[] {
-  return [...new Set(texts)].filter((text) => text !== "");
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Email } from "../domain/email.js";
-import { parseAddresses } from "./addresses.js";
-import { tidyBody, tidyMessageId, tidySubject } from "./mail-text.js";
+import { everyAddress } from "./addresses.js";
+import { splitBody, tidyMessageId, tidySubject } from "./mail-text.js";
 
 /** A mail's fields as its source writes them; `to`, `cc` and `bcc` are comma lists, `date` is ready. */
 export interface EmailFields {
@@ -21,16 +21,23 @@ export interface EmailFields {
  * has the same id in every form and on every import.
  */
 export function emailOf(fields: EmailFields): Email {
+  const { before, body, behind } = splitBody(fields.body);
+  const [to, cc, bcc] = [everyAddress(fields.to), everyAddress(fields.cc), everyAddress(fields.bcc)];
   const content = {
     subject: tidySubject(fields.subject),
-    sender: parseAddresses(fields.from)[0] ?? "",
-    to: parseAddresses(fields.to),
-    cc: parseAddresses(fields.cc),
-    bcc: parseAddresses(fields.bcc),
+    sender: everyAddress(fields.from)[0] ?? "",
+    to: [...new Set(to)],
+    cc: [...new Set(cc)],
+    bcc: [...new Set(bcc)],
     date: fields.date,
-    body: tidyBody(fields.body),
+    body,
   };
-  return { messageId: tidyMessageId(fields.messageId) || idFromContent(content), ...content };
+  const messageId = tidyMessageId(fields.messageId) || idFromContent(content);
+  const recipients = to.length + cc.length + bcc.length;
+  const isAsItWas =
+    before === "" && behind === "" && recipients === content.to.length + content.cc.length + content.bcc.length;
+  const asWritten = { beforeBody: before, behindBody: behind, recipients };
+  return { messageId, ...content, ...(isAsItWas ? {} : { asWritten }) };
 }
 
 /** As `emailOf`, for a row of a table; the reason it is no mail where it says nothing at all. */

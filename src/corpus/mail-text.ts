@@ -14,10 +14,15 @@ export function tidySubject(subject: string): string {
  * at its end.
  */
 export function tidyBody(text: string): string {
-  const lines = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
-  return withoutControls(lines)
-    .trimEnd()
-    .replace(/^(?:[ \t]*\n)+/, "");
+  return splitBody(text).body;
+}
+
+/** The tidied body with the white space that stood before and behind it. */
+export function splitBody(text: string): { before: string; body: string; behind: string } {
+  const lines = withoutControls(text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text);
+  const trimmed = lines.trimEnd();
+  const body = trimmed.replace(/^(?:[ \t]*\n)+/, "");
+  return { before: trimmed.slice(0, trimmed.length - body.length), body, behind: lines.slice(trimmed.length) };
 }
 
 /**

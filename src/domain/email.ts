@@ -11,6 +11,17 @@ export interface Email {
   readonly date: string | null;
   /** Decoded text, lines ended by LF, without white space at its end. */
   readonly body: string;
+  /** What became of it on the way; left out where nothing did. */
+  readonly asWritten?: AsWritten;
+}
+
+/** What tidying a mail took away, for those who measure it as it was written. */
+export interface AsWritten {
+  /** White space before and behind the body, with LF as its line ends. */
+  readonly beforeBody: string;
+  readonly behindBody: string;
+  /** Of to, cc and bcc, an address counted as often as it stands there. */
+  readonly recipients: number;
 }
 
 /** A mail and the place it was filed in. */

@@ -1,7 +1,7 @@
+import { jsonObjectSchema } from "../domain/json.js";
 import type { SameMail, Score, ScorerEntry } from "../domain/score.js";
 import type { ToolErrorKind } from "../domain/tool.js";
-import type { Trace } from "../domain/trace.js";
-import { attemptOf } from "./abstention.js";
+import type { ToolCallRecord, Trace } from "../domain/trace.js";
 import { foundGold, readGold, sourcesCorrect } from "./gold-mail.js";
 
 type Unscored = Omit<Trace, "scores">;
@@ -29,34 +29,82 @@ export interface ArtRubric {
 }
 
 /**
- * A bad call counts wherever in the rollout it was made: ART's agents end with their first, ours are told and may go on. Ending without
- * any answer, as a spent budget does, is running out of turns.
+ * What ART's rollout would have recorded of the same replies. It ends at the first call that is wrong and at the first reply
+ * that calls nothing, an answer in plain text included; our agents are told and may go on, but what they do after it does not
+ * count here. Gold mail is meant by any of its copies, and any gold mail of several. Ending without an answer for another
+ * reason, as a spent budget does, is running out of turns.
  */
 export function artRubric(trace: Unscored, sameMail: SameMail): ArtRubric {
-  const attempt = attemptOf(trace);
-  const failed = (kind: ToolErrorKind) => trace.toolCalls.some(({ errorKind }) => errorKind === kind);
+  const { end, seen } = endInArt(trace);
+  const final = end === null ? finalAnswer(trace) : null;
+  const isDontKnow = final === DONT_KNOW;
+  const attempted = final !== null && !isDontKnow;
+  const turns = end === null ? trace.turns : trace.turns.slice(0, end.turn + 1);
+  const rollout = { ...trace, toolCalls: [...seen] };
   const holds = (score: Score) => score.value === 1;
   const sum = (tokens: "inputTokens" | "outputTokens") =>
-    trace.turns.reduce((total, { usage }) => total + (usage?.[tokens] ?? 0), 0);
+    turns.reduce((total, { usage }) => total + (usage?.[tokens] ?? 0), 0);
   const verdict = trace.judge?.verdict ?? null;
+  const ranOut = end === null && final === null;
   return {
-    answer_correct: attempt !== "answered" ? false : verdict === null ? null : verdict === "correct",
-    sources_correct: holds(sourcesCorrect(trace, sameMail)),
-    num_turns: trace.turns.length,
-    attempted_answer: attempt === "answered",
-    ever_found_right_email: holds(foundGold(trace, sameMail)),
-    ever_read_right_email: holds(readGold(trace, sameMail)),
-    cant_parse_tool_call: failed("unparsable_call"),
-    bad_tool_call_name: failed("unknown_tool"),
-    bad_tool_call_args: failed("bad_arguments"),
-    ran_out_of_turns: attempt === "nothing",
-    returned_i_dont_know: attempt === "abstained",
-    num_sources: trace.sources.length,
-    ever_tried_to_read_invalid_email: failed("invalid_email"),
+    answer_correct: attempted ? (verdict === null ? null : verdict === "correct") : false,
+    sources_correct: attempted && holds(sourcesCorrect(trace, sameMail)),
+    // The turn that there was no more of is counted too.
+    num_turns: end === null ? turns.length + (ranOut ? 1 : 0) : end.turn + 1,
+    attempted_answer: attempted,
+    ever_found_right_email: holds(foundGold(rollout, sameMail)),
+    ever_read_right_email: holds(readGold(rollout, sameMail)),
+    // Of agents that write their calls as text; for others such a call has bad arguments.
+    cant_parse_tool_call: false,
+    bad_tool_call_name: end?.why === "bad_tool_call_name",
+    bad_tool_call_args: end?.why === "bad_tool_call_args",
+    ran_out_of_turns: ranOut,
+    returned_i_dont_know: isDontKnow,
+    num_sources: attempted ? trace.sources.length : 0,
+    ever_tried_to_read_invalid_email: seen.some(({ errorKind }) => errorKind === "invalid_email"),
     prompt_tokens: sum("inputTokens"),
     completion_tokens: sum("outputTokens"),
     duration: trace.durationMs / 1_000,
   };
+}
+
+/** To the letter: any other way of saying it is an attempt. */
+const DONT_KNOW = "I don't know";
+
+/** Agents elsewhere that answer in one exchange have no tool to answer with: what they say is their answer. */
+const ANSWERS_IN_TEXT = /^(command|endpoint)\//;
+
+const WRONG_CALLS: Partial<Record<ToolErrorKind, ArtEnd["why"]>> = {
+  unparsable_call: "bad_tool_call_args",
+  bad_arguments: "bad_tool_call_args",
+  unknown_tool: "bad_tool_call_name",
+};
+
+interface ArtEnd {
+  readonly why: "bad_tool_call_args" | "bad_tool_call_name";
+  readonly turn: number;
+}
+
+/** Where ART's rollout would have ended for a wrong reply, if anywhere, and the calls it would have made until then. */
+function endInArt({ toolCalls, messages, model }: Unscored): { end: ArtEnd | null; seen: readonly ToolCallRecord[] } {
+  const replies = messages.filter((message) => message.role === "assistant");
+  const silent = ANSWERS_IN_TEXT.test(model) ? -1 : replies.findIndex((reply) => reply.toolCalls.length === 0);
+  const before = silent === -1 ? toolCalls : toolCalls.filter(({ turn }) => turn < silent);
+  for (const [i, { id, errorKind, turn }] of before.entries()) {
+    if (errorKind === null) continue;
+    // It reads the arguments before it looks at the name.
+    const isUnreadable = replies[turn]?.toolCalls.some((call) => call.id === id && call.invalid !== undefined);
+    const why = isUnreadable ? "bad_tool_call_args" : WRONG_CALLS[errorKind];
+    if (why !== undefined) return { end: { why, turn }, seen: before.slice(0, i) };
+  }
+  return { end: silent === -1 ? null : { why: "bad_tool_call_args", turn: silent }, seen: before };
+}
+
+/** As it was given; null where none was. */
+function finalAnswer({ answer, toolCalls }: Unscored): string | null {
+  if (answer === null) return null;
+  const given = jsonObjectSchema.safeParse(toolCalls.at(-1)?.arguments).data?.answer;
+  return typeof given === "string" && given.trim() === answer ? given : answer;
 }
 
 /** ART's reward of a rubric, from -2 to 1.5, and the rule that gave it: the first that holds. Null where nobody judged the answer. */
@@ -87,6 +135,7 @@ export const artReward: ScorerEntry = {
   kind: "mean",
   scale: { min: -2, max: 1.5 },
   better: "higher",
-  meaning: "The reward ART trains with, -2 to 1.5; over the tasks with a judge's verdict.",
+  meaning:
+    "The reward ART trains with, -2 to 1.5: its rollout ends at the first wrong call and at a reply without one; over the tasks with a judge's verdict.",
   judge: "needed",
 };

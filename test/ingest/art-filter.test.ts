@@ -34,8 +34,24 @@ describe("ART's filter", () => {
     expect(artFilter()(spread)).toBe(rule);
   });
 
-  it("counts an address once, in whichever fields it stands", () => {
-    expect(artFilter()({ ...MAIL, to: people(30), cc: people(30), bcc: people(30) })).toBeNull();
+  it("counts an address as often as it stands there: bcc repeats cc in this mail", () => {
+    expect(artFilter()({ ...MAIL, to: people(10), cc: people(10), bcc: people(10) })).toBeNull();
+    expect(artFilter()({ ...MAIL, to: people(11), cc: people(10), bcc: people(10) })).toBe("many_recipients");
+    const repeated = { beforeBody: "", behindBody: "", recipients: 31 };
+    expect(artFilter()({ ...MAIL, asWritten: repeated })).toBe("many_recipients");
+  });
+
+  it("measures and compares the body as it was written, white space at its ends and all", () => {
+    const written = (beforeBody: string, behindBody: string) => ({ beforeBody, behindBody, recipients: 1 });
+    const body = "x".repeat(4_990);
+    expect(artFilter()({ ...MAIL, body, asWritten: written("\n", "\n".repeat(9)) })).toBeNull();
+    expect(artFilter()({ ...MAIL, body, asWritten: written("\n", "\n".repeat(10)) })).toBe("long_body");
+    // Code points, as Python counts them.
+    expect(artFilter()({ ...MAIL, body: "\u{1f600}".repeat(5_000) })).toBeNull();
+    const filter = artFilter();
+    expect(filter(MAIL)).toBeNull();
+    expect(filter({ ...MAIL, asWritten: written("", "\n") })).toBeNull();
+    expect(filter({ ...MAIL, asWritten: written("", "\n") })).toBe("repeat");
   });
 
   it("passes the first of mails alike in subject, body and sender, whatever else differs", () => {
@@ -74,8 +90,8 @@ describe("an import with ART's filter", () => {
       mailText({ ...header, "Message-ID": "<1@x>", Subject: "short" }),
       mailText({ ...header, "Message-ID": "<2@x>", Subject: "short" }),
       mailText({ ...header, "Message-ID": "<3@x>", Subject: "short" }),
-      mailText({ ...header, "Message-ID": "<4@x>", Subject: "at the edge" }, "x".repeat(5_000)),
-      mailText({ ...header, "Message-ID": "<5@x>", Subject: "over it" }, "x".repeat(5_001)),
+      mailText({ ...header, "Message-ID": "<4@x>", Subject: "at the edge" }, "x".repeat(4_999)),
+      mailText({ ...header, "Message-ID": "<5@x>", Subject: "over it" }, "x".repeat(5_000)),
       mailText({ ...header, "Message-ID": "<6@x>", Subject: "thirty", To: people(30).join(", ") }),
       mailText({ ...header, "Message-ID": "<7@x>", Subject: "more", To: people(31).join(", ") }),
       mailText({ ...header, "Message-ID": "<8@x>", Subject: "more", To: people(30).join(", "), Cc: "z@example.com" }),

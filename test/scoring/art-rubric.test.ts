@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Message } from "../../src/domain/conversation.js";
 import type { ToolErrorKind } from "../../src/domain/tool.js";
 import type { ToolCallRecord, Turn } from "../../src/domain/trace.js";
 import { artReward, artRubric } from "../../src/scoring/art-rubric.js";
@@ -21,6 +22,8 @@ const turns = (count: number): Turn[] =>
     cached: false,
   }));
 
+const PLAIN: Partial<Unscored> = { messages: [{ role: "assistant", content: "$40", toolCalls: [] }] };
+
 /** All four partial rewards: p = 0.4. */
 const RIGHT = { toolCalls: [found, read], sources: ["<gold@x>"], turns: turns(3), judge: judged("correct") };
 
@@ -35,6 +38,19 @@ describe("ART's reward", () => {
     ["attempted and partly right", { ...RIGHT, judge: judged("partly") }, -1 + 0.4],
     ["wrong, nothing found", { turns: turns(1), judge: judged("wrong") }, -1 + 0.1],
     ["I don't know, after finding and reading it", { ...RIGHT, answer: "I don't know", sources: [] }, 0.3],
+    ["I don't know, citing gold mail", { ...RIGHT, answer: "I don't know", judge: judged("abstained") }, 0.3],
+    [
+      "said in other words, which is an attempt",
+      { ...RIGHT, answer: "I could not find it.", ending: "dont_know", sources: [], judge: judged("abstained") },
+      -1 + 0.3,
+    ],
+    ["an empty answer, which is an attempt", { ...RIGHT, answer: "", judge: judged("abstained") }, -1 + 0.4],
+    ["a right answer in plain text", { ...PLAIN, turns: turns(1), judge: judged("correct") }, -1.8 + 0.1],
+    [
+      "a right answer in plain text, of an agent that has no other way",
+      { ...PLAIN, model: "endpoint/acme", turns: turns(1), judge: judged("correct") },
+      1 + 0.1 * 0.9,
+    ],
     ["out of turns", { ...RIGHT, answer: null, ending: "out_of_turns", sources: [] }, 0.3],
     ["out of budget", { ...RIGHT, answer: null, ending: "out_of_budget", sources: [] }, 0.3],
     [
@@ -42,13 +58,13 @@ describe("ART's reward", () => {
       { ...RIGHT, toolCalls: [found, read, failed("invalid_email")], judge: judged("wrong") },
       -0.7,
     ],
-    ["a call that could not be parsed", { ...RIGHT, toolCalls: [failed("unparsable_call"), found, read] }, -2 + 0.4],
-    ["an unknown tool", { ...RIGHT, toolCalls: [failed("unknown_tool"), found, read] }, -1.9 + 0.4],
-    ["bad arguments", { ...RIGHT, toolCalls: [failed("bad_arguments"), found, read] }, -1.8 + 0.4],
+    ["arguments that cannot be parsed", { ...RIGHT, toolCalls: [found, read, failed("unparsable_call")] }, -1.8 + 0.3],
+    ["an unknown tool", { ...RIGHT, toolCalls: [found, failed("unknown_tool"), read] }, -1.9 + 0.2],
+    ["bad arguments", { ...RIGHT, toolCalls: [failed("bad_arguments"), found, read] }, -1.8 + 0.1],
     [
-      "the worst of several: the first rule that holds",
-      { ...RIGHT, toolCalls: [failed("bad_arguments"), failed("unknown_tool"), failed("unparsable_call")] },
-      -2 + 0.2,
+      "the first of several: there it ends",
+      { ...RIGHT, toolCalls: [failed("bad_arguments"), failed("unknown_tool"), failed("invalid_email")] },
+      -1.8 + 0.1,
     ],
     ["untold without a judge", { ...RIGHT, judge: null }, null],
     ["untold where the judge failed", { ...RIGHT, judge: judged(null) }, null],
@@ -58,14 +74,25 @@ describe("ART's reward", () => {
     else expect(score.value).toBeCloseTo(value, 10);
   });
 
-  test("rests on ART's record of the rollout, field by field", () => {
-    expect(
-      artRubric(trace({ ...RIGHT, toolCalls: [found, failed("bad_arguments")], durationMs: 1_500 }), itself),
-    ).toEqual({
-      answer_correct: true,
-      sources_correct: true,
-      num_turns: 3,
-      attempted_answer: true,
+  const call = (turn: number, changes: Partial<ToolCallRecord> = {}) => ({
+    ...found,
+    id: `c${turn}`,
+    turn,
+    ...changes,
+  });
+  const reply = (turn: number, invalid?: string): Message => ({
+    role: "assistant",
+    content: "",
+    toolCalls: [{ id: `c${turn}`, name: "x", arguments: {}, ...(invalid === undefined ? {} : { invalid }) }],
+  });
+
+  test("rests on ART's record of the rollout, field by field, up to where ART's would have ended", () => {
+    const toolCalls = [call(0), call(1, { errorKind: "bad_arguments" }), { ...read, turn: 2 }];
+    expect(artRubric(trace({ ...RIGHT, toolCalls, durationMs: 1_500 }), itself)).toEqual({
+      answer_correct: false,
+      sources_correct: false,
+      num_turns: 2,
+      attempted_answer: false,
       ever_found_right_email: true,
       ever_read_right_email: false,
       cant_parse_tool_call: false,
@@ -73,11 +100,42 @@ describe("ART's reward", () => {
       bad_tool_call_args: true,
       ran_out_of_turns: false,
       returned_i_dont_know: false,
-      num_sources: 1,
+      num_sources: 0,
       ever_tried_to_read_invalid_email: false,
-      prompt_tokens: 300,
-      completion_tokens: 30,
+      prompt_tokens: 200,
+      completion_tokens: 20,
       duration: 1.5,
+    });
+    expect(artRubric(trace(RIGHT), itself)).toMatchObject({
+      answer_correct: true,
+      sources_correct: true,
+      num_turns: 3,
+      attempted_answer: true,
+      num_sources: 1,
+      prompt_tokens: 300,
+    });
+  });
+
+  test("counts the turn that there was no more of", () => {
+    const none = { ...RIGHT, turns: turns(10), answer: null, ending: "out_of_turns", sources: [] } as const;
+    expect(artRubric(trace({ ...none, sources: [] }), itself)).toMatchObject({ num_turns: 11, ran_out_of_turns: true });
+  });
+
+  test("reads arguments before it looks at the name of a tool", () => {
+    const toolCalls = [call(0, { errorKind: "unknown_tool" })];
+    const said = (invalid?: string) => trace({ ...RIGHT, toolCalls, messages: [reply(0, invalid)] });
+    expect(artRubric(said("{"), itself)).toMatchObject({ bad_tool_call_args: true, bad_tool_call_name: false });
+    expect(artRubric(said(), itself)).toMatchObject({ bad_tool_call_args: false, bad_tool_call_name: true });
+  });
+
+  test("ends at a reply that calls nothing, though the agent was told and answered in the end", () => {
+    const messages: Message[] = [reply(0), { role: "assistant", content: "", toolCalls: [] }, reply(2)];
+    const toolCalls = [call(0), { ...read, turn: 2 }];
+    expect(artRubric(trace({ ...RIGHT, messages, toolCalls }), itself)).toMatchObject({
+      bad_tool_call_args: true,
+      num_turns: 2,
+      ever_found_right_email: true,
+      ever_read_right_email: false,
     });
   });
 });
