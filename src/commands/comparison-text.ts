@@ -126,9 +126,15 @@ export function publishedText(runs: readonly RunHead[], differences: Readonly<Re
         rows.map(({ row }) => row),
       ),
       `Published: ${PUBLISHED_PROTOCOL}.`,
-      ...runs.map(({ runId }) => `${runId} differs: ${(differences[runId] ?? []).join("; ") || "in the judge only"}.`),
+      ...runs.map(({ runId }) => differenceText(runId, differences[runId] ?? [])),
     ].join("\n"),
   );
+}
+
+function differenceText(runId: string, differences: readonly string[]): string {
+  return differences.length === 0
+    ? `${runId} was made under these conditions.`
+    : `${runId} differs: ${differences.join("; ")}.`;
 }
 
 function oneLine(text: string, most: number): string {

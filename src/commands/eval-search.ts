@@ -12,6 +12,7 @@ import {
   DATASET_FLAGS,
   datasetSchema,
   loadDataset,
+  noteKnownBad,
   refuseContradictions,
   SELECTION_FLAGS,
   select,
@@ -34,6 +35,7 @@ export const evalSearchCommand: Command = {
     const db = openStore(settings.db, { mustExist: true });
     try {
       const set = await loadDataset(flags, door);
+      noteKnownBad(set, flags, door);
       const questions = select(set, flags, flags.limit);
       checkMailboxes(db, questions, false);
       const { search, mails, addresses } = openMailbox(db);

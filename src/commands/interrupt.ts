@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { EXIT } from "../domain/errors.js";
 import { isAnyThreadBusy } from "../store/thread-calls.js";
 
@@ -25,9 +26,16 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type Signal = (typeof SIGNALS)[number];
 
+/** Hundreds of calls under way listen to one signal: no leak, which Node would warn of. */
+function listenedTo(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
+}
+
 /** `close` ends the process after a signal though a thread is still at work. */
 export function listenForInterrupt(): Interrupts & { close(): void } {
-  const first = new AbortController();
+  const first = listenedTo();
   let second: AbortController | null = null;
   let say = () => "Stopping; once more to stop at once.";
   let last: Signal = "SIGTERM";
@@ -50,7 +58,7 @@ export function listenForInterrupt(): Interrupts & { close(): void } {
     signal: first.signal,
     untilSecond(told) {
       say = told;
-      second = new AbortController();
+      second = listenedTo();
       return second.signal;
     },
     letSignalsEnd() {

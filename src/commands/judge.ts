@@ -37,6 +37,15 @@ export const judgeCommand: Command = {
     const figures = await calibrate(items, ready.judge, JUDGE_CONCURRENCY, told, signal).finally(() => progress.stop());
     out.result({ judge, ...figures }, () => calibrationText(judge, figures));
     const shortfall = ready.shortfall();
+    if (figures.unscored === figures.labels) {
+      const why = shortfall?.replace(/^art-e: /, "") ?? "There was no answer to judge";
+      throw new UserError(
+        "judge_silent",
+        `${why}.`,
+        "There is nothing to compare: see to the judge first.",
+        EXIT.failed,
+      );
+    }
     if (shortfall !== null) out.note(`${shortfall}.`);
     return EXIT.done;
   },

@@ -3,7 +3,7 @@ import { UserError } from "../domain/errors.js";
 import { type Question, type QuestionSet, SPLITS } from "../domain/question.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../questions/hub.js";
 import { loadQuestions } from "../questions/load.js";
-import { type Selection, selectQuestions } from "../questions/select.js";
+import { KNOWN_BAD_IDS, type Selection, selectQuestions } from "../questions/select.js";
 import { count } from "../reports/figures.js";
 import type { Door, Flags } from "./command.js";
 import { ids, oneOf, text, whole, within } from "./flags.js";
@@ -78,13 +78,6 @@ export function refuseContradictions(flags: DatasetFlags & Partial<SelectionFlag
       "Add --shuffle, or leave --seed out.",
     );
   }
-  if (flags.excludeKnownBad && flags.dataset !== undefined) {
-    throw new UserError(
-      "flags_contradict",
-      "--exclude-known-bad knows the ids of the published dataset, not those of a file.",
-      "Leave it out, or leave out --dataset.",
-    );
-  }
 }
 
 /** Loads the dataset, showing a download. */
@@ -103,6 +96,19 @@ export async function loadDataset(flags: DatasetFlags, { settings, signal }: Doo
     },
     signal,
   ).finally(() => bar.stop());
+}
+
+/** Known bad questions are known by the ids of the published dataset; in another file these may be other questions. */
+export function noteKnownBad(
+  { questions, source }: QuestionSet,
+  { dataset, excludeKnownBad }: DatasetFlags & SelectionFlags,
+  { out }: Door,
+): void {
+  if (!excludeKnownBad || dataset === undefined) return;
+  const left = questions.filter(({ id }) => KNOWN_BAD_IDS.has(id)).map(({ id }) => id);
+  if (left.length === 0) return;
+  const ids = left.length === 1 ? `question ${left[0]}` : `questions ${left.join(", ")}`;
+  out.note(`Left out as known to be bad: ${ids}, taking ${source} for a copy of ${QUESTIONS_DATASET}.`);
 }
 
 /** Takes the questions asked for; `limit` 0 means all. None left is an error. */

@@ -20,15 +20,15 @@ type Given = Readonly<Record<string, unknown>>;
 
 /** The flags that say nothing about an agent of each kind, by their names in the parsed line. */
 const NOT_FOR: Readonly<Record<Elsewhere["kind"], readonly string[]>> = {
-  api: "cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
+  api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
     " ",
   ),
   command:
-    "cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout rpm tpm".split(
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout rpm tpm".split(
       " ",
     ),
   endpoint:
-    "cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout".split(
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout".split(
       " ",
     ),
 };

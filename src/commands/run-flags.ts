@@ -7,6 +7,7 @@ import type { Flags } from "./command.js";
 import { above, failures, oneOf, price, text, whole, within } from "./flags.js";
 import { GATE_FLAGS, gateShape } from "./gate-flags.js";
 import { JUDGE_FLAGS, judgeShape } from "./judge-flags.js";
+import { PROTOCOL_FLAGS, protocolShape } from "./protocol-flag.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "./question-flags.js";
 import { ELSEWHERE_FLAGS } from "./run-elsewhere-flags.js";
 import { SCORER_FLAGS, scorerShape } from "./scorer-flags.js";
@@ -33,6 +34,7 @@ export const RUN_FLAGS: Flags = {
   },
   stats: { type: "boolean", describe: "Show the dataset's statistics and exit" },
   ...SELECTION_FLAGS,
+  ...PROTOCOL_FLAGS,
   "model-provider": {
     type: "string",
     requiresArg: true,
@@ -133,6 +135,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   agent: text.optional(),
   limit: whole(0).default(10),
   stats: z.boolean().default(false),
+  ...protocolShape,
   modelProvider: text.optional(),
   modelId: text.optional(),
   baseUrl: text.optional(),
@@ -206,6 +209,7 @@ export const RESUME_KEEPS: Readonly<Record<string, string>> = {
   seed: "--seed",
   epochs: "--epochs",
   price: "--price",
+  protocol: "--protocol",
 };
 
 /** The agent of a new run. Asked for before anything is opened. */

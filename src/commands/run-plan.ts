@@ -16,7 +16,8 @@ import type { AttachedTool } from "../store/tools.js";
 import { inWriteTransaction, type Waiting } from "../store/write-transaction.js";
 import { attachedOrDefault } from "../tools/registry.js";
 import type { Door } from "./command.js";
-import { loadDataset, select } from "./question-flags.js";
+import { notePreset } from "./protocol-flag.js";
+import { loadDataset, noteKnownBad, select } from "./question-flags.js";
 import { elsewhereOf, elsewhereSettings, refuseUnheard, usesMailHere } from "./run-elsewhere.js";
 import { agentOfNewRun, type RunFlags } from "./run-flags.js";
 import { limitsOf, outputToKeep } from "./run-limits.js";
@@ -57,9 +58,11 @@ export async function planNewRun(
     where === undefined
       ? newSettings(db, flags, getAgent(db, agentId), door)
       : elsewhereSettings(where, agentId, flags, door.settings.env);
+  notePreset(flags, db, door);
   // The key is asked for before anything is downloaded.
   const model = await readyModel(settings, flags, door.settings, false);
   const set = await loadDataset(flags, door);
+  noteKnownBad(set, flags, door);
   const questions = select(set, flags, flags.limit);
   if (usesMailHere(settings.elsewhere)) checkMailboxes(db, questions, flags.partialInboxes);
   const tasks = repeated(questions, flags.epochs);

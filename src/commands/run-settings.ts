@@ -3,6 +3,7 @@ import type { Elsewhere } from "../domain/elsewhere.js";
 import type { RunSettings } from "../domain/result.js";
 import { parseModelName } from "../models/model-name.js";
 import { currentVersion } from "../registry/versions.js";
+import { readImportFilter } from "../store/corpus-stats.js";
 import type { Db } from "../store/open.js";
 import { attachedOrDefault, toolsDigest } from "../tools/registry.js";
 import type { Door } from "./command.js";
@@ -24,6 +25,7 @@ export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }:
   const judge = judgeSettings(flags, null, cheap, settings.env);
   const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = flags;
   const reasoningTokens = flags.reasoningTokens ?? agent.settings.reasoningTokens;
+  const mailFilter = readImportFilter(db);
   return withSent({
     agentId: agent.id,
     agentVersion: currentVersion(db, agent.id),
@@ -40,6 +42,7 @@ export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }:
     toolCalls: agent.settings.toolCalls,
     toolChoice: agent.settings.toolChoice,
     cutoff: flags.cutoff,
+    ...(mailFilter === null ? {} : { mailFilter }),
     taskTimeoutMs: flags.taskTimeout * 1_000,
     maxTaskCostUsd: flags.maxTaskCost ?? null,
     price: flags.price ?? null,

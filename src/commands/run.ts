@@ -6,6 +6,7 @@ import { SearchThreads } from "../tools/search-threads.js";
 import { checkOutputs, type InputFile, replayFile } from "./check-outputs.js";
 import type { Command, Door } from "./command.js";
 import { readFlags } from "./flags.js";
+import { withProtocol } from "./protocol-flag.js";
 import { refuseContradictions } from "./question-flags.js";
 import { elsewhereOf, usesMailHere } from "./run-elsewhere.js";
 import { agentOfNewRun, outputsOf, RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
@@ -19,7 +20,8 @@ const LESS_URGENT = 10;
 
 export const runCommand: Command = {
   flags: RUN_FLAGS,
-  async run(argv, door) {
+  async run(given, door) {
+    const argv = withProtocol(given, door.settings.env);
     keepHeapSmall();
     letThisThreadGoFirst(LESS_URGENT);
     const flags = readFlags("run", runSchema, argv);

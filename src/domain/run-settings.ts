@@ -39,6 +39,12 @@ export const runSettingsSchema = z
         "What of these settings a call sent to the provider; absent where nothing was sent, or by older versions.",
       ),
     cutoff: z.enum(["query_date", "off"]).describe("Whether mail from after the question's day is invisible."),
+    mailFilter: z
+      .enum(["none", "art"])
+      .exactOptional()
+      .describe(
+        "Whether all mail was imported through ART's filter; absent: not known, or the agent has mail of its own.",
+      ),
     taskTimeoutMs: z.number().positive().describe("How long a task may take."),
     maxTaskCostUsd: z.number().nullable().describe("What a task may cost; null: no limit."),
     price: z

@@ -76,11 +76,16 @@ function describe(metric: string, { scores }: RunHead): Described {
   return { metric, label, kind, better };
 }
 
+/** Sums of the same numbers in another order differ in their last digits, which are no difference. */
+const ROUNDING = 1e-9;
+
 function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): Pair[] {
   return [...baseline.questions].flatMap(([taskId, { values }]) => {
     const before = values[metric];
     const after = candidate.questions.get(taskId)?.values[metric];
-    return before === undefined || after === undefined ? [] : [{ taskId, before, after }];
+    if (before === undefined || after === undefined) return [];
+    const isSame = Math.abs(after - before) <= ROUNDING * Math.max(Math.abs(before), Math.abs(after));
+    return [{ taskId, before, after: isSame ? before : after }];
   });
 }
 

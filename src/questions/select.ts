@@ -17,7 +17,7 @@ export interface Selection {
   readonly ids?: readonly number[] | undefined;
   /** Only of this mailbox address. */
   readonly inbox?: string | undefined;
-  /** Leaves out `KNOWN_BAD_IDS`; for the hub's dataset only. */
+  /** Leaves out `KNOWN_BAD_IDS`; for the hub's dataset, or a copy of it. */
   readonly excludeKnownBad?: boolean | undefined;
   /** Null or undefined keeps the order of the dataset. */
   readonly shuffleSeed?: number | null | undefined;

@@ -17,6 +17,13 @@ export interface CorpusStats {
   readonly fingerprint: string | null;
 }
 
+/** `art` where all mail came through ART's filter; null where none was imported. */
+export function readImportFilter(db: Db): "none" | "art" | null {
+  const filters = db.prepare("SELECT DISTINCT filter FROM imports").pluck().all() as string[];
+  if (filters.length === 0) return null;
+  return filters.every((filter) => filter === "art") ? "art" : "none";
+}
+
 export function readCorpusStats(db: Db): CorpusStats {
   const one = (sql: string) => db.prepare(sql).pluck().get();
   return {

@@ -12,7 +12,12 @@ export interface Mailbox {
 }
 
 export function openMailbox(db: Db): Mailbox {
-  return { search: openMailSearch(db), mails: openMails(db), addresses: openAddressBook(db) };
+  return {
+    search: openMailSearch(db),
+    artSearch: openArtSearch(db),
+    mails: openMails(db),
+    addresses: openAddressBook(db),
+  };
 }
 
 type Failure = Extract<ToolResult, { ok: false }>;

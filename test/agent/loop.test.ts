@@ -193,6 +193,20 @@ describe("of several tool calls in one turn", () => {
     expect(results?.[1]?.content).toContain("only the first tool call of a turn is made");
   });
 
+  test("after the answer none is made, and each is told why not", async () => {
+    const tool = echo();
+    const all = { toolCalls: [...(finish("$40").toolCalls ?? []), { name: "echo", arguments: { word: "late" } }] };
+    const rollout = await roll([all], [tool, ending]);
+    expect(tool.calls).toEqual([]);
+    expect(rollout.toolCalls.map(({ name }) => name)).toEqual(["return_final_answer"]);
+    const results = rollout.messages.flatMap((message) => (message.role === "tool" ? [message] : []));
+    expect(results.map(({ name, isError }) => [name, isError])).toEqual([
+      ["return_final_answer", false],
+      ["echo", true],
+    ]);
+    expect(results[1]?.content).toBe("Not called: the answer was given before it.");
+  });
+
   test("an answer that is not the first does not end a loop that makes only the first", async () => {
     const both = { toolCalls: [{ name: "echo", arguments: {} }, ...(finish("early").toolCalls ?? [])] };
     const rollout = await roll([both, finish("$40")], [echo(), ending], { settings: { toolCalls: "first" } });

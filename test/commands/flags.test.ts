@@ -121,16 +121,13 @@ describe("flags contradict each other:", () => {
     [{ dataset: "f.csv", useJson: true }, "--dataset names a file, --use-json the dataset on the hub."],
     [{ dataset: "f.csv", revision: "main" }, "--dataset names a file, --revision the dataset on the hub."],
     [{ seed: 4 }, "--seed is for --shuffle, which is not given."],
-    [
-      { dataset: "f.csv", excludeKnownBad: true },
-      "--exclude-known-bad knows the ids of the published dataset, not those of a file.",
-    ],
   ])("%o", (given, message) => {
     expect(thrownBy(() => refuseContradictions(flags.parse(given)))).toMatchObject({ message, exitCode: 2 });
   });
 
-  it("but not --use-json with --exclude-known-bad, --shuffle with --seed", () => {
+  it("but not --use-json or --dataset with --exclude-known-bad, --shuffle with --seed", () => {
     const given = { useJson: true, excludeKnownBad: true, shuffle: true, seed: 4 };
     expect(() => refuseContradictions(flags.parse(given))).not.toThrow();
+    expect(() => refuseContradictions(flags.parse({ dataset: "copy.parquet", excludeKnownBad: true }))).not.toThrow();
   });
 });

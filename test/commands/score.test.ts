@@ -254,6 +254,26 @@ describe("judge calibrate", () => {
     expect(stderr).toContain("gave no verdict on 1 of 2 answers");
   });
 
+  it("fails where there is not one verdict, and says why", async () => {
+    judgeIsDown = true;
+    const labels = write("silent.jsonl", `${label("other 1", true)}\n${label("other 2", false)}\n`);
+    const { code, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-silent`, variables());
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^art-e: the judge openai\/judge-silent gave no verdict on 2 of 2 answers: the judge failed: /m,
+    );
+    expect(stderr).toContain("see to the judge first");
+  });
+
+  it("takes 200 labels without a warning", async () => {
+    slow = 20;
+    const many = Array.from({ length: 200 }, (_, i) => label(`answer ${i}`, i % 2 === 0));
+    const labels = write("many.jsonl", many.join("\n"));
+    const { code, stdout, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-1 --json`, variables());
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({ labels: 200, unscored: 0 });
+  });
+
   it.each<[string, string, string]>([
     ["no JSON", "{", "line 1 is not JSON."],
     ["no label", '{"question": "a", "gold": "b", "answer": "c"}', "line 1: label:"],

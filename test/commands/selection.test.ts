@@ -70,6 +70,19 @@ describe("run takes the questions from the hub of HF_ENDPOINT", () => {
     expect(await answered(flags, { HF_ENDPOINT: hub.endpoint })).toEqual(idsOf(good));
   });
 
+  it.concurrent("at a fixed revision where none is named, which the results tell", async ({ expect }) => {
+    const pinned = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
+    const rows = demoQuestions.slice(0, 3).map((question) => ({ ...question, message_ids: [...question.message_ids] }));
+    await using hub = await startHub((request, response) => {
+      const known = `/datasets/corbt/enron_emails_sample_questions/resolve/${pinned}/data/test-00000-of-00001.parquet`;
+      if (request.url === known) sendFile(request, response, parquetOf(rows));
+      else response.writeHead(404).end();
+    });
+    const line = "run -a baseline --cache-dir pinned-cache -o pinned.json";
+    expect(await artE(line, { HF_ENDPOINT: hub.endpoint })).toMatchObject({ code: 0 });
+    expect(readJson("pinned.json").dataset.revision).toBe(pinned);
+  });
+
   it.concurrent("as rows of JSON with --use-json", async ({ expect }) => {
     await using hub = await startHub((_, response) =>
       sendJson(response, {

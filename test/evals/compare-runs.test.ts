@@ -107,6 +107,26 @@ describe("two runs", () => {
     expect(timeOf(at({ executionTimeMs: 5_100 }), free)).toMatchObject({ baseline: null, difference: { n: 0 } });
   });
 
+  it("do not differ in the last digits of sums", () => {
+    const mean = (epochs: readonly number[], costs: readonly number[]) =>
+      comparableRun(
+        head(),
+        [1, 2, 3].flatMap((id) =>
+          epochs.map((value, e) => task(id, { exactMatch: value }, { epoch: e + 1, costUsd: costs[e] ?? 0 })),
+        ),
+      );
+    const before = mean([0.1, 0.2, 0.3], [1e-7, 2e-7, 3e-7]);
+    const after = mean([0.3, 0.2, 0.1], [3e-7, 2e-7, 1e-7]);
+    expect(before.questions.get(1)?.values.exactMatch).not.toBe(after.questions.get(1)?.values.exactMatch);
+    const { metrics, flips } = compare(before, after);
+    for (const metric of metrics.slice(0, 2)) {
+      expect(metric).toMatchObject({ wins: 0, losses: 0, ties: 3, p: 1, difference: { value: 0, low: 0, high: 0 } });
+    }
+    expect(flips).toMatchObject({ won: [], lost: [] });
+    const cheaper = mean([0.1, 0.2, 0.3], [1e-7, 2e-7, 2.9e-7]);
+    expect(compare(before, cheaper).metrics[1]).toMatchObject({ wins: 3 });
+  });
+
   it("name the questions that changed, the largest changes first and no more than wanted", () => {
     const { flips } = compare(run([1, 0, 1, 1]), run([0, 1, 0, 1]), 1);
     expect(flips.metric).toBe("exactMatch");

@@ -61,6 +61,19 @@ describe("no worse than a baseline", () => {
     expect(gate([1], [1], 0.02).passed).toBe(false);
   });
 
+  it("is missed by a bound exactly at the margin, whichever way is better", () => {
+    const metric = compareRuns(run([1]), run([1]), ["exactMatch"], 0).metrics[0];
+    if (metric === undefined) throw new Error("no metric");
+    const passed = (low: number, high: number, better: "higher" | "lower") =>
+      noWorseThan({ metric: "x", limit: 0.02 }, "run_a", {
+        ...metric,
+        better,
+        difference: { value: 0, n: 9, low, high },
+      }).passed;
+    expect([passed(-0.02, 0.5, "higher"), passed(-0.0199, 0.5, "higher")]).toEqual([false, true]);
+    expect([passed(-0.5, 0.02, "lower"), passed(-0.5, 0.0199, "lower")]).toEqual([false, true]);
+  });
+
   it("turns round where lower is better", () => {
     expect(gate(worlds(400, 0), worlds(400, 80), 0.02, "lower").passed).toBe(true);
     expect(gate(worlds(400, 80), worlds(400, 0), 0.02, "lower").passed).toBe(false);

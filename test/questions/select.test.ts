@@ -41,7 +41,7 @@ describe("selectQuestions", () => {
   });
 
   it("leaves out the known bad ones when told to", () => {
-    expect(KNOWN_BAD_IDS.size).toBe(7);
+    expect([...KNOWN_BAD_IDS].sort((a, b) => a - b)).toEqual([49, 101, 129, 171, 208, 266, 327]);
     expect(ids(selectQuestions(QUESTIONS, { limit: 0 }))).toContain(49);
     expect(ids(selectQuestions(QUESTIONS, { excludeKnownBad: true, limit: 0 }))).not.toContain(49);
   });

@@ -34,6 +34,14 @@ describe("a trace for the page", () => {
     expect(steps[3]?.turn?.tokens).toBeNull();
   });
 
+  it("says of a call that was not made what the model was told of it, and gives it no result", () => {
+    const content = "Not called: only the first tool call of a turn is made.";
+    const told: Message = { role: "tool", toolCallId: "c3", name: "email_get", content, isError: true };
+    const { steps } = traceView({ ...ANSWERED, messages: [...ANSWERED.messages, told] }, source);
+    expect(steps[2]?.calls[2]).toMatchObject({ result: null, error: content, durationMs: null });
+    expect(steps).toHaveLength(4);
+  });
+
   it("keeps calls apart whose ids come again in a later turn", () => {
     const asking = (name: string): Message => ({
       ...{ role: "assistant", content: "", toolCalls: [{ id: "c1", name, arguments: {} }] },

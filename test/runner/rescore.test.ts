@@ -145,6 +145,12 @@ describe("with a judge", () => {
     await grade(SCORER_NAMES, null);
     expect(again.asked).toEqual([]);
     expect(saved(demo.db, runId)).toEqual(once);
+    for (const change of [{ model: "acme/other" }, { baseUrl: "http://127.0.0.1:1" }, { version: 2 }, { votes: 3 }]) {
+      const other = judge(() => "correct", change);
+      await grade(SCORER_NAMES, other.made);
+      expect(other.asked, JSON.stringify(change)).toHaveLength(73);
+      expect(saved(demo.db, runId).run.settings.judge).toEqual({ ...SETTINGS, ...change });
+    }
     const art = judge(() => "wrong", { protocol: "art" });
     await grade(SCORER_NAMES, art.made);
     expect(art.asked).toHaveLength(73);

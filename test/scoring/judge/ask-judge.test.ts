@@ -8,7 +8,7 @@ import { parseModelName } from "../../../src/models/model-name.js";
 import { resolveModel } from "../../../src/models/resolve.js";
 import { DEFAULT_RETRY } from "../../../src/models/retry.js";
 import { openVerdictCache } from "../../../src/models/verdict-cache.js";
-import { type JudgeRequest, openJudge } from "../../../src/scoring/judge/ask-judge.js";
+import { type JudgeRequest, openJudge, protocolVersion } from "../../../src/scoring/judge/ask-judge.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { WireFormat } from "../../providers/wire-request.js";
 
@@ -94,6 +94,27 @@ describe("a judge", () => {
     const judgement = await judge(await reach(provider)).judge(ITEM, never);
     expect(judgement.verdict).toBe("partly");
     expect(provider.requests).toHaveLength(3);
+  });
+
+  test("remembers a vote by all that decides it: model, server, protocol and its version, texts, and which vote", async () => {
+    const provider = await provide(Array.from({ length: 2 }, () => says("correct")));
+    const keys: unknown[] = [];
+    const model = await reach(provider);
+    const settings = { model: model.id, baseUrl: "http://judge", protocol: "verdict", version: 1, votes: 2 } as const;
+    const memory = { get: (key: unknown) => void keys.push(key), put: (key: unknown) => void keys.push(key) };
+    await openJudge({ model, settings, memory, priceOf: () => 0 }).judge(ITEM, never);
+    const key = (vote: number) => [
+      model.id,
+      "http://judge",
+      "verdict",
+      protocolVersion("verdict"),
+      ITEM.question,
+      ITEM.gold,
+      ITEM.answer,
+      vote,
+    ];
+    expect(keys).toHaveLength(4);
+    expect(keys).toEqual(expect.arrayContaining([key(1), key(2), key(1), key(2)]));
   });
 
   test("is asked once for the same, and answers from memory after that, at no cost", async () => {
