@@ -100,7 +100,7 @@ export async function loadDataset(flags: DatasetFlags, { settings, signal }: Doo
 
 /** Known bad questions are known by the ids of the published dataset; in another file these may be other questions. */
 export function noteKnownBad(
-  { questions, source }: QuestionSet,
+  { questions }: QuestionSet,
   { dataset, excludeKnownBad }: DatasetFlags & SelectionFlags,
   { out }: Door,
 ): void {
@@ -108,7 +108,7 @@ export function noteKnownBad(
   const left = questions.filter(({ id }) => KNOWN_BAD_IDS.has(id)).map(({ id }) => id);
   if (left.length === 0) return;
   const ids = left.length === 1 ? `question ${left[0]}` : `questions ${left.join(", ")}`;
-  out.note(`Left out as known to be bad: ${ids}, taking ${source} for a copy of ${QUESTIONS_DATASET}.`);
+  out.note(`Left out as known to be bad: ${ids}, taking ${dataset} for a copy of ${QUESTIONS_DATASET}.`);
 }
 
 /** Takes the questions asked for; `limit` 0 means all. None left is an error. */

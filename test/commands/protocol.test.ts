@@ -11,11 +11,12 @@ const { artE, readJson, write, path } = workFolder({ mail: MAIL });
 
 let provider: FakeProvider;
 beforeAll(async () => {
-  provider = await startFakeProvider(({ tools }) =>
-    tools.length === 0
-      ? { content: "True" }
-      : { toolCalls: [{ name: "return_final_answer", arguments: { answer: "so it is", sources: [] } }] },
-  );
+  provider = await startFakeProvider(({ tools }) => {
+    if (tools.length === 0) return { content: "True" };
+    const verdict = { name: "record_verdict", arguments: { reason: "so it is", verdict: "correct" } };
+    const answer = { name: "return_final_answer", arguments: { answer: "so it is", sources: [] } };
+    return { toolCalls: [JSON.stringify(tools).includes(verdict.name) ? verdict : answer] };
+  });
   // Twice as many questions as the protocol takes, the bad ones among them, and each ninth with two gold mails.
   const questions = Array.from({ length: 400 }, (_, i) => {
     const question = demoQuestions[i % demoQuestions.length];
@@ -34,7 +35,7 @@ describe("run --protocol art", () => {
     const { code, stderr } = await run("-o art.json");
     expect(code).toBe(0);
     expect(stderr).toBe(
-      `--protocol art: the mail in ${"./art-e.db"} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.\n` +
+      `--protocol art: the mail in ./art-e.db was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.\n` +
         `Left out as known to be bad: questions ${KNOWN_BAD.join(", ")}, taking copy.jsonl for a copy of corbt/enron_emails_sample_questions.\n`,
     );
     const { agentId, split, settings, taskResults } = resultsSchema.parse(readJson("art.json"));
@@ -60,7 +61,7 @@ describe("run --protocol art", () => {
       (await artE(`compare ${file} --published`)).stdout.split("\n").find((line) => line.startsWith("run_"));
     const art = await differences("art.json");
     expect(art).toMatch(
-      /^run_\S+ differs: judge anthropic\/\S+, not gemini-2\.0-flash; questions of the file copy\.jsonl, which may be others; mail not imported through ART's filter \(import --filter art\)\.$/,
+      /^run_\S+ differs: judge anthropic\/\S+, not gemini-2\.0-flash; questions of the file \S*copy\.jsonl, which may be others; mail not imported through ART's filter \(import --filter art\)\.$/,
     );
     const other = await artE(`run -a art-e --dataset ${QUESTIONS} --judge anthropic/x -l 3 -o other.json`, keys());
     expect(other.code).toBe(0);

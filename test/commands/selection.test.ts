@@ -70,17 +70,19 @@ describe("run takes the questions from the hub of HF_ENDPOINT", () => {
     expect(await answered(flags, { HF_ENDPOINT: hub.endpoint })).toEqual(idsOf(good));
   });
 
-  it.concurrent("at a fixed revision where none is named, which the results tell", async ({ expect }) => {
+  it.concurrent("at a fixed revision where none is named, of which the size is known", async ({ expect }) => {
     const pinned = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
+    const known = `/datasets/corbt/enron_emails_sample_questions/resolve/${pinned}/data/test-00000-of-00001.parquet`;
     const rows = demoQuestions.slice(0, 3).map((question) => ({ ...question, message_ids: [...question.message_ids] }));
+    const asked: (string | undefined)[] = [];
     await using hub = await startHub((request, response) => {
-      const known = `/datasets/corbt/enron_emails_sample_questions/resolve/${pinned}/data/test-00000-of-00001.parquet`;
-      if (request.url === known) sendFile(request, response, parquetOf(rows));
-      else response.writeHead(404).end();
+      asked.push(request.url);
+      sendFile(request, response, parquetOf(rows));
     });
-    const line = "run -a baseline --cache-dir pinned-cache -o pinned.json";
-    expect(await artE(line, { HF_ENDPOINT: hub.endpoint })).toMatchObject({ code: 0 });
-    expect(readJson("pinned.json").dataset.revision).toBe(pinned);
+    const { code, stderr } = await artE("run -a baseline --cache-dir pinned-cache", { HF_ENDPOINT: hub.endpoint });
+    expect(new Set(asked)).toEqual(new Set([known]));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/the file has \d+ bytes, not 267520/);
   });
 
   it.concurrent("as rows of JSON with --use-json", async ({ expect }) => {
