@@ -4,8 +4,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import OpenAI from "openai";
+import OpenAI, { type ClientOptions } from "openai";
 import pLimit from "p-limit";
+import { Agent, fetch as undiciFetch } from "undici";
 import { openStore } from "../../src/store/open.js";
 import { median } from "./quantiles.js";
 
@@ -18,7 +19,10 @@ export interface HarnessBench {
   readonly latencyMs: number;
   /** Tasks a second, three turns each; ours searches real mail, scores and stores, the bare SDK does none of it. */
   readonly ours: number;
+  /** With Node's own fetch, as it comes. */
   readonly bareSdk: number;
+  /** With undici's fetch over a pool of as many connections as tasks. */
+  readonly pooledSdk: number;
   readonly peakMegabytes: number;
 }
 
@@ -34,11 +38,13 @@ export async function benchHarness(
     const questions = writeQuestions(file, join(folder, "questions.jsonl"), tasks);
     const ours: { rate: number; peak: number }[] = [];
     const bare: number[] = [];
+    const pooled: number[] = [];
     // So that the server's own code is compiled: it is none of what is measured.
-    await bareOver(baseUrl, 500, 64);
+    await bareOver(baseUrl, 500, 64, "default");
     for (let run = 0; run < runs; run++) {
       ours.push(await oursOver(file, questions, baseUrl, atOnce));
-      bare.push(await bareOver(baseUrl, tasks, atOnce));
+      bare.push(await bareOver(baseUrl, tasks, atOnce, "default"));
+      pooled.push(await bareOver(baseUrl, tasks, atOnce, "pooled"));
     }
     return {
       tasks,
@@ -46,6 +52,7 @@ export async function benchHarness(
       latencyMs,
       ours: median(ours.map(({ rate }) => rate)),
       bareSdk: median(bare),
+      pooledSdk: median(pooled),
       peakMegabytes: median(ours.map(({ peak }) => peak)),
     };
   } finally {
@@ -103,8 +110,19 @@ async function oursOver(file: string, questions: string, baseUrl: string, atOnce
 }
 
 /** The OpenAI SDK alone, with tools that do nothing. */
-async function bareOver(baseUrl: string, tasks: number, atOnce: number): Promise<number> {
-  const client = new OpenAI({ apiKey: "bench", baseURL: baseUrl, maxRetries: 0 });
+async function bareOver(
+  baseUrl: string,
+  tasks: number,
+  atOnce: number,
+  connections: "default" | "pooled",
+): Promise<number> {
+  const agent = connections === "pooled" ? new Agent({ connections: atOnce, keepAliveTimeout: 60_000 }) : null;
+  const client = new OpenAI({
+    apiKey: "bench",
+    baseURL: baseUrl,
+    maxRetries: 0,
+    ...(agent === null ? {} : over(agent)),
+  });
   const limit = pLimit(atOnce);
   const started = performance.now();
   await limit.map(Array.from({ length: tasks }), async () => {
@@ -126,5 +144,13 @@ async function bareOver(baseUrl: string, tasks: number, atOnce: number): Promise
       }
     }
   });
-  return tasks / ((performance.now() - started) / 1_000);
+  const seconds = (performance.now() - started) / 1_000;
+  await agent?.close();
+  return tasks / seconds;
+}
+
+/** The types of undici's fetch are its own. */
+function over(dispatcher: Agent): Pick<ClientOptions, "fetch"> {
+  const pooled = (url: unknown, init: object = {}) => undiciFetch(url as string, { ...init, dispatcher });
+  return { fetch: pooled as unknown as typeof fetch };
 }

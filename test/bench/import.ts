@@ -7,41 +7,61 @@ import { median } from "./quantiles.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const JITI = join(ROOT, "node_modules/jiti/lib/jiti-cli.mjs");
+const script = (name: string) => (csv: string, db: string) => [JITI, join(ROOT, `test/bench/${name}.ts`), csv, db];
 
-export interface ImportFigures {
+/** Each a whole process, from the same file. What each does and leaves out stands in README.md. */
+const IMPORTS = {
+  naive: { name: "naive: MIME library, a commit per 100, FTS triggers", args: script("naive-import") },
+  plain: { name: "plain bulk load: header split, index at the end", args: script("plain-import") },
+  art: { name: "ART's way: filtered, index at the end", args: script("art-import") },
+  ours: {
+    name: "art-e",
+    args: (csv: string, db: string) => [join(ROOT, "bin/art-e.js"), "import", csv, "--db", db, "--quiet"],
+  },
+} as const;
+
+export type ImportKind = keyof typeof IMPORTS;
+export const IMPORT_KINDS = Object.keys(IMPORTS) as ImportKind[];
+
+/** The database of each. */
+export type ImportFiles = Readonly<Record<ImportKind, string>>;
+
+export interface ImportLine {
+  readonly kind: ImportKind;
+  readonly name: string;
   readonly seconds: number;
+  /** Of the mails read, whatever became of them. */
   readonly mailsPerSecond: number;
   readonly peakMegabytes: number;
   readonly fileMegabytes: number;
+  /** Message-IDs that can be looked up afterwards. */
+  readonly messageIds: number;
 }
 
 export interface ImportBench {
   readonly mails: number;
-  readonly ours: ImportFigures;
-  readonly naive: ImportFigures;
-  /** Naive seconds over ours. */
-  readonly speedup: number;
-  /** Our file over the naive one. */
-  readonly fileRatio: number;
+  readonly lines: readonly ImportLine[];
 }
 
-/** Both imports as whole processes, in turn, the files kept for the search. */
-export function benchImport(csv: string, files: { ours: string; naive: string }, runs: number): ImportBench {
-  const ours: Measured[] = [];
-  const naive: Measured[] = [];
+/** All imports in turn, as often as wished; the files are kept for the search. */
+export function benchImport(csv: string, files: ImportFiles, runs: number): ImportBench {
+  const measured = IMPORT_KINDS.map((kind) => ({ kind, figures: [] as Measured[] }));
   for (let run = 0; run < runs; run++) {
-    ours.push(measure([join(ROOT, "bin/art-e.js"), "import", csv, "--db", files.ours, "--quiet"], files.ours));
-    naive.push(measure([JITI, join(ROOT, "test/bench/naive-import.ts"), csv, files.naive], files.naive));
+    for (const { kind, figures } of measured) figures.push(measure(IMPORTS[kind].args(csv, files[kind]), files[kind]));
   }
-  const mails = countMails(files.naive);
-  const [a, b] = [middle(ours, mails), middle(naive, mails)];
-  return { mails, ours: a, naive: b, speedup: b.seconds / a.seconds, fileRatio: a.fileMegabytes / b.fileMegabytes };
+  // The naive file has a row for every mail read.
+  const mails = countIds(files.naive);
+  return { mails, lines: measured.map(({ kind, figures }) => toLine(kind, figures, mails, countIds(files[kind]))) };
 }
 
 /** Prints the peak memory of the process it is loaded into, as the operating system counted it, when it ends. */
 const REPORTER = `data:text/javascript,process.on("exit", () => process.stderr.write("\\npeak " + process.resourceUsage().maxRSS))`;
 
-type Measured = Omit<ImportFigures, "mailsPerSecond">;
+interface Measured {
+  readonly seconds: number;
+  readonly peakMegabytes: number;
+  readonly fileMegabytes: number;
+}
 
 function measure(args: readonly string[], file: string): Measured {
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(file + suffix, { force: true });
@@ -56,20 +76,22 @@ function measure(args: readonly string[], file: string): Measured {
   };
 }
 
-function middle(figures: readonly Measured[], mails: number): ImportFigures {
+function toLine(kind: ImportKind, figures: readonly Measured[], mails: number, messageIds: number): ImportLine {
   const of = (name: keyof Measured) => median(figures.map((figure) => figure[name]));
   const seconds = of("seconds");
   return {
+    kind,
+    name: IMPORTS[kind].name,
     seconds,
     mailsPerSecond: mails / seconds,
     peakMegabytes: of("peakMegabytes"),
     fileMegabytes: of("fileMegabytes"),
+    messageIds,
   };
 }
 
-/** The naive file has a row for every mail read. */
-function countMails(naive: string): number {
-  const db = new Database(naive, { readonly: true });
+function countIds(file: string): number {
+  const db = new Database(file, { readonly: true });
   const mails = db.prepare("SELECT count(*) FROM emails").pluck().get() as number;
   db.close();
   return mails;
