@@ -243,7 +243,6 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     }
   });
 
-describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
   it("holds them against one another, task by task", async () => {
     const runs = [
       { id: "run_a", model: "acme/large", skill: 0.8, price: 0.01 },
