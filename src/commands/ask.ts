@@ -18,6 +18,7 @@ import { Interrupted } from "./interrupt.js";
 import { noting } from "./noting.js";
 import { readyModel } from "./run-model.js";
 import { agentOf, newSettings } from "./run-settings.js";
+import { notesOnSent } from "./sent-settings.js";
 
 /** One question answered here and now: a chat of its own. */
 export const askCommand: Command = {
@@ -49,6 +50,7 @@ async function ask(db: Db, flags: AskFlags, door: Door): Promise<ExitCode> {
 
 async function answer(db: Db, inbox: string, agentId: string, flags: AskFlags, door: Door): Promise<AnsweredChat> {
   const settings = newSettings(db, flags, getAgent(db, agentId), door);
+  for (const note of notesOnSent(settings)) door.out.note(note);
   const model = await readyModel(settings, flags, door.settings, false);
   const outside = openOutside(door.settings.env);
   const mailbox = openMailbox(db);
