@@ -5,6 +5,7 @@ import { NEEDS } from "./test/needs.js";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: "test/global-setup.ts",
     // The built binary and real servers are started by many tests at once on few cores.
     // The limits are against what hangs: on a busy machine each start takes seconds.
     testTimeout: 120_000,

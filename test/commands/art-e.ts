@@ -1,9 +1,9 @@
 /** The built program as a child process, in a folder of its own and with nothing of this process's environment. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, inject } from "vitest";
 import type { Question } from "../../src/domain/question.js";
 
 export const ROOT = join(import.meta.dirname, "../..");
@@ -75,6 +75,7 @@ export function workFolder({ mail }: { mail?: string } = {}): WorkFolder {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "art-e-command-"));
     if (mail === undefined) return;
+    if (mail === MAIL) return copyFileSync(inject("demoDatabase"), join(folder, "art-e.db"));
     const { code, stderr } = await start(folder, ["import", mail, "--quiet"]).ended;
     if (code !== 0) throw new Error(`the mail was not imported: ${stderr}`);
   });

@@ -1,7 +1,7 @@
 /** Runs whose replies are kept: from the cache, and from a recording. */
 import { afterEach, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import { boxLines, demoQuestions, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
+import { boxLines, demoQuestions, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
 
 const { artE, readJson } = workFolder({ mail: MAIL });
@@ -39,13 +39,13 @@ function repeatable(file: string) {
   };
 }
 
+/** In the order of the results. */
 async function turnsOf(file: string) {
-  const { taskResults } = resultsSchema.parse(readJson(file));
-  const traces = await Promise.all(
-    taskResults.map(async ({ traceId }) => (await artE(`show ${traceId} --json`)).stdout),
-  );
-  return traces.map((text) => {
-    const { turns, messages, ending, error } = JSON.parse(text);
+  const { runId, taskResults } = resultsSchema.parse(readJson(file));
+  const { stdout } = await artE(`export-traces --run ${runId} --format jsonl`);
+  const traces = new Map(jsonLines(stdout).map((trace) => [trace.traceId, trace]));
+  return taskResults.map(({ traceId }) => {
+    const { turns, messages, ending, error } = traces.get(traceId);
     return { turns: turns.map(({ startedAt: _, ...turn }: { startedAt: string }) => turn), messages, ending, error };
   });
 }

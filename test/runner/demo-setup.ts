@@ -1,7 +1,8 @@
 /** The bundled mailbox in a fresh database file, and its questions. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inject } from "vitest";
 import { openCorpus } from "../../src/corpus/open-corpus.js";
 import type { Question, QuestionSet } from "../../src/domain/question.js";
 import { type ImportRequest, importCorpus } from "../../src/ingest/import-corpus.js";
@@ -9,6 +10,7 @@ import { loadQuestionFile } from "../../src/questions/local-file.js";
 import { type Db, openStore } from "../../src/store/open.js";
 
 const DEMO = join(import.meta.dirname, "../../fixtures/demo");
+export const DEMO_MAIL = join(DEMO, "maildir");
 
 export const MARCUS = "marcus.hale@kestrelplains.example";
 export const DANA = "dana.okafor@kestrelplains.example";
@@ -26,7 +28,10 @@ export interface TestDb {
 /** A database without mail. */
 export function openEmpty(): TestDb {
   const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
-  const db = openStore(join(folder, "art-e.db"), { mustExist: false });
+  return opened(folder, openStore(join(folder, "art-e.db"), { mustExist: false }));
+}
+
+function opened(folder: string, db: Db): TestDb {
   return {
     db,
     folder,
@@ -38,7 +43,12 @@ export function openEmpty(): TestDb {
 }
 
 export async function openWith(mail: string): Promise<TestDb> {
-  const empty = openEmpty();
+  const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
+  return opened(folder, await importInto(join(folder, "art-e.db"), mail));
+}
+
+export async function importInto(file: string, mail: string): Promise<Db> {
+  const db = openStore(file, { mustExist: false });
   const source = await openCorpus(mail, null);
   const request: ImportRequest = {
     sources: [{ name: mail, source }],
@@ -49,11 +59,17 @@ export async function openWith(mail: string): Promise<TestDb> {
     strict: true,
     onSkipped: () => undefined,
   };
-  await importCorpus(empty.db, request, () => undefined, never);
-  return empty;
+  await importCorpus(db, request, () => undefined, never);
+  return db;
 }
 
-export const openDemo = (): Promise<TestDb> => openWith(join(DEMO, "maildir"));
+/** A copy of the demo mail's database. */
+export async function openDemo(): Promise<TestDb> {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
+  const file = join(folder, "art-e.db");
+  copyFileSync(inject("demoDatabase"), file);
+  return opened(folder, openStore(file, { mustExist: true }));
+}
 
 export const demoSet = (): Promise<QuestionSet> => loadQuestionFile(join(DEMO, "questions.jsonl"), "test", never);
 
