@@ -3,9 +3,9 @@ import { JUDGE_MODELS } from "../models/judge-models.js";
 import { readImportFilter } from "../store/corpus-stats.js";
 import type { Db } from "../store/open.js";
 import type { Door, Flags } from "./command.js";
+import type { Environment } from "./env-file.js";
 import { oneOf } from "./flags.js";
 import { anyCheapModel, hasKey } from "./judge-flags.js";
-import type { Environment } from "./settings.js";
 
 export const PROTOCOL_FLAGS: Flags = {
   protocol: {

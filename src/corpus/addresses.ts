@@ -25,7 +25,7 @@ export function everyAddress(field: string): string[] {
   if (entries.every((entry) => entry === "" || BARE.test(entry))) {
     return entries.filter((entry) => entry !== "").map((entry) => entry.toLowerCase());
   }
-  if (field.length > LONGEST_PARSED) return distinct(field.toLowerCase().match(ANY_ADDRESS) ?? []);
+  if (field.length > LONGEST_PARSED) return field.toLowerCase().match(ANY_ADDRESS) ?? [];
   const texts = addressParser(withoutControls(field), { flatten: true })
     .flatMap(({ address, name }) => apart(address || name))
     .map(tidy);

@@ -3,7 +3,6 @@ import { z } from "zod";
 import type { Message, ToolMessage } from "../domain/conversation.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
 import type { FinishReason, Model, ModelRequest, SentParameters, Usage } from "../domain/model.js";
-import { MAX_BYTES, tooLarge } from "./bounded-body.js";
 import { callOnce, modelNameSchema, type Reply } from "./call.js";
 import type { Endpoint } from "./connection.js";
 import { jsonBytes, jsonHeaders, postJson } from "./post-json.js";
