@@ -8,6 +8,8 @@ import { COUNTED_TO, isRare, listWithin } from "./term-lists.js";
 /** Whose mail, and when it was sent. Ids are those of the address book; null leaves a side open. */
 export interface MailFilter {
   readonly inboxId: number | null;
+  /** Only mail that this address sent or that went to it, wherever it was filed; left out: any. */
+  readonly namedId?: number;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
   readonly range: Positions;
@@ -116,8 +118,9 @@ export function openCandidates(db: Db): (filter: MailFilter) => Candidates {
 const LIKE_A_PARTY = /\b(?:in|from|to)\d/;
 
 /** Who the mail has to do with; empty where that is open. */
-function partiesExpression({ inboxId, fromIds, toIds }: MailFilter): string {
+function partiesExpression({ inboxId, namedId, fromIds, toIds }: MailFilter): string {
   const filters: string[] = [];
+  if (namedId !== undefined) filters.push(`(${PARTY.from(namedId)} OR ${PARTY.to(namedId)})`);
   if (inboxId !== null) filters.push(PARTY.in(inboxId));
   if (fromIds !== null) filters.push(`(${fromIds.map(PARTY.from).join(" OR ")})`);
   if (toIds !== null) filters.push(`(${toIds.map(PARTY.to).join(" OR ")})`);

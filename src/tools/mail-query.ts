@@ -15,7 +15,9 @@ export interface SearchCall {
   readonly addressFilter: "exact" | "containing";
 }
 
-type Prepared = { ok: true; query: MailQuery } | { ok: true; query: null } | ReturnType<typeof refuse>;
+type BoundQuery = MailQuery & { readonly inboxId: number };
+
+type Prepared = { ok: true; query: BoundQuery } | { ok: true; query: null } | ReturnType<typeof refuse>;
 
 /** Binds a call to the task's inbox and cutoff. `query` null: a filter names an address that no mail has. */
 export function prepareQuery(call: SearchCall, context: ToolContext, mailbox: Mailbox): Prepared {

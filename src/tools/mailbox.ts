@@ -1,4 +1,5 @@
 import type { ToolContext, ToolResult } from "../domain/tool.js";
+import { type ArtHit, type ArtQuery, openArtSearch } from "../store/art-search.js";
 import { type Mails, openMails, type StoredMail } from "../store/mails.js";
 import type { Db } from "../store/open.js";
 import { type AddressBook, openAddressBook } from "../store/parties.js";
@@ -7,6 +8,7 @@ import { type MailSearch, openMailSearch } from "../store/search.js";
 /** Everything the mail tools read with; one a process, its statements prepared once. */
 export interface Mailbox {
   readonly search: MailSearch;
+  readonly artSearch: (query: ArtQuery) => readonly ArtHit[];
   readonly mails: Mails;
   readonly addresses: AddressBook;
 }

@@ -4,7 +4,11 @@ import { prepareQuery } from "./mail-query.js";
 
 const day = z.iso.date();
 
-/** ART's search: every keyword, exact addresses, newest first, at most 10. Result: `[{message_id, snippet}]`. */
+/**
+ * ART's search: every keyword as it stands, without stemming; mail from or to the user's address, wherever it was filed; exact
+ * addresses; newest first, at most 10. Result: `[{message_id, snippet}]`. Unlike ART's it names a mail by one Message-ID for
+ * all its copies, hides mail from after a task's day, and refuses days that are none.
+ */
 export const searchEmails = defineHandler({
   args: z.object({
     keywords: z.array(argument(1_000)).min(1).max(100, "expected at most 100 keywords"),
@@ -18,8 +22,7 @@ export const searchEmails = defineHandler({
   call(args, context, { mailbox }) {
     const prepared = prepareQuery(
       {
-        // A keyword of several words stands together, as in ART's quoted FTS5 terms.
-        words: args.keywords.map((keyword) => `"${keyword.replaceAll('"', " ")}"`).join(" "),
+        words: "",
         from: args.from_addr,
         to: args.to_addr,
         sentAfter: args.sent_after,
@@ -32,7 +35,8 @@ export const searchEmails = defineHandler({
     );
     if (!prepared.ok) return prepared;
     if (prepared.query === null) return { ok: true, value: [] };
-    const hits = mailbox.search.newestFirst(prepared.query);
+    const { inboxId, ...query } = prepared.query;
+    const hits = mailbox.artSearch({ ...query, keywords: args.keywords, namedId: inboxId });
     return { ok: true, value: hits.map((hit) => ({ message_id: hit.messageId, snippet: hit.snippet })) };
   },
 });
