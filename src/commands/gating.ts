@@ -13,7 +13,7 @@ import { refuseInputs } from "./check-outputs.js";
 import type { Door } from "./command.js";
 import { checkGateFlags, type GateFlags } from "./gate-flags.js";
 import { type RunSource, RunSources, unfinished } from "./run-source.js";
-import { checkWritable, writeWhole } from "./write-file.js";
+import { writeWhole } from "./write-file.js";
 
 const DEFAULT_MARGIN = 0.02;
 
