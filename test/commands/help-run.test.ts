@@ -29,9 +29,9 @@ it("--help of run names every flag with what it means and what holds without it"
           --protocol             art: as the published ART-E figures were made: agent art-e, the first 100 test questions
                                  with one gold mail, known bad ones left out, no cutoff, its judge; flags beside it win
                                                                                                                     [string]
-          --model-provider       anthropic, openai, google, offline, replay [default: anthropic]                    [string]
+          --model-provider       anthropic, openai, google, offline, replay [default: as the model's name tells]    [string]
           --model-id             The model, as provider/name or name [default: the agent's own, else
-                                 anthropic/claude-sonnet-4-5]                                                       [string]
+                                 anthropic/claude-sonnet-5-5]                                                       [string]
           --base-url             Address of a compatible server                                                     [string]
           --wire-api             chat or responses, for openai [default: by server]                                 [string]
           --concurrency          Tasks under way at once, or auto: as many as the server takes [default: auto]      [string]
@@ -52,6 +52,7 @@ it("--help of run names every flag with what it means and what holds without it"
           --dry-run              Estimate tokens, cost and time, and spend nothing                                 [boolean]
           --max-turns            Model calls a task [default: the agent's, 10]                                      [number]
           --max-tokens           Tokens of one reply [default: the agent's, 2048]                                   [number]
+          --reasoning-tokens     Tokens for reasoning beside them [default: the agent's, else by the model]         [number]
           --temperature          0-2 [default: the agent's, else the provider's]                                    [number]
           --task-timeout         Seconds a task may take [default: 600]                                             [number]
           --request-timeout      Seconds a model call may take before it is tried again [default: 180]              [number]
@@ -69,6 +70,7 @@ it("--help of run names every flag with what it means and what holds without it"
           --judge-base-url       Address of a compatible server for the judge                                       [string]
           --record               Keep the model's replies in FILE, for --model-id replay/FILE                       [string]
       -o, --output               Save the results to a JSON file                                                    [string]
+          --overwrite            Write over an output file that is of another kind                                 [boolean]
           --fail-under           accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)
                                                                                                                     [string]
           --baseline             A run or a results file that --metric must not be worse than                       [string]

@@ -98,7 +98,8 @@ describe("--help", () => {
       See it all work on a bundled mailbox, offline and without an API key
 
       Options:
-        -o, --output  Folder for the files it writes [default: ./demo-output]                                         [string]
+        -o, --output     Folder for the files it writes [default: ./demo-output]                                      [string]
+            --overwrite  Write over an output file that is of another kind                                           [boolean]
       "
     `);
   });
@@ -180,6 +181,7 @@ describe("--help", () => {
             --no-worse-than  With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02] [number]
             --metric         The score of --baseline and --junit [default: accuracy]                                  [string]
             --junit          Write every task as a test case to FILE (JUnit XML)                                      [string]
+            --overwrite      Write over an output file that is of another kind                                       [boolean]
       "
     `);
   });
@@ -194,10 +196,11 @@ describe("--help", () => {
         runs  Runs: an id, the beginning of one, or latest [default: latest]                             [array] [default: []]
 
       Options:
-        -o, --output  File to write [default: stdout]                                                                 [string]
-            --format  html (a page), md (for a pull request), csv (a line a task) [default: html]                     [string]
-            --traces  Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
-                      [default: auto]                                                                                 [string]
+        -o, --output     File to write [default: stdout]                                                              [string]
+            --overwrite  Write over an output file that is of another kind                                           [boolean]
+            --format     html (a page), md (for a pull request), csv (a line a task) [default: html]                  [string]
+            --traces     Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
+                         [default: auto]                                                                              [string]
       "
     `);
   });
@@ -212,6 +215,7 @@ describe("--help", () => {
             --run        Its id, the beginning of it, or latest [default: latest]                                     [string]
             --format     jsonl, iofold [default: jsonl]                                                               [string]
         -o, --output     File to write [default: stdout]                                                              [string]
+            --overwrite  Write over an output file that is of another kind                                           [boolean]
             --band       Only semantic scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                             [string]
             --min-score  Only semantic scores of at least this, 0-1                                                   [number]
             --max-score  Only semantic scores of at most this, 0-1                                                    [number]
@@ -320,6 +324,7 @@ describe("--help", () => {
             --config            attach: a JSON object, laid over the tool's own config                                [string]
             --run               show: the agent exactly as a run had it                                               [string]
         -o, --output            export: file to write [default: stdout]                                               [string]
+            --overwrite         Write over an output file that is of another kind                                    [boolean]
             --replace           import: put it in place of one that is there; its versions stay                      [boolean]
       "
     `);
