@@ -11,8 +11,17 @@ export function isSameFile(a: string, b: string): boolean {
 
 /** Device and inode of a file; of one that does not exist, the path where it would be made. */
 function identity(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return stats === undefined ? target(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
+  const stats = statsOf(path);
+  return stats === null ? target(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
+}
+
+/** Null where nothing is there, or what should be a folder is a file: whoever opens it says so. */
+function statsOf(path: string) {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return null;
+  }
 }
 
 function target(path: string, links: number): string {

@@ -121,7 +121,7 @@ describe("limits", () => {
     const runId = await stoppedRun();
     const { code, stderr } = await run(`run --repeat ${runId}`);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.0675\. Give one again/);
+    expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.045\. Give one again/);
   });
 
   it("--max-task-cost ends a task as out_of_budget before its next turn, and is shown in no other", async () => {
@@ -224,7 +224,7 @@ describe("--dry-run", () => {
   it("tells what a run would cost, spends nothing and begins no run", async () => {
     const before = { requests: provider.requests.length, runs: await runs() };
     const kept = write("replies.jsonl", "as it was");
-    const { code, stdout } = await run(`${RUN} -l 5 --dry-run --json --record ${kept}`);
+    const { code, stdout } = await run(`${RUN} -l 5 --dry-run --json --overwrite --record ${kept}`);
     expect(code).toBe(0);
     expect(read("replies.jsonl")).toBe("as it was");
     const estimate = JSON.parse(stdout);

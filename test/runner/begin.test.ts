@@ -100,6 +100,9 @@ describe("a run that is resumed", () => {
         completedAt: ___,
         totalTimeMs: ____,
         avgExecutionTimeMs: _____,
+        avgModelTimeMs: _model,
+        avgToolTimeMs: _tool,
+        avgWaitingTimeMs: _waiting,
         ...same
       } = totals;
       return same;
