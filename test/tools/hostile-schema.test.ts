@@ -83,10 +83,10 @@ describe("a pattern of a tool's schema", () => {
 });
 
 describe("a schema", () => {
-  test("of 5,000 levels is refused, and one of a hundred is not", () => {
-    expect(() => toArgumentSchema(deep(5_000))).toThrow("nested more than 200 levels");
-    expect(jsonObjectSchema.safeParse(deep(5_000)).error?.issues[0]?.message).toContain("at most 200 levels deep");
-    expect(() => toArgumentSchema(deep(90))).not.toThrow();
+  test("of 5,000 levels is refused, and one of fifty is not", () => {
+    expect(() => toArgumentSchema(deep(5_000))).toThrow("nested more than 100 levels");
+    expect(jsonObjectSchema.safeParse(deep(5_000)).error?.issues[0]?.message).toContain("at most 100 levels deep");
+    expect(() => toArgumentSchema(deep(45))).not.toThrow();
   });
 
   test("in which each part doubles the one before is refused", () => {
