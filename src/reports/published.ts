@@ -28,8 +28,8 @@ const JUDGE = "gemini-2.0-flash";
 export function protocolDifferences({ settings, split, agentId, scores, dataset }: RunHead): string[] {
   const selection = isRecord(settings.selection) ? settings.selection : {};
   return [
-    agentId !== "art-e" && `agent ${agentId}, not art-e`,
     ...judgeDifferences(settings.judge, (scores.judgeCorrect?.n ?? 0) > 0),
+    agentId !== "art-e" && `agent ${agentId}, not art-e`,
     split !== "test" && `the ${split} split`,
     dataset.revision === null && `questions of the file ${dataset.source}, which may be others`,
     selection.maxSources !== 1 && "questions with several gold mails too (--max-sources 1 leaves them out)",

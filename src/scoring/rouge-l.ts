@@ -1,8 +1,11 @@
 import type { ScorerEntry } from "../domain/score.js";
 
+/** The time goes with the words of both multiplied: an answer of a million would take hours. */
+const MAX_WORDS = 10_000;
+
 /** As Google's rouge-score package reads words, without its stemmer: lower case, everything but ASCII letters and digits parts them. */
 function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  return (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).slice(0, MAX_WORDS);
 }
 
 /** Length of the longest common subsequence, in one row of memory. */

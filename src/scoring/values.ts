@@ -8,7 +8,11 @@ interface Values {
   readonly quantities: readonly Quantity[];
 }
 
-function valuesIn(text: string): Values {
+/** What is read of a text: each value of one is held against each of the other. */
+const MAX_CHARS = 20_000;
+
+function valuesIn(whole: string): Values {
+  const text = whole.slice(0, MAX_CHARS);
   const { days, times, rest } = momentsIn(text);
   return { days, times, quantities: quantitiesIn(rest) };
 }
