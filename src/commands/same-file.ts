@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
 /** Links followed to a file that does not exist yet. */
@@ -24,10 +24,18 @@ function statsOf(path: string) {
   }
 }
 
-function target(path: string, links: number): string {
-  if (links > 0 && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
-    return target(resolve(dirname(path), readlinkSync(path)), links - 1);
+/** What a symbolic link points to; null where none is there. */
+function linkTarget(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
   }
+}
+
+function target(path: string, links: number): string {
+  const linked = links > 0 ? linkTarget(path) : null;
+  if (linked !== null) return target(resolve(dirname(path), linked), links - 1);
   try {
     return join(realpathSync(dirname(path)), basename(path));
   } catch {

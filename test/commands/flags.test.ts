@@ -82,6 +82,7 @@ it("run without flags is what --help says it is", () => {
     cutoff: "query_date",
     partialInboxes: false,
     noJudge: false,
+    overwrite: false,
   });
 });
 

@@ -21,9 +21,9 @@ it("--help of ask names every flag with what it means and what holds without it"
     Options:
       -a, --agent             Who is asked [default: email-search with the model that there is a key for, else baseline]
                                                                                                                     [string]
-          --model-provider    anthropic, openai, google, offline, replay [default: anthropic]                       [string]
+          --model-provider    anthropic, openai, google, offline, replay [default: as the model's name tells]       [string]
           --model-id          The model, as provider/name or name [default: the agent's own, else
-                              anthropic/claude-sonnet-4-5]                                                          [string]
+                              anthropic/claude-sonnet-5-5]                                                          [string]
           --base-url          Address of a compatible server                                                        [string]
           --wire-api          chat or responses, for openai [default: by server]                                    [string]
           --max-turns         Model calls a task [default: the agent's, 10]                                         [number]

@@ -36,7 +36,8 @@ describe("run --protocol art", () => {
     expect(code).toBe(0);
     expect(stderr).toBe(
       `--protocol art: the mail in ./art-e.db was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.\n` +
-        `Left out as known to be bad: questions ${KNOWN_BAD.join(", ")}, taking copy.jsonl for a copy of corbt/enron_emails_sample_questions.\n`,
+        `Left out as known to be bad: questions ${KNOWN_BAD.join(", ")}, taking copy.jsonl for a copy of corbt/enron_emails_sample_questions.\n` +
+        "art-e: the tool choice required is sent as auto to anthropic/claude-sonnet-5-5: claude-sonnet-5-5 thinks before it calls a tool, and cannot be made to call one.\n",
     );
     const { agentId, split, settings, taskResults } = resultsSchema.parse(readJson("art.json"));
     expect({ agentId, split }).toEqual({ agentId: "art-e", split: "test" });

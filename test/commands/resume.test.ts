@@ -240,7 +240,8 @@ describe("--dry-run", () => {
     expect((await runs())[0]).toMatchObject({ id: runId, status: "interrupted", tasks: 2 });
     const priced = await run(`${RUN} -l 2 --price 0,1000000 --dry-run --json`);
     const { usage, costUsd } = JSON.parse(priced.stdout);
-    expect(costUsd).toBeCloseTo(usage.outputTokens, 6);
+    // Tokens are told rounded.
+    expect(Math.abs(costUsd - usage.outputTokens)).toBeLessThan(1);
   });
 });
 

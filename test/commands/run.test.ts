@@ -95,7 +95,7 @@ describe("run -a baseline over all of the demo's questions", () => {
   it("with --json writes the totals as one document, those of the results file", () => {
     const { db, output, ...totals } = JSON.parse(sixteen.stdout);
     expect({ db, output }).toEqual({ db: "./art-e.db", output: "sixteen.json" });
-    const { settings, versions, dataset, corpusFingerprint, taskResults, ...head } = readJson("sixteen.json");
+    const { settings, limits, versions, dataset, corpusFingerprint, taskResults, ...head } = readJson("sixteen.json");
     expect(totalsSchema.parse(totals)).toEqual(head);
   });
 

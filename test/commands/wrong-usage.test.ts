@@ -37,7 +37,7 @@ describe("a flag that cannot be used is named as it is written:", () => {
 
 describe("flags that contradict each other are refused before anything is opened:", () => {
   it.concurrent.each([
-    ["import one -c two", "SOURCE one and --csv-path two name two sources."],
+    ["import one -c two", "SOURCE one and --csv-path two name different sources."],
     ["run -a x --dataset f.csv --use-json", "--dataset names a file, --use-json the dataset on the hub."],
     ["eval-search --seed 4", "--seed is for --shuffle, which is not given."],
     ["export-traces --min-score 0.9 --max-score 0.1", "--min-score 0.9 is above --max-score 0.1."],
