@@ -1,16 +1,16 @@
 import yargs, { type Argv } from "yargs";
-import type { Command } from "./commands/command.js";
-import { readEnvironment } from "./commands/env-file.js";
-import { explain } from "./commands/fail.js";
-import { listenForInterrupt } from "./commands/interrupt.js";
-import { showMigrationProgress } from "./commands/migration-progress.js";
-import { endQuietlyWhenNobodyReads, openOutput } from "./commands/output.js";
-import { DEFAULT_CACHE_DIR, DEFAULT_DB, readSettings } from "./commands/settings.js";
-import { refuseEmptyValues, usageError } from "./commands/usage-error.js";
-import { programVersion } from "./commands/version.js";
+import { readEnvironment } from "./app/settings/env-file.js";
+import { programVersion } from "./app/settings/program-version.js";
+import { DEFAULT_CACHE_DIR, DEFAULT_DB, readSettings } from "./app/settings/settings.js";
+import type { Command } from "./commands/cli/command.js";
+import { explain } from "./commands/cli/format-error.js";
+import { listenForInterrupt } from "./commands/cli/interrupt.js";
+import { showMigrationProgress } from "./commands/cli/migration-progress.js";
+import { endQuietlyWhenNobodyReads, openOutput } from "./commands/cli/output.js";
+import { refuseEmptyValues, usageError } from "./commands/cli/usage-error.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
-import { printable } from "./reports/printable.js";
-import { databaseError } from "./store/database-error.js";
+import { printable } from "./platform/strip-controls.js";
+import { databaseError } from "./store/connection/database-error.js";
 
 /** A command is loaded when it is called: what one of them needs would make all of them slow to start. */
 const COMMANDS: readonly {
@@ -26,12 +26,12 @@ const COMMANDS: readonly {
   {
     usage: "import [source..]",
     describe: "Import mail into the database",
-    load: async () => (await import("./commands/import.js")).importCommand,
+    load: async () => (await import("./commands/import/import.js")).importCommand,
   },
   {
     usage: "run",
     describe: "Let an agent answer the questions, and score its answers",
-    load: async () => (await import("./commands/run.js")).runCommand,
+    load: async () => (await import("./commands/run/run.js")).runCommand,
   },
   {
     usage: "score",
@@ -61,7 +61,7 @@ const COMMANDS: readonly {
   {
     usage: "report [runs..]",
     describe: "Runs as a page to look at, as Markdown, or as a table of tasks",
-    load: async () => (await import("./commands/report.js")).reportCommand,
+    load: async () => (await import("./commands/report/report.js")).reportCommand,
   },
   {
     usage: "export-traces",
@@ -91,12 +91,12 @@ const COMMANDS: readonly {
   {
     usage: "agents <action> [id] [other]",
     describe: "The agents: list, show, create, change, clone, delete, attach and detach tools, export, import",
-    load: async () => (await import("./commands/agents.js")).agentsCommand,
+    load: async () => (await import("./commands/agents/agents.js")).agentsCommand,
   },
   {
     usage: "tools <action> [id] [arguments]",
     describe: "The tools: list, show, add, change, delete, and call one to try it",
-    load: async () => (await import("./commands/tools.js")).toolsCommand,
+    load: async () => (await import("./commands/tools/tools.js")).toolsCommand,
   },
   {
     usage: "serve",
@@ -106,7 +106,7 @@ const COMMANDS: readonly {
   {
     usage: "ask <inbox_address> <question..>",
     describe: "Answer one question from a mailbox, with its sources",
-    load: async () => (await import("./commands/ask.js")).askCommand,
+    load: async () => (await import("./commands/ask/ask.js")).askCommand,
   },
   {
     usage: "mcp",

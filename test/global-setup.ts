@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { DEMO_MAIL, importInto } from "./runner/demo-setup.js";
+import { DEMO_MAIL, importInto } from "./app/run/demo-setup.js";
 
 declare module "vitest" {
   interface ProvidedContext {

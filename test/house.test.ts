@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Command } from "../src/commands/command.js";
+import type { Command } from "../src/commands/cli/command.js";
 import { ROOT, workFolder } from "./commands/art-e.js";
 
 const SOURCES = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })

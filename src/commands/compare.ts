@@ -1,14 +1,14 @@
 import { z } from "zod";
-import type { ComparableRun, RunComparison } from "../domain/comparison.js";
+import { RunSources, unfinished } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { comparableRun } from "../evals/comparable-run.js";
-import { compareRuns } from "../evals/compare-runs.js";
-import { PUBLISHED, protocolDifferences } from "../reports/published.js";
-import type { Command, Door } from "./command.js";
-import { comparisonText, publishedText } from "./comparison-text.js";
-import { readFlags, whole } from "./flags.js";
-import { metrics, scorersAmong } from "./metric-flags.js";
-import { RunSources, unfinished } from "./run-source.js";
+import type { ComparableRun, RunComparison } from "../domain/scores/comparison.js";
+import { comparableRun } from "../evaluation/comparable-run.js";
+import { compareRuns } from "../evaluation/compare-runs.js";
+import { PUBLISHED, protocolDifferences } from "../evaluation/published-figures.js";
+import { comparisonText, publishedText } from "../reports/text/comparison-text.js";
+import type { Command, Door } from "./cli/command.js";
+import { readFlags, whole } from "./cli/read-flags.js";
+import { metrics, scorersAmong } from "./flags/metric-flags.js";
 
 const schema = z.object({
   runs: z.array(z.coerce.string()).min(1),

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { type ExitCode, UserError } from "../domain/errors.js";
-import { OVERWRITE_FLAGS, overwriteShape } from "./check-outputs.js";
-import type { Command, Door } from "./command.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "./cli/check-outputs.js";
+import type { Command, Door } from "./cli/command.js";
+import type { Output } from "./cli/output.js";
+import { readFlags, text } from "./cli/read-flags.js";
 import { exportTracesCommand } from "./export-traces.js";
-import { readFlags, text } from "./flags.js";
-import { importCommand } from "./import.js";
-import type { Output } from "./output.js";
-import { runCommand } from "./run.js";
+import { importCommand } from "./import/import.js";
+import { runCommand } from "./run/run.js";
 
 const BUNDLED = fileURLToPath(new URL("../../fixtures/demo/", import.meta.url));
 

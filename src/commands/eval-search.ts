@@ -1,13 +1,13 @@
+import { checkMailboxes } from "../app/run/check-mailboxes.js";
 import { EXIT } from "../domain/errors.js";
-import { measureSearch, type SearchQuality } from "../evals/search-quality.js";
-import { box } from "../reports/box.js";
-import { count, share } from "../reports/figures.js";
-import { checkMailboxes } from "../runner/check-mailboxes.js";
-import { openStore } from "../store/open.js";
-import { endOfDay } from "../store/period.js";
+import { measureSearch, type SearchQuality } from "../evaluation/search-quality.js";
+import { count, share } from "../reports/text/format-number.js";
+import { box } from "../reports/text/summary-box.js";
+import { openStore } from "../store/connection/open-store.js";
+import { endOfDay } from "../store/search/date-range.js";
 import { openMailbox } from "../tools/mailbox.js";
-import type { Command } from "./command.js";
-import { readFlags, whole } from "./flags.js";
+import type { Command } from "./cli/command.js";
+import { readFlags, whole } from "./cli/read-flags.js";
 import {
   DATASET_FLAGS,
   datasetSchema,
@@ -17,7 +17,7 @@ import {
   SELECTION_FLAGS,
   select,
   selectionSchema,
-} from "./question-flags.js";
+} from "./flags/question-flags.js";
 
 const schema = datasetSchema.extend(selectionSchema.shape).extend({ limit: whole(0).default(0) });
 

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
-import { BANDS } from "../domain/score.js";
-import type { Trace } from "../domain/trace.js";
+import type { Trace } from "../domain/runs/trace.js";
+import { BANDS } from "../domain/scores/score.js";
 import { FORMATS, type Format } from "../exports/formats.js";
-import { count } from "../reports/figures.js";
-import { openStore } from "../store/open.js";
-import { getRun } from "../store/runs.js";
-import { iterateTraces, type TraceFilter } from "../store/traces.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./check-outputs.js";
-import type { Command } from "./command.js";
-import { oneOf, readFlags, text, within } from "./flags.js";
-import { writeWhole } from "./write-file.js";
+import { writeWhole } from "../platform/atomic-file.js";
+import { count } from "../reports/text/format-number.js";
+import { openStore } from "../store/connection/open-store.js";
+import { getRun } from "../store/runs/runs.js";
+import { iterateTraces, type TraceFilter } from "../store/runs/traces.js";
+import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./cli/check-outputs.js";
+import type { Command } from "./cli/command.js";
+import { oneOf, readFlags, text, within } from "./cli/read-flags.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 

@@ -1,12 +1,12 @@
 import { z } from "zod";
+import { openGating, refuseMissed } from "../app/gates/run-gates.js";
+import { RunSources, unfinished } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { gateText } from "../reports/gate-text.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./check-outputs.js";
-import type { Command } from "./command.js";
-import { readFlags, text } from "./flags.js";
-import { GATE_FLAGS, gateShape } from "./gate-flags.js";
-import { openGating, refuseMissed } from "./gating.js";
-import { RunSources, unfinished } from "./run-source.js";
+import { gateText } from "../reports/text/gate-text.js";
+import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./cli/check-outputs.js";
+import type { Command } from "./cli/command.js";
+import { readFlags, text } from "./cli/read-flags.js";
+import { GATE_FLAGS, gateShape } from "./flags/gate-flags.js";
 
 const schema = z.object({ name: text, ...overwriteShape, ...gateShape });
 

@@ -1,14 +1,14 @@
 import { z } from "zod";
+import { calibrate } from "../app/score/calibrate-judge.js";
+import { JUDGE_CONCURRENCY, readyJudge } from "../app/score/create-judge.js";
+import { readLabels } from "../app/score/read-labels.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { calibrationText } from "../reports/calibration-text.js";
-import { count } from "../reports/figures.js";
-import { calibrate } from "../runner/calibrate.js";
-import type { Command } from "./command.js";
-import { oneOf, readFlags, text } from "./flags.js";
-import { anyCheapModel, JUDGE_FLAGS, judgeSettings, judgeShape } from "./judge-flags.js";
-import { readLabels } from "./labels-file.js";
-import { openProgress } from "./progress.js";
-import { JUDGE_CONCURRENCY, readyJudge } from "./ready-judge.js";
+import { calibrationText } from "../reports/text/calibration-text.js";
+import { count } from "../reports/text/format-number.js";
+import type { Command } from "./cli/command.js";
+import { openProgress } from "./cli/progress.js";
+import { oneOf, readFlags, text } from "./cli/read-flags.js";
+import { anyCheapModel, JUDGE_FLAGS, judgeSettings, judgeShape } from "./flags/judge-flags.js";
 
 const JUDGE_TIMEOUT_MS = 180_000;
 

@@ -1,17 +1,17 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { z } from "zod";
+import { checkInbox } from "../app/chat/resolve-inbox.js";
+import { programVersion } from "../app/settings/program-version.js";
+import type { ToolContext } from "../domain/agents/tool.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import type { ToolContext } from "../domain/tool.js";
 import { isLoopback, listenMcp } from "../mcp/http-listener.js";
 import { type MailOffer, mailServer } from "../mcp/mail-server.js";
-import { checkInbox } from "../runner/check-inbox.js";
-import { openShelf } from "../store/mail-shelf.js";
-import { openStore } from "../store/open.js";
-import { boundMailTools, readMailText } from "../tools/bound-mail.js";
+import { openStore } from "../store/connection/open-store.js";
+import { openShelf } from "../store/search/mailbox-listing.js";
 import { openMailbox } from "../tools/mailbox.js";
-import type { Command, Door } from "./command.js";
-import { day, readFlags, text, whole } from "./flags.js";
-import { programVersion } from "./version.js";
+import { boundMailTools, readMailText } from "../tools/single-inbox-tools.js";
+import type { Command, Door } from "./cli/command.js";
+import { day, readFlags, text, whole } from "./cli/read-flags.js";
 
 const DEFAULT_PORT = 8788;
 /** With --http, at once. */

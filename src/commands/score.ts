@@ -1,23 +1,31 @@
 import { z } from "zod";
+import { storedTotals } from "../app/results/aggregate-run.js";
+import { thisWorker } from "../app/run/this-process.js";
+import { JUDGE_CONCURRENCY, readyJudge } from "../app/score/create-judge.js";
+import { rescore } from "../app/score/score-run.js";
 import { EXIT } from "../domain/errors.js";
-import type { JudgeSettings } from "../domain/judgement.js";
+import type { JudgeSettings } from "../domain/scores/judgement.js";
 import { parseModelName } from "../models/model-name.js";
-import { count } from "../reports/figures.js";
-import { rescore } from "../runner/rescore.js";
-import { storedTotals } from "../runner/stored-totals.js";
-import { openStore } from "../store/open.js";
-import { getRun, type RunRow } from "../store/runs.js";
+import { count } from "../reports/text/format-number.js";
+import { openStore } from "../store/connection/open-store.js";
+import { getRun, type RunRow } from "../store/runs/runs.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape, replayFile } from "./check-outputs.js";
-import type { Command, Door } from "./command.js";
-import { readFlags, text } from "./flags.js";
-import { Interrupted } from "./interrupt.js";
-import { asksJudge, cheapModel, hasKey, isJudgeOff, JUDGE_FLAGS, judgeSettings, judgeShape } from "./judge-flags.js";
-import { openProgress } from "./progress.js";
-import { JUDGE_CONCURRENCY, readyJudge } from "./ready-judge.js";
-import { printTotals, saveResults } from "./run-results.js";
-import { chosenScorers, SCORER_FLAGS, scorerShape, wantsJudge } from "./scorer-flags.js";
-import { thisWorker } from "./worker.js";
+import { checkOutputs, OVERWRITE_FLAGS, overwriteShape, replayFile } from "./cli/check-outputs.js";
+import type { Command, Door } from "./cli/command.js";
+import { Interrupted } from "./cli/interrupt.js";
+import { openProgress } from "./cli/progress.js";
+import { readFlags, text } from "./cli/read-flags.js";
+import {
+  asksJudge,
+  cheapModel,
+  hasKey,
+  isJudgeOff,
+  JUDGE_FLAGS,
+  judgeSettings,
+  judgeShape,
+} from "./flags/judge-flags.js";
+import { chosenScorers, SCORER_FLAGS, scorerShape, wantsJudge } from "./flags/scorer-flags.js";
+import { printTotals, saveResults } from "./run/run-results.js";
 
 const JUDGE_TIMEOUT_MS = 180_000;
 

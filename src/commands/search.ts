@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
 import type { JsonValue } from "../domain/json.js";
-import { count } from "../reports/figures.js";
-import { printable } from "../reports/printable.js";
-import { type Db, openStore } from "../store/open.js";
-import { endOfDay } from "../store/period.js";
-import { getTool } from "../store/tools.js";
+import { printable } from "../platform/strip-controls.js";
+import { count } from "../reports/text/format-number.js";
+import { type Db, openStore } from "../store/connection/open-store.js";
+import { getTool } from "../store/registry/tools.js";
+import { endOfDay } from "../store/search/date-range.js";
+import { toTool } from "../tools/load-tools.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { toTool } from "../tools/registry.js";
-import type { Command } from "./command.js";
-import { day, oneOf, readFlags, text, whole } from "./flags.js";
+import type { Command } from "./cli/command.js";
+import { day, oneOf, readFlags, text, whole } from "./cli/read-flags.js";
 
 const ORDERS = ["best", "newest"] as const;
 

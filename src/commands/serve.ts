@@ -1,20 +1,20 @@
 import { z } from "zod";
+import { ServedModels } from "../app/chat/served-models.js";
+import { noting } from "../app/run/note-other-model.js";
+import { programVersion } from "../app/settings/program-version.js";
+import { baseUrlOf, connectionOf, type Settings } from "../app/settings/settings.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { DEFAULT_MODEL } from "../models/default-models.js";
-import { PROVIDERS, type Provider } from "../models/providers.js";
-import { Chats } from "../servers/chats.js";
-import { ServedModels } from "../servers/served-models.js";
+import { PROVIDERS, type Provider } from "../models/provider-names.js";
+import { Chats } from "../servers/http/chat-limits.js";
 import { startServer } from "../servers/server.js";
-import { openStore } from "../store/open.js";
+import { openStore } from "../store/connection/open-store.js";
+import { openOutside } from "../tools/external/external-resources.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { openOutside } from "../tools/outside.js";
-import { SearchThreads } from "../tools/search-threads.js";
-import type { Command, Door } from "./command.js";
-import { readFlags, text, whole } from "./flags.js";
-import { noting } from "./noting.js";
-import { readText } from "./read-text.js";
-import { baseUrlOf, connectionOf, type Settings } from "./settings.js";
-import { programVersion } from "./version.js";
+import { SearchThreads } from "../tools/search-pool/search-pool.js";
+import type { Command, Door } from "./cli/command.js";
+import { readFlags, text, whole } from "./cli/read-flags.js";
+import { readText } from "./cli/read-text.js";
 
 const schema = z.object({
   port: whole(0, 65_535).default(8787),

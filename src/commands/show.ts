@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
-import { printable } from "../reports/printable.js";
-import { traceText } from "../reports/trace-text.js";
-import { openMails, type StoredMail } from "../store/mails.js";
-import { openStore } from "../store/open.js";
-import { getTrace } from "../store/traces.js";
-import type { Command } from "./command.js";
-import { readFlags, text } from "./flags.js";
+import { printable } from "../platform/strip-controls.js";
+import { traceText } from "../reports/text/trace-text.js";
+import { openStore } from "../store/connection/open-store.js";
+import { getTrace } from "../store/runs/traces.js";
+import { openMails, type StoredMail } from "../store/search/mail-lookup.js";
+import type { Command } from "./cli/command.js";
+import { readFlags, text } from "./cli/read-flags.js";
 
 const schema = z.object({ name: text });
 

@@ -1,20 +1,20 @@
 import { z } from "zod";
+import { storedTotals } from "../app/results/aggregate-run.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { SLICES } from "../domain/slice.js";
+import { SLICES } from "../domain/runs/slice.js";
 import { questionStatistics } from "../questions/statistics.js";
-import { corpusSummary } from "../reports/corpus-summary.js";
-import { datasetSummary } from "../reports/dataset-summary.js";
-import { runSummary } from "../reports/run-summary.js";
-import { storedTotals } from "../runner/stored-totals.js";
-import { readCorpusStats } from "../store/corpus-stats.js";
-import { openStore } from "../store/open.js";
-import { getRun, listRuns } from "../store/runs.js";
-import type { Command, Door } from "./command.js";
-import { oneOf, readFlags, text } from "./flags.js";
-import { metrics, scorersAmong } from "./metric-flags.js";
-import { DATASET_FLAGS, datasetSchema, loadDataset, refuseContradictions } from "./question-flags.js";
-import { sliceTable } from "./slice-table.js";
-import { table } from "./table.js";
+import { corpusSummary } from "../reports/text/corpus-summary.js";
+import { datasetSummary } from "../reports/text/dataset-summary.js";
+import { runSummary } from "../reports/text/run-summary.js";
+import { sliceTable } from "../reports/text/slice-table.js";
+import { table } from "../reports/text/text-table.js";
+import { openStore } from "../store/connection/open-store.js";
+import { readCorpusStats } from "../store/import/corpus-stats.js";
+import { getRun, listRuns } from "../store/runs/runs.js";
+import type { Command, Door } from "./cli/command.js";
+import { oneOf, readFlags, text } from "./cli/read-flags.js";
+import { metrics, scorersAmong } from "./flags/metric-flags.js";
+import { DATASET_FLAGS, datasetSchema, loadDataset, refuseContradictions } from "./flags/question-flags.js";
 
 const schema = datasetSchema.extend({
   corpus: z.boolean().default(false),

@@ -1,4 +1,4 @@
-import type { BadEmail, CorpusBatch, FiledEmail } from "../domain/email.js";
+import type { BadEmail, CorpusBatch, FiledEmail } from "../domain/mail/email.js";
 
 /** What a reader found next: a mail or a bad one. */
 export type Found = { readonly email: FiledEmail } | { readonly bad: BadEmail };

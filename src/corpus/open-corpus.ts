@@ -1,16 +1,16 @@
 import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
-import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../domain/email.js";
 import { UserError } from "../domain/errors.js";
-import { openEml } from "./eml.js";
-import { openKaggleCsv } from "./kaggle-csv.js";
-import { openMaildir } from "./maildir.js";
-import { openMbox } from "./mbox.js";
-import { openParquet } from "./parquet.js";
-import { openParsedCsv } from "./parsed-csv.js";
-import { type Recognised, recognise } from "./recognise.js";
+import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../domain/mail/email.js";
+import { type Recognised, recognise } from "./detect-format.js";
+import { openEml } from "./readers/eml.js";
+import { openKaggleCsv } from "./readers/kaggle-csv.js";
+import { openMaildir } from "./readers/maildir.js";
+import { openMbox } from "./readers/mbox.js";
+import { openParquet } from "./readers/parquet.js";
+import { openParsedCsv } from "./readers/parsed-csv.js";
+import { openTarball } from "./readers/tarball.js";
 import { isSystemError, unreadable } from "./source-errors.js";
-import { openTarball } from "./tarball.js";
 
 const OPENERS: Readonly<Record<CorpusFormat, (path: string, files: readonly string[]) => Promise<CorpusSource>>> = {
   maildir: openMaildir,

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import type { CorpusBatch, CorpusSource } from "../domain/email.js";
 import { UserError } from "../domain/errors.js";
+import type { CorpusBatch, CorpusSource } from "../domain/mail/email.js";
 import { pack, revive, type WorkerMessage, type WorkerOrder } from "./worker-messages.js";
 
 /** What reading may take: a source that needs more is broken, or means to do harm. */

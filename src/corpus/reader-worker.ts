@@ -1,8 +1,8 @@
 /** The reading thread: opens the source it is told of and posts its batches, `ahead` of them before it waits. */
 import { once } from "node:events";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { decodeElsewhere } from "./mime.js";
-import { MimeThread } from "./mime-thread.js";
+import { decodeElsewhere } from "./mime/decode-body.js";
+import { MimeThread } from "./mime/mime-thread.js";
 import { openCorpus } from "./open-corpus.js";
 import { pack, type WorkerMessage, type WorkerOrder } from "./worker-messages.js";
 

@@ -1,5 +1,5 @@
-import type { CorpusBatch, CorpusFormat } from "../domain/email.js";
 import { type ExitCode, UserError } from "../domain/errors.js";
+import type { CorpusBatch, CorpusFormat } from "../domain/mail/email.js";
 
 /** What the reading thread is to read. */
 export interface WorkerOrder {

@@ -1,4 +1,4 @@
-import type { Trace } from "../domain/trace.js";
+import type { Trace } from "../domain/runs/trace.js";
 import { iofoldSteps } from "./iofold.js";
 import { jsonLine } from "./jsonl.js";
 

@@ -1,6 +1,6 @@
-import type { Message } from "../domain/conversation.js";
 import type { JsonValue } from "../domain/json.js";
-import type { ToolCallRecord, Trace, Turn } from "../domain/trace.js";
+import type { Message } from "../domain/models/conversation.js";
+import type { ToolCallRecord, Trace, Turn } from "../domain/runs/trace.js";
 
 /** What a step is made of; `messages` without those of earlier chats. */
 type Spanned = Pick<Trace, "traceId" | "model" | "startedAt" | "error" | "messages" | "turns" | "toolCalls">;

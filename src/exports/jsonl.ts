@@ -1,4 +1,4 @@
-import type { Trace } from "../domain/trace.js";
+import type { Trace } from "../domain/runs/trace.js";
 
 /** The whole trace on one line: enough to replay it, to grade it again and to write an eval from it. */
 export function jsonLine(trace: Trace): string[] {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Email } from "../domain/email.js";
+import type { Email } from "../domain/mail/email.js";
 
 /** ART's three rules, in the order in which they are asked. */
 export const ART_RULES = ["long_body", "many_recipients", "repeat"] as const;

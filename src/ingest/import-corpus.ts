@@ -1,9 +1,9 @@
-import type { BadEmail, CorpusSource } from "../domain/email.js";
 import { UserError } from "../domain/errors.js";
-import { rebuildCorpusIndex } from "../store/corpus-index.js";
-import { readCorpusStats, renewFingerprint } from "../store/corpus-stats.js";
-import { openCorpusWriter } from "../store/corpus-writer.js";
-import type { Db } from "../store/open.js";
+import type { BadEmail, CorpusSource } from "../domain/mail/email.js";
+import type { Db } from "../store/connection/open-store.js";
+import { rebuildCorpusIndex } from "../store/import/corpus-index.js";
+import { readCorpusStats, renewFingerprint } from "../store/import/corpus-stats.js";
+import { openCorpusWriter } from "../store/import/corpus-writer.js";
 import { ART_RULES, type ArtRule, artFilter } from "./art-filter.js";
 import { resolveOwners } from "./resolve-owners.js";
 

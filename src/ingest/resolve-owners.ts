@@ -1,4 +1,4 @@
-import type { Db } from "../store/open.js";
+import type { Db } from "../store/connection/open-store.js";
 import {
   type AddressCount,
   countRecipients,
@@ -7,7 +7,7 @@ import {
   type Owner,
   type OwnerBasis,
   setOwnerAddress,
-} from "../store/owners.js";
+} from "../store/import/owners.js";
 
 /** An address with the owner's name on it counts as the owner's from this share of the sent mail on. */
 const NAMED_SHARE = 0.02;

@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { redact } from "../domain/redact.js";
-import { KeptStdioTransport, MAX_MESSAGE_BYTES, type StartServer } from "./kept-stdio.js";
+import { KeptStdioTransport, MAX_MESSAGE_BYTES, type StartServer } from "./supervised-stdio.js";
 
 /** Where a server is, with everything filled in. */
 export type McpServer =

@@ -5,8 +5,8 @@ import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
-import { ByteBudget } from "../domain/byte-budget.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../domain/json-depth.js";
+import { ByteBudget } from "../platform/byte-budget.js";
 
 export interface McpListening {
   readonly host: string;

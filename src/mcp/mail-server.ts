@@ -12,8 +12,8 @@ import {
   ReadResourceRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import type { Tool, ToolResult } from "../domain/agents/tool.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
-import type { Tool, ToolResult } from "../domain/tool.js";
 
 /** One mail in a list. */
 export interface ShelvedMail {

@@ -1,5 +1,5 @@
-import type { Completion, Model } from "../domain/model.js";
-import { isProvider, isRemote } from "./providers.js";
+import type { Completion, Model } from "../domain/models/model.js";
+import { isProvider, isRemote } from "./provider-names.js";
 
 /** Ends of names that tell a snapshot or an alias of it: days as makers write them, Google's numbers, Anthropic's `-0`. */
 const SNAPSHOT = /[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}|latest)$/;

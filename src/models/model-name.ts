@@ -1,7 +1,7 @@
 import { UserError } from "../domain/errors.js";
 import { ANSWERING_MODELS } from "./default-models.js";
 import { makerOf } from "./makers.js";
-import { isProvider, PROVIDERS, type Provider } from "./providers.js";
+import { isProvider, PROVIDERS, type Provider } from "./provider-names.js";
 
 export interface ModelName {
   readonly provider: Provider;

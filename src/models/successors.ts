@@ -1,5 +1,5 @@
-import { type Completion, type Model, ModelError } from "../domain/model.js";
-import { withMessage } from "./errors.js";
+import { type Completion, type Model, ModelError } from "../domain/models/model.js";
+import { withMessage } from "./http/provider-errors.js";
 import type { ModelName } from "./model-name.js";
 
 /**

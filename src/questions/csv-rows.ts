@@ -1,6 +1,6 @@
 import { parse } from "csv-parse/sync";
 import { splitMessageIds } from "./message-ids.js";
-import type { RawRow } from "./rows.js";
+import type { RawRow } from "./raw-row.js";
 
 /**
  * Rows of a CSV file with a header (RFC 4180). Numbers are read from their text; an empty cell of a

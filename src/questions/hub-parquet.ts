@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../domain/errors.js";
-import type { QuestionSet, Split } from "../domain/question.js";
-import { checkQuestions } from "./check.js";
-import { downloadFile } from "./download.js";
-import { orExplain } from "./failures.js";
-import { authorization, fileUrl, QUESTIONS_DATASET, QUESTIONS_REVISION, resolveRevision } from "./hub.js";
-import { type HubRequest, questionsByHand } from "./hub-request.js";
+import type { QuestionSet, Split } from "../domain/tasks/question.js";
+import { downloadFile } from "../huggingface/download.js";
+import { orExplain } from "../huggingface/download-errors.js";
+import { authorization, fileUrl, QUESTIONS_DATASET, QUESTIONS_REVISION, resolveRevision } from "../huggingface/hub.js";
+import { type HubRequest, questionsByHand } from "../huggingface/hub-request.js";
 import { parquetRows } from "./parquet-rows.js";
+import { checkQuestions } from "./validate.js";
 
 /** Bytes of the files at `QUESTIONS_REVISION`; nothing is known of other revisions beforehand. */
 const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520 };

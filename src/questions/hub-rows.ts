@@ -1,11 +1,9 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import type { QuestionSet, Split } from "../domain/question.js";
-import { type CacheRecord, sha256Of, verifiedRecord, writeRecord, writeWhole } from "./cache.js";
-import { checkQuestions } from "./check.js";
-import { orExplain } from "./failures.js";
-import { getJson } from "./http.js";
+import type { QuestionSet, Split } from "../domain/tasks/question.js";
+import { type CacheRecord, sha256Of, verifiedRecord, writeRecord, writeWhole } from "../huggingface/download-cache.js";
+import { orExplain } from "../huggingface/download-errors.js";
 import {
   authorization,
   checkedEndpoint,
@@ -14,10 +12,12 @@ import {
   type Hub,
   type OnProgress,
   QUESTIONS_DATASET,
-} from "./hub.js";
-import { type HubRequest, questionsByHand } from "./hub-request.js";
+} from "../huggingface/hub.js";
+import { getJson } from "../huggingface/hub-http.js";
+import { type HubRequest, questionsByHand } from "../huggingface/hub-request.js";
+import { DEFAULT_RETRY, RequestFailed } from "../huggingface/retry.js";
 import { jsonLinesRows } from "./json-rows.js";
-import { DEFAULT_RETRY, RequestFailed } from "./retry.js";
+import { checkQuestions } from "./validate.js";
 
 /** The most rows the API gives in one answer. */
 const PAGE_ROWS = 100;

@@ -1,4 +1,4 @@
-import type { RawRow } from "./rows.js";
+import type { RawRow } from "./raw-row.js";
 
 /**
  * Rows of a JSON document: an array of rows, or the answer of the rows API, `{rows:[{row_idx, row}]}`.

@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import { UserError } from "../domain/errors.js";
-import type { QuestionSet, Split } from "../domain/question.js";
-import { sha256Of } from "./cache.js";
-import { checkQuestions } from "./check.js";
+import type { QuestionSet, Split } from "../domain/tasks/question.js";
+import { sha256Of } from "../huggingface/download-cache.js";
 import { csvRows } from "./csv-rows.js";
-import { recogniseFormat } from "./format.js";
+import { recogniseFormat } from "./detect-format.js";
 import { jsonLinesRows, jsonRows } from "./json-rows.js";
 import { parquetRows } from "./parquet-rows.js";
-import type { RawRow } from "./rows.js";
+import type { RawRow } from "./raw-row.js";
+import { checkQuestions } from "./validate.js";
 
 const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
 

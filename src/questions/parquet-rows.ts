@@ -1,9 +1,9 @@
 import { type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
-import { checkPages, checkRowCount } from "../domain/parquet-pages.js";
-import { questionSchema } from "../domain/question.js";
-import type { RawRow } from "./rows.js";
+import { questionSchema } from "../domain/tasks/question.js";
+import { checkPages, checkRowCount } from "../platform/parquet-pages.js";
+import type { RawRow } from "./raw-row.js";
 
 const COLUMNS: ReadonlySet<string> = new Set(Object.keys(questionSchema.shape));
 

@@ -1,4 +1,4 @@
-import type { QuestionSet, Split } from "../domain/question.js";
+import type { QuestionSet, Split } from "../domain/tasks/question.js";
 
 export interface QuestionStatistics {
   readonly split: Split;

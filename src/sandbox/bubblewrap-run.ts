@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import type { WorkspaceFolders } from "../domain/workspace.js";
+import type { WorkspaceFolders } from "../domain/agents/workspace.js";
 import type { Cgroup, CgroupParent } from "./cgroup.js";
 import { PrivateFolders } from "./private-folders.js";
 import { isGone, usageOfTree } from "./process-tree.js";

@@ -4,10 +4,10 @@ import { promisify } from "node:util";
 import { findCgroups } from "./cgroup.js";
 import { type FoundPython, findProgram, findPython, foldersOf } from "./find-python.js";
 import { WORKSPACE_LIMITS } from "./limits.js";
-import { INSIDE } from "./open-inside.js";
-import { PYTHON_FLAGS, pythonPreamble } from "./preamble.js";
 import { TEMPORARY } from "./private-folders.js";
+import { PYTHON_FLAGS, pythonPreamble } from "./python-bootstrap.js";
 import type { SandboxChoice } from "./python-sandbox.js";
+import { INSIDE } from "./safe-open.js";
 import { seccompFilter } from "./seccomp-filter.js";
 
 /** The only devices there are: no /dev/zero, since mapping it shares memory that counts for no process. */

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
-import type { WorkspaceFolders } from "../domain/workspace.js";
+import type { WorkspaceFolders } from "../domain/agents/workspace.js";
 import { PYTHON_LIMITS } from "./limits.js";
-import { INSIDE } from "./open-inside.js";
-import { PYTHON_FLAGS, pythonPreamble } from "./preamble.js";
+import { PYTHON_FLAGS, pythonPreamble } from "./python-bootstrap.js";
 import type { SandboxChoice } from "./python-sandbox.js";
+import { INSIDE } from "./safe-open.js";
 
 /** Never pulled by this program: a benchmark run should not begin with a download nobody asked for. */
 export const DOCKER_IMAGE = "python:3.12-slim";

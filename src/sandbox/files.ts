@@ -1,8 +1,8 @@
-import type { WorkspaceFolders } from "../domain/workspace.js";
-import { type Entry, entriesOf, usageOf } from "./entries.js";
+import type { WorkspaceFolders } from "../domain/agents/workspace.js";
+import { type Entry, entriesOf, usageOf } from "./disk-usage.js";
 import { WORKSPACE_LIMITS } from "./limits.js";
-import { inFolder, partsOf, withFile } from "./open-inside.js";
-import { WorkspaceRefusal } from "./refusal.js";
+import { inFolder, partsOf, withFile } from "./safe-open.js";
+import { WorkspaceRefusal } from "./workspace-error.js";
 
 /** A UTF-8 text file whole. Anything else is refused. */
 export async function readText(folders: WorkspaceFolders, path: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { findPython } from "./find-python.js";
-import { PYTHON_FLAGS, pythonPreamble } from "./preamble.js";
+import { PYTHON_FLAGS, pythonPreamble } from "./python-bootstrap.js";
 import type { SandboxChoice } from "./python-sandbox.js";
 
 /**

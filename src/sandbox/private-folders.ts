@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { chmod, type FileHandle, open, opendir, rename, statfs } from "node:fs/promises";
-import type { WorkspaceFolders } from "../domain/workspace.js";
-import { INSIDE } from "./open-inside.js";
+import type { WorkspaceFolders } from "../domain/agents/workspace.js";
+import { INSIDE } from "./safe-open.js";
 import { makeFolder, remove } from "./workspace.js";
 
 /** Where the sandbox has its temporary files. */

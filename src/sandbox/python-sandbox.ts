@@ -1,4 +1,4 @@
-import type { WorkspaceFolders } from "../domain/workspace.js";
+import type { WorkspaceFolders } from "../domain/agents/workspace.js";
 import type { CgroupParent } from "./cgroup.js";
 
 /** One way to run Python apart from the rest of the machine; `launch` says how to start it for a workspace. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pLimit, { type LimitFunction } from "p-limit";
-import type { Workspace, WorkspaceFolders } from "../domain/workspace.js";
+import type { Workspace, WorkspaceFolders } from "../domain/agents/workspace.js";
 import { sandboxUser } from "./sandbox-user.js";
 import { staleWorkspaces, workspacePrefix } from "./stale-workspaces.js";
 

@@ -1,7 +1,7 @@
-import { isDontKnow } from "../domain/answer.js";
-import type { Question } from "../domain/question.js";
-import type { ScorerEntry } from "../domain/score.js";
-import type { Trace } from "../domain/trace.js";
+import type { Trace } from "../domain/runs/trace.js";
+import type { ScorerEntry } from "../domain/scores/score.js";
+import { isDontKnow } from "../domain/tasks/abstention.js";
+import type { Question } from "../domain/tasks/question.js";
 
 /** Whether the gold answer is that there is none. */
 export function isUnanswerable({ answer, message_ids }: Pick<Question, "answer" | "message_ids">): boolean {

@@ -1,7 +1,7 @@
+import type { ToolErrorKind } from "../domain/agents/tool.js";
 import { jsonObjectSchema } from "../domain/json.js";
-import type { SameMail, Score, ScorerEntry } from "../domain/score.js";
-import type { ToolErrorKind } from "../domain/tool.js";
-import type { ToolCallRecord, Trace } from "../domain/trace.js";
+import type { ToolCallRecord, Trace } from "../domain/runs/trace.js";
+import type { SameMail, Score, ScorerEntry } from "../domain/scores/score.js";
 import { foundGold, readGold, sourcesCorrect } from "./gold-mail.js";
 
 type Unscored = Omit<Trace, "scores">;

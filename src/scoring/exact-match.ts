@@ -1,4 +1,4 @@
-import type { Scorer } from "../domain/score.js";
+import type { Scorer } from "../domain/scores/score.js";
 import { normalizeAnswer } from "./normalize.js";
 
 /** 1 where answer and gold are equal once case and white space are set aside. */

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../domain/json.js";
-import type { ScorableQuestion, Scorer } from "../domain/score.js";
-import type { ToolCallRecord } from "../domain/trace.js";
+import type { ToolCallRecord } from "../domain/runs/trace.js";
+import type { ScorableQuestion, Scorer } from "../domain/scores/score.js";
 
 /** What is about gold mail applies to these questions only. */
 export function hasGoldMail({ goldMails }: ScorableQuestion): boolean {

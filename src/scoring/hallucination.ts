@@ -1,4 +1,4 @@
-import type { ScorerEntry } from "../domain/score.js";
+import type { ScorerEntry } from "../domain/scores/score.js";
 import { attemptOf, isUnanswerable } from "./abstention.js";
 
 export const hallucination: ScorerEntry = {

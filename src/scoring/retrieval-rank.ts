@@ -1,5 +1,5 @@
-import type { SameMail, ScorerEntry } from "../domain/score.js";
-import type { Trace } from "../domain/trace.js";
+import type { Trace } from "../domain/runs/trace.js";
+import type { SameMail, ScorerEntry } from "../domain/scores/score.js";
 import { hasGoldMail, listedIds } from "./gold-mail.js";
 
 const NO_GOLD = "the question has no gold mail";

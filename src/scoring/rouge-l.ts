@@ -1,4 +1,4 @@
-import type { ScorerEntry } from "../domain/score.js";
+import type { ScorerEntry } from "../domain/scores/score.js";
 
 /** The time goes with the words of both multiplied: an answer of a million would take hours. */
 const MAX_WORDS = 10_000;

@@ -1,5 +1,5 @@
-import type { SameMail, Score, ScorerEntry } from "../domain/score.js";
-import type { Trace } from "../domain/trace.js";
+import type { Trace } from "../domain/runs/trace.js";
+import type { SameMail, Score, ScorerEntry } from "../domain/scores/score.js";
 import { abstention } from "./abstention.js";
 import { artReward } from "./art-rubric.js";
 import { exactMatch } from "./exact-match.js";
@@ -11,7 +11,7 @@ import { rougeL } from "./rouge-l.js";
 import { semanticScore } from "./semantic-score.js";
 import { sourcesF1, sourcesPrecision, sourcesRecall } from "./source-quality.js";
 import { tokenF1 } from "./token-f1.js";
-import { dateMatch, numberMatch } from "./values.js";
+import { dateMatch, numberMatch } from "./value-match.js";
 
 /** Name to scorer. A new one is a file beside these and a line here. */
 export const SCORERS = {

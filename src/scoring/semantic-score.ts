@@ -1,4 +1,4 @@
-import type { Scorer } from "../domain/score.js";
+import type { Scorer } from "../domain/scores/score.js";
 import { wordSet } from "./normalize.js";
 
 /** Jaccard similarity of the word sets of answer and gold, 0 to 1; two empty sets score 0. */

@@ -1,4 +1,4 @@
-import type { Scorer, ScorerEntry } from "../domain/score.js";
+import type { Scorer, ScorerEntry } from "../domain/scores/score.js";
 import { hasGoldMail } from "./gold-mail.js";
 
 /** Of the mails cited and the gold mails, each counted once however many copies of it are named. */

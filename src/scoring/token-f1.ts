@@ -1,4 +1,4 @@
-import type { ScorerEntry } from "../domain/score.js";
+import type { ScorerEntry } from "../domain/scores/score.js";
 
 /** The punctuation that the published script removes: Python's `string.punctuation`. */
 const PUNCTUATION = /[!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]/g;

@@ -2,10 +2,10 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { UserError } from "../domain/errors.js";
-import type { WriteLog } from "./access-log.js";
 import { createApp } from "./app.js";
-import { type Access, isLoopback } from "./guard.js";
-import type { Services } from "./services.js";
+import type { WriteLog } from "./http/access-log.js";
+import { type Access, isLoopback } from "./http/auth.js";
+import type { Services } from "./http/services.js";
 
 /** How long the parts of a request may take to come in. */
 const HEADERS_MS = 10_000;

@@ -1,5 +1,5 @@
-import { type Estimate, type Interval, NOTHING } from "../domain/estimate.js";
-import type { Scale } from "../domain/score.js";
+import { type Estimate, type Interval, NOTHING } from "../domain/scores/estimate.js";
+import type { Scale } from "../domain/scores/score.js";
 import { Z_975 } from "./normal.js";
 import { t975 } from "./student-t.js";
 import { wilson } from "./wilson.js";

@@ -1,5 +1,5 @@
 import { mean, quantileSorted, sampleStandardDeviation } from "simple-statistics";
-import { type Estimate, NOTHING } from "../domain/estimate.js";
+import { type Estimate, NOTHING } from "../domain/scores/estimate.js";
 import { belowNormal } from "./normal.js";
 import { seededRandom } from "./seeded-random.js";
 import { t975 } from "./student-t.js";

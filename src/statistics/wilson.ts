@@ -1,4 +1,4 @@
-import type { Interval } from "../domain/estimate.js";
+import type { Interval } from "../domain/scores/estimate.js";
 import { Z_975 } from "./normal.js";
 
 /**

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { ToolContext, ToolResult, ToolRow } from "../domain/tool.js";
+import type { ToolContext, ToolResult, ToolRow } from "../domain/agents/tool.js";
 import type { SandboxChoice } from "../sandbox/python-sandbox.js";
+import type { Outside } from "./external/external-resources.js";
 import type { Mailbox } from "./mailbox.js";
-import type { Outside } from "./outside.js";
-import type { SearchThreads } from "./search-threads.js";
+import type { SearchThreads } from "./search-pool/search-pool.js";
 
 /** What handlers may use. */
 export interface ToolResources {

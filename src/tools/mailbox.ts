@@ -1,9 +1,9 @@
-import type { ToolContext, ToolResult } from "../domain/tool.js";
-import { type ArtHit, type ArtQuery, openArtSearch } from "../store/art-search.js";
-import { type Mails, openMails, type StoredMail } from "../store/mails.js";
-import type { Db } from "../store/open.js";
-import { type AddressBook, openAddressBook } from "../store/parties.js";
-import { type MailSearch, openMailSearch } from "../store/search.js";
+import type { ToolContext, ToolResult } from "../domain/agents/tool.js";
+import type { Db } from "../store/connection/open-store.js";
+import { type AddressBook, openAddressBook } from "../store/search/address-book.js";
+import { type ArtHit, type ArtQuery, openArtSearch } from "../store/search/art-search.js";
+import { type Mails, openMails, type StoredMail } from "../store/search/mail-lookup.js";
+import { type MailSearch, openMailSearch } from "../store/search/mail-search.js";
 
 /** Everything the mail tools read with; one a process, its statements prepared once. */
 export interface Mailbox {

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
-import { table } from "../../src/commands/table.js";
+import { table } from "../../src/reports/text/text-table.js";
 import { benchHarness, type HarnessBench } from "./harness.js";
 import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
 import { benchSearch, type SearchLine } from "./search.js";

@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
-import { openMails } from "../../src/store/mails.js";
-import { type Db, openStore } from "../../src/store/open.js";
-import { openAddressBook } from "../../src/store/parties.js";
-import { type MailHit, type MailQuery, type MailSearch, openMailSearch } from "../../src/store/search.js";
+import { type Db, openStore } from "../../src/store/connection/open-store.js";
+import { openAddressBook } from "../../src/store/search/address-book.js";
+import { openMails } from "../../src/store/search/mail-lookup.js";
+import { type MailHit, type MailQuery, type MailSearch, openMailSearch } from "../../src/store/search/mail-search.js";
 import type { ImportFiles } from "./import.js";
 import { openArtSearch, openNaiveSearch, type SqlHit } from "./naive-search.js";
 import { type Quantiles, quantiles } from "./quantiles.js";

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, inject } from "vitest";
-import type { Question } from "../../src/domain/question.js";
+import type { Question } from "../../src/domain/tasks/question.js";
 
 export const ROOT = join(import.meta.dirname, "../..");
 export const BIN = join(ROOT, "bin/art-e.js");

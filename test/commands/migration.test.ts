@@ -1,9 +1,9 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { onMigrationIndexing } from "../../src/store/migrate.js";
-import { openStore } from "../../src/store/open.js";
+import { onMigrationIndexing } from "../../src/store/connection/migrate.js";
+import { openStore } from "../../src/store/connection/open-store.js";
 import { writeEarlierFile } from "../store/earlier-file.js";
-import { BEN, mail } from "../store/small-corpus.js";
+import { BEN, mail } from "../store/search/small-corpus.js";
 import { boxLines, workFolder } from "./art-e.js";
 
 const { artE, path } = workFolder();

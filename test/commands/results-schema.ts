@@ -7,7 +7,7 @@ import {
   benchmarkResultSchema,
   runTotalsSchema,
   type TaskResult,
-} from "../../src/domain/result.js";
+} from "../../src/domain/runs/benchmark-result.js";
 import { ROOT } from "./art-e.js";
 
 /** The JSON Schema as it ships. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ToolContext } from "../../src/domain/tool.js";
-import { never } from "../runner/demo-setup.js";
+import type { ToolContext } from "../../src/domain/agents/tool.js";
+import { never } from "../app/run/demo-setup.js";
 import { KINDS, type OwnTools, openOwnTools, SECRET } from "../tools/own-tools.js";
 
 const context: ToolContext = { inbox: null, cutoff: null, signal: never };

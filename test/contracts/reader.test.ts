@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { openCorpus } from "../../src/corpus/open-corpus.js";
-import { CORPUS_FORMATS, type CorpusFormat, type FiledEmail } from "../../src/domain/email.js";
 import { UserError } from "../../src/domain/errors.js";
+import { CORPUS_FORMATS, type CorpusFormat, type FiledEmail } from "../../src/domain/mail/email.js";
 import {
   authoredMails,
   expectedMails,

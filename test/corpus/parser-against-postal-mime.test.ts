@@ -6,9 +6,9 @@ import { gunzipSync } from "node:zlib";
 import PostalMime, { type Address } from "postal-mime";
 import { extract } from "tar-stream";
 import { describe, expect, it } from "vitest";
-import { isoSeconds } from "../../src/corpus/mail-date.js";
-import { tidyBody, tidyMessageId, tidySubject } from "../../src/corpus/mail-text.js";
-import { parseEmail } from "../../src/corpus/rfc822.js";
+import { isoSeconds } from "../../src/corpus/mime/mail-date.js";
+import { tidyBody, tidyMessageId, tidySubject } from "../../src/corpus/mime/mail-text.js";
+import { parseEmail } from "../../src/corpus/mime/rfc822.js";
 import { fixtureMails, mutilatedMails } from "../ingest/mutilate.js";
 import { ENRON, needs } from "../needs.js";
 

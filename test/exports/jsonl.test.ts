@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { traceSchema } from "../../src/domain/trace.js";
+import { traceSchema } from "../../src/domain/runs/trace.js";
 import { FORMATS } from "../../src/exports/formats.js";
 import { ANSWERED, FAILED } from "./traces.js";
 

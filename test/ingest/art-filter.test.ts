@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Email } from "../../src/domain/email.js";
+import type { Email } from "../../src/domain/mail/email.js";
 import { artFilter } from "../../src/ingest/art-filter.js";
 import { accountedFor, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { openCorpus } from "../../src/corpus/open-corpus.js";
-import type { CorpusBatch, CorpusSource } from "../../src/domain/email.js";
 import { UserError } from "../../src/domain/errors.js";
+import type { CorpusBatch, CorpusSource } from "../../src/domain/mail/email.js";
 import type { ImportProgress } from "../../src/ingest/import-corpus.js";
-import { readCorpusStats, readFingerprint } from "../../src/store/corpus-stats.js";
+import { readCorpusStats, readFingerprint } from "../../src/store/import/corpus-stats.js";
 import { authoredMails, mailEntries, writeTar } from "../corpus/forms.js";
 import { AUTHORED, accountedFor, contentOf, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 

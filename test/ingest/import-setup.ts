@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
 import { openCorpus } from "../../src/corpus/open-corpus.js";
-import type { BadEmail, CorpusSource } from "../../src/domain/email.js";
+import type { BadEmail, CorpusSource } from "../../src/domain/mail/email.js";
 import {
   type ImportProgress,
   type ImportRequest,
   type ImportSummary,
   importCorpus,
 } from "../../src/ingest/import-corpus.js";
-import { type Db, openStore } from "../../src/store/open.js";
+import { type Db, openStore } from "../../src/store/connection/open-store.js";
 
 const ROOT = join(import.meta.dirname, "../..");
 export const DEMO = join(ROOT, "fixtures/demo/maildir");

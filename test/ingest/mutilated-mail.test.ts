@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { checkHealth } from "../../src/store/health.js";
-import { openMails } from "../../src/store/mails.js";
+import { checkHealth } from "../../src/store/connection/health.js";
+import { openMails } from "../../src/store/search/mail-lookup.js";
 import { accountedFor, contentOf, importFolder, importFrom } from "./import-setup.js";
 import { mutilatedMails } from "./mutilate.js";
 

@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { McpConnections } from "../../src/mcp/connections.js";
 import { callServerTool, listServerTools } from "../../src/mcp/server-tools.js";
-import { startKept } from "../../src/programs/keep.js";
-import { gone, isThere } from "../programs/processes.js";
-import { openEmpty, type TestDb } from "../runner/demo-setup.js";
+import { startKept } from "../../src/processes/supervised-process.js";
+import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
+import { gone, isThere } from "../processes/processes.js";
 import { startHttpServer, stdioServerFile } from "./behaving-server.js";
 
 let db: TestDb;

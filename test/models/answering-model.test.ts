@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { isOtherModel, otherModels, watched } from "../../src/models/answering-model.js";
-import { anthropicModel } from "../../src/models/anthropic.js";
-import { googleModel } from "../../src/models/google.js";
-import { openaiChatModel } from "../../src/models/openai-chat.js";
-import { openaiResponsesModel } from "../../src/models/openai-responses.js";
+import { anthropicModel } from "../../src/models/providers/anthropic.js";
+import { googleModel } from "../../src/models/providers/google.js";
+import { openaiChatModel } from "../../src/models/providers/openai-chat.js";
+import { openaiResponsesModel } from "../../src/models/providers/openai-responses.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
-import { exchange, REQUEST } from "./wire.js";
+import { exchange, REQUEST } from "./providers/wire.js";
 
 describe("a reply names the model asked, or its snapshot", () => {
   test.each([

@@ -3,10 +3,10 @@ import { ANSWERING_MODELS, DEFAULT_MODEL } from "../../src/models/default-models
 import { JUDGE_MODELS } from "../../src/models/judge-models.js";
 import { parseModelName } from "../../src/models/model-name.js";
 import { priceOf } from "../../src/models/prices.js";
-import { resolveModel } from "../../src/models/resolve.js";
+import { resolveModel } from "../../src/models/resolve-model.js";
 import { successorOf } from "../../src/models/successors.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
-import { REQUEST } from "./wire.js";
+import { REQUEST } from "./providers/wire.js";
 
 const SUCCESSIONS = [
   ["anthropic/claude-sonnet-4-5", "claude-sonnet-5-5"],

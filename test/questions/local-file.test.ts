@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Split } from "../../src/domain/question.js";
-import { loadQuestions, type QuestionRequest } from "../../src/questions/load.js";
+import type { Split } from "../../src/domain/tasks/question.js";
+import { loadQuestions, type QuestionRequest } from "../../src/questions/load-questions.js";
+import { never } from "../huggingface/hub-server.js";
 import { ENRON, needs } from "../needs.js";
-import { never } from "./hub-server.js";
 import { parquetOf, questionRows, type Row } from "./question-rows.js";
 
 /**

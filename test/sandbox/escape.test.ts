@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Workspace } from "../../src/domain/workspace.js";
+import type { Workspace } from "../../src/domain/agents/workspace.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { readText } from "../../src/sandbox/files.js";
 import { PYTHON_LIMITS } from "../../src/sandbox/limits.js";

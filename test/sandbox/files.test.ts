@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { WorkspaceFolders } from "../../src/domain/workspace.js";
+import type { WorkspaceFolders } from "../../src/domain/agents/workspace.js";
 import { listEntries, readText, writeText } from "../../src/sandbox/files.js";
 import { WORKSPACE_LIMITS } from "../../src/sandbox/limits.js";
-import { WorkspaceRefusal } from "../../src/sandbox/refusal.js";
 import { openWorkspace } from "../../src/sandbox/workspace.js";
+import { WorkspaceRefusal } from "../../src/sandbox/workspace-error.js";
 
 let outside = "";
 let workspace: ReturnType<typeof openWorkspace>;

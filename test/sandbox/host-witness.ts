@@ -6,7 +6,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Workspace } from "../../src/domain/workspace.js";
+import type { Workspace } from "../../src/domain/agents/workspace.js";
 import { writeText } from "../../src/sandbox/files.js";
 import { sandboxUser } from "../../src/sandbox/sandbox-user.js";
 import { openWorkspace } from "../../src/sandbox/workspace.js";

@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Workspace } from "../../src/domain/workspace.js";
+import type { Workspace } from "../../src/domain/agents/workspace.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { readText, writeText } from "../../src/sandbox/files.js";
 import { WORKSPACE_LIMITS } from "../../src/sandbox/limits.js";

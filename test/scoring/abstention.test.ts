@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Verdict } from "../../src/domain/judgement.js";
+import type { Verdict } from "../../src/domain/scores/judgement.js";
 import { abstention } from "../../src/scoring/abstention.js";
 import { hallucination } from "../../src/scoring/hallucination.js";
 import { judged } from "./judged.js";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Message } from "../../src/domain/conversation.js";
-import type { ToolErrorKind } from "../../src/domain/tool.js";
-import type { ToolCallRecord, Turn } from "../../src/domain/trace.js";
+import type { ToolErrorKind } from "../../src/domain/agents/tool.js";
+import type { Message } from "../../src/domain/models/conversation.js";
+import type { ToolCallRecord, Turn } from "../../src/domain/runs/trace.js";
 import { artReward, artRubric } from "../../src/scoring/art-rubric.js";
 import { judged } from "./judged.js";
 import { called, itself, trace, type Unscored } from "./trace.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ToolCallRecord } from "../../src/domain/trace.js";
+import type { ToolCallRecord } from "../../src/domain/runs/trace.js";
 import { foundGold, readGold, sourcesCorrect } from "../../src/scoring/gold-mail.js";
 import { called, itself, trace } from "./trace.js";
 

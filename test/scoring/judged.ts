@@ -1,4 +1,4 @@
-import type { Judgement, Verdict } from "../../src/domain/judgement.js";
+import type { Judgement, Verdict } from "../../src/domain/scores/judgement.js";
 
 /** What a judge said of an answer. */
 export function judged(verdict: Verdict | null, changes: Partial<Judgement> = {}): Judgement {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ToolCallRecord } from "../../src/domain/trace.js";
+import type { ToolCallRecord } from "../../src/domain/runs/trace.js";
 import { foundAt1, foundAt5, foundAt10, goldRank } from "../../src/scoring/retrieval-rank.js";
 import { called, itself, trace } from "./trace.js";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALWAYS, SCORER_NAMES, SCORERS, scoreTrace } from "../../src/scoring/scorers.js";
-import { type Mails, openMails } from "../../src/store/mails.js";
-import { demoSet, openDemo, question, type TestDb } from "../runner/demo-setup.js";
+import { type Mails, openMails } from "../../src/store/search/mail-lookup.js";
+import { demoSet, openDemo, question, type TestDb } from "../app/run/demo-setup.js";
 import { called, itself, trace } from "./trace.js";
 
 test("a trace gets every score that is asked for by its name", () => {

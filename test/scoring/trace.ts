@@ -1,6 +1,7 @@
 /** A finished trace, to be scored: what a test does not say is of no account. */
-import type { Question } from "../../src/domain/question.js";
-import type { ToolCallRecord, Trace } from "../../src/domain/trace.js";
+
+import type { ToolCallRecord, Trace } from "../../src/domain/runs/trace.js";
+import type { Question } from "../../src/domain/tasks/question.js";
 
 const QUESTION: Question = {
   id: 1,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { playgroundEventSchema } from "../../src/servers/playground-events.js";
+import { playgroundEventSchema } from "../../src/servers/playground/playground-events.js";
+import { MARCUS, RUTH } from "../app/run/demo-setup.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import { MARCUS, RUTH } from "../runner/demo-setup.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
 const DUES = "How much are the club dues?";

@@ -1,15 +1,15 @@
 /** A server over the demo mail on a port of its own, and a client that holds every answer against the OpenAPI document. */
 import { expect } from "vitest";
 import { z } from "zod";
+import { ServedModels } from "../../src/app/chat/served-models.js";
 import type { JsonObject, JsonValue } from "../../src/domain/json.js";
-import { Chats } from "../../src/servers/chats.js";
-import type { Access } from "../../src/servers/guard.js";
-import { ServedModels } from "../../src/servers/served-models.js";
+import type { Access } from "../../src/servers/http/auth.js";
+import { Chats } from "../../src/servers/http/chat-limits.js";
+import type { Services } from "../../src/servers/http/services.js";
 import { type Running, startServer } from "../../src/servers/server.js";
-import type { Services } from "../../src/servers/services.js";
+import { openOutside } from "../../src/tools/external/external-resources.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import { openOutside } from "../../src/tools/outside.js";
-import { openDemo, openWith, type TestDb } from "../runner/demo-setup.js";
+import { openDemo, openWith, type TestDb } from "../app/run/demo-setup.js";
 
 export interface Changes {
   readonly access?: Partial<Access>;

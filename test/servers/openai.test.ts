@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MARCUS, RUTH } from "../app/run/demo-setup.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import { MARCUS, RUTH } from "../runner/demo-setup.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
 const TOKEN = "a-token-for-this-test";

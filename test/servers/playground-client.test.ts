@@ -1,7 +1,7 @@
 /** The playground API as its own client asks it: sessions, versions and the prompt of an agent. */
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { MARCUS } from "../app/run/demo-setup.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import { MARCUS } from "../runner/demo-setup.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
 let provider: FakeProvider;

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { DANA, MARCUS } from "../app/run/demo-setup.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import { DANA, MARCUS } from "../runner/demo-setup.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
 let provider: FakeProvider;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { MARCUS } from "../runner/demo-setup.js";
+import { MARCUS } from "../app/run/demo-setup.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
 let server: DemoServer;

@@ -2,8 +2,8 @@ import { connect, type Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { MARCUS } from "../app/run/demo-setup.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import { MARCUS } from "../runner/demo-setup.js";
 import { type DemoServer, says, startDemoServer } from "./demo-server.js";
 
 const AT_ONCE = 64;

@@ -3,7 +3,7 @@
  * twenty times as many worlds and shows the figures.
  */
 import { describe, expect, it } from "vitest";
-import type { Estimate } from "../../src/domain/estimate.js";
+import type { Estimate } from "../../src/domain/scores/estimate.js";
 import { ClusterSums } from "../../src/statistics/cluster-sums.js";
 import { pairedDifference } from "../../src/statistics/paired-difference.js";
 import { expectBetween, LONG, TIMES, worlds } from "./worlds.js";

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { FiledEmail } from "../../src/domain/email.js";
-import { openCorpus } from "./small-corpus.js";
+import type { FiledEmail } from "../../src/domain/mail/email.js";
+import { openCorpus } from "./search/small-corpus.js";
 
 const SQL = join(import.meta.dirname, "../../sql");
 const TABLES = ["imports", "mails", "owners", "messages", "filings", "addresses", "mail_order", "corpus_state"];

@@ -1,10 +1,11 @@
 /** The seeded tools, live over the demo mail. */
+
+import type { Tool, ToolContext, ToolErrorKind } from "../../src/domain/agents/tool.js";
 import type { JsonValue } from "../../src/domain/json.js";
-import type { Tool, ToolContext, ToolErrorKind } from "../../src/domain/tool.js";
-import { getTool, listTools } from "../../src/store/tools.js";
+import { getTool, listTools } from "../../src/store/registry/tools.js";
+import { toTool } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
-import { toTool } from "../../src/tools/registry.js";
-import { MARCUS, never, openDemo, type TestDb } from "../runner/demo-setup.js";
+import { MARCUS, never, openDemo, type TestDb } from "../app/run/demo-setup.js";
 
 export interface DemoTools extends TestDb {
   readonly mailbox: Mailbox;

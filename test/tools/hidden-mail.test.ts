@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endOfDay } from "../../src/store/period.js";
-import { DANA, MARCUS } from "../runner/demo-setup.js";
+import { endOfDay } from "../../src/store/search/date-range.js";
+import { DANA, MARCUS } from "../app/run/demo-setup.js";
 import { type DemoTools, type Found, openDemoTools, type ReadMail } from "./demo-tools.js";
 
 /** From Dana to a lawyer outside; Marcus never had it. */

@@ -4,14 +4,14 @@ import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createTool, type NewTool } from "../../src/app/registry/tools.js";
+import type { Tool } from "../../src/domain/agents/tool.js";
 import type { JsonObject } from "../../src/domain/json.js";
-import type { Tool } from "../../src/domain/tool.js";
-import { createTool, type NewTool } from "../../src/registry/tools.js";
+import { type Outside, openOutside } from "../../src/tools/external/external-resources.js";
+import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import { type Outside, openOutside } from "../../src/tools/outside.js";
-import { toTool } from "../../src/tools/registry.js";
+import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { startHttpServer, stdioServerFile } from "../mcp/behaving-server.js";
-import { openEmpty, type TestDb } from "../runner/demo-setup.js";
 
 /** What the environment of the tests holds for tools. */
 export const SECRET = "sk-test-0123456789";

@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { ToolContext } from "../../src/domain/agents/tool.js";
+import type { Workspace } from "../../src/domain/agents/workspace.js";
 import type { JsonValue } from "../../src/domain/json.js";
-import type { ToolContext } from "../../src/domain/tool.js";
-import type { Workspace } from "../../src/domain/workspace.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { findHostPython } from "../../src/sandbox/host-python.js";
 import type { SandboxChoice } from "../../src/sandbox/python-sandbox.js";
 import { openWorkspace } from "../../src/sandbox/workspace.js";
-import { getTool } from "../../src/store/tools.js";
+import { getTool } from "../../src/store/registry/tools.js";
+import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import { toTool } from "../../src/tools/registry.js";
+import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { needs } from "../needs.js";
-import { gone, isThere } from "../programs/processes.js";
-import { openEmpty, type TestDb } from "../runner/demo-setup.js";
+import { gone, isThere } from "../processes/processes.js";
 import { sandboxProcesses } from "../sandbox/host-witness.js";
 import { context } from "./demo-tools.js";
 

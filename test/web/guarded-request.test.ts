@@ -4,7 +4,7 @@ import type { LookupFunction } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { guardedRequest, type WebRequest } from "../../src/web/guarded-request.js";
-import { never } from "../runner/demo-setup.js";
+import { never } from "../app/run/demo-setup.js";
 import { startWeb, type WebServer } from "../tools/own-tools.js";
 
 const PUBLIC = "127.0.0.2";

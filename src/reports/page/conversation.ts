@@ -1,4 +1,4 @@
-import { type Hit, readToolResult } from "../tool-results.js";
+import { type Hit, readToolResult } from "../html/tool-results.js";
 import type { CallView, StepView, TraceView, TurnView } from "./data.js";
 import { type Child, foreign, foreignInline, h } from "./dom.js";
 import { costText, count, duration } from "./figure-text.js";

@@ -1,4 +1,4 @@
-import { printable } from "../printable.js";
+import { printable } from "../../platform/strip-controls.js";
 
 export type Child = Node | string | number | null;
 

@@ -1,4 +1,4 @@
-import { count, duration, share, usd } from "../figures.js";
+import { count, duration, share, usd } from "../text/format-number.js";
 import type { Figure } from "./data.js";
 
 export { count, duration, usd };

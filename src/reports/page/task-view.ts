@@ -1,4 +1,4 @@
-import { readToolResult } from "../tool-results.js";
+import { readToolResult } from "../html/tool-results.js";
 import { conversation } from "./conversation.js";
 import type { MailView, ReportHead, TraceView } from "./data.js";
 import { foreign, foreignInline, h } from "./dom.js";

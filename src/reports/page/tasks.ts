@@ -1,4 +1,4 @@
-import { bandOf, realismBand } from "../bands.js";
+import { bandOf, realismBand } from "../../domain/scores/bands.js";
 import type { Outcome, QuestionRow, ReportHead, Stage, TaskRow } from "./data.js";
 
 /** A task as the table and the dialog know it. */

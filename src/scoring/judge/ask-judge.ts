@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { isDontKnow } from "../../domain/answer.js";
+import { type Model, NO_USAGE, type PriceOf, type Usage } from "../../domain/models/model.js";
+import { costOf, usageOf } from "../../domain/runs/cost.js";
 import {
   type Judge,
   type JudgeCase,
@@ -8,9 +9,8 @@ import {
   VERDICTS,
   type Verdict,
   type Vote,
-} from "../../domain/judgement.js";
-import { type Model, NO_USAGE, type PriceOf, type Usage } from "../../domain/model.js";
-import { costOf, usageOf } from "../../domain/spending.js";
+} from "../../domain/scores/judgement.js";
+import { isDontKnow } from "../../domain/tasks/abstention.js";
 import { isUnanswerable } from "../abstention.js";
 import { artProtocol } from "./art-protocol.js";
 import { majority } from "./majority.js";

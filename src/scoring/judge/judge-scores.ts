@@ -1,5 +1,5 @@
-import type { Verdict } from "../../domain/judgement.js";
-import type { Scorer, ScorerEntry } from "../../domain/score.js";
+import type { Verdict } from "../../domain/scores/judgement.js";
+import type { Scorer, ScorerEntry } from "../../domain/scores/score.js";
 
 function byVerdict(worth: Readonly<Record<Verdict, number>>): Scorer {
   return ({ judge }) => {

@@ -1,4 +1,4 @@
-import { VERDICTS, type Verdict, type Vote } from "../../domain/judgement.js";
+import { VERDICTS, type Verdict, type Vote } from "../../domain/scores/judgement.js";
 
 export interface Decided {
   readonly verdict: Verdict | null;

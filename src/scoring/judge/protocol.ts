@@ -1,5 +1,5 @@
-import type { JudgeCase, JudgeSettings, Verdict } from "../../domain/judgement.js";
-import type { Completion, ModelRequest } from "../../domain/model.js";
+import type { Completion, ModelRequest } from "../../domain/models/model.js";
+import type { JudgeCase, JudgeSettings, Verdict } from "../../domain/scores/judgement.js";
 
 /** One way to ask a judge and to read what it says. */
 export interface JudgeProtocol {

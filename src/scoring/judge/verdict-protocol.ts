@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { VERDICTS } from "../../domain/judgement.js";
-import type { Completion } from "../../domain/model.js";
+import type { Completion } from "../../domain/models/model.js";
+import { VERDICTS } from "../../domain/scores/judgement.js";
+import { shownToJudge } from "./delimit-untrusted.js";
 import { JUDGE_MAX_TOKENS, type JudgeProtocol } from "./protocol.js";
-import { shownToJudge } from "./quote.js";
 
 const TOOL = "record_verdict";
 

@@ -2,12 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Judgement, judgementSchema } from "../../../src/domain/judgement.js";
-import type { Model } from "../../../src/domain/model.js";
+import type { Model } from "../../../src/domain/models/model.js";
+import { type Judgement, judgementSchema } from "../../../src/domain/scores/judgement.js";
+import { DEFAULT_RETRY } from "../../../src/models/middleware/retry.js";
+import { openVerdictCache } from "../../../src/models/middleware/verdict-cache.js";
 import { parseModelName } from "../../../src/models/model-name.js";
-import { resolveModel } from "../../../src/models/resolve.js";
-import { DEFAULT_RETRY } from "../../../src/models/retry.js";
-import { openVerdictCache } from "../../../src/models/verdict-cache.js";
+import { resolveModel } from "../../../src/models/resolve-model.js";
 import { type JudgeRequest, openJudge, protocolVersion } from "../../../src/scoring/judge/ask-judge.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { WireFormat } from "../../providers/wire-request.js";

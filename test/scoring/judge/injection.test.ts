@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseModelName } from "../../../src/models/model-name.js";
-import { resolveModel } from "../../../src/models/resolve.js";
+import { resolveModel } from "../../../src/models/resolve-model.js";
 import { openJudge } from "../../../src/scoring/judge/ask-judge.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Verdict, Vote } from "../../../src/domain/judgement.js";
+import type { Verdict, Vote } from "../../../src/domain/scores/judgement.js";
 import { majority } from "../../../src/scoring/judge/majority.js";
 
 const votes = (...verdicts: (Verdict | null)[]): Vote[] =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ToolCall } from "../../../src/domain/conversation.js";
 import type { JsonValue } from "../../../src/domain/json.js";
+import type { ToolCall } from "../../../src/domain/models/conversation.js";
 import { artProtocol } from "../../../src/scoring/judge/art-protocol.js";
 import { verdictProtocol } from "../../../src/scoring/judge/verdict-protocol.js";
 

@@ -1,0 +1,35 @@
+import type { AgentBackend, Transcript } from "../../domain/agents/agent-backend.js";
+import type { Throttle } from "../../models/middleware/rate-limiter.js";
+import { DEFAULT_RETRY, type RetryPolicy, tryAgain } from "../../models/middleware/retry.js";
+
+/** An agent elsewhere whose failed attempts are made again, each from the beginning; a whole answer is one call of the throttle. */
+export function retriedAgent(
+  name: string,
+  backend: AgentBackend,
+  throttle: Throttle | null,
+  policy: RetryPolicy = DEFAULT_RETRY,
+): AgentBackend {
+  return {
+    async answer(task, transcript) {
+      const { signal } = task.context;
+      let attemptedAt = performance.now();
+      const attempt = () => {
+        for (const list of [transcript.messages, transcript.toolCalls, transcript.turns]) list.length = 0;
+        attemptedAt = performance.now();
+        return backend.answer(task, transcript);
+      };
+      const once = throttle === null ? attempt : () => throttle.call(attempt, tokensOf, signal);
+      const startedAt = performance.now();
+      const { done, retries } = await tryAgain(name, once, signal, policy);
+      const [first] = done.turns;
+      first?.retries.push(...retries);
+      // What came before the attempt that succeeded.
+      if (first !== undefined) first.waitedMs = attemptedAt - startedAt;
+      return done;
+    },
+  };
+}
+
+function tokensOf({ turns }: Transcript): number {
+  return turns.reduce((sum, { usage }) => sum + (usage === null ? 0 : usage.inputTokens + usage.outputTokens), 0);
+}

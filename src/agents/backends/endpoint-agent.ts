@@ -1,0 +1,146 @@
+import { z } from "zod";
+import { type AgentBackend, type AgentTask, endOfAnswer } from "../../domain/agents/agent-backend.js";
+import type { JsonValue } from "../../domain/json.js";
+import { ModelError, type Usage, usageSchema } from "../../domain/models/model.js";
+import { redact } from "../../domain/redact.js";
+import type { Endpoint } from "../../models/endpoint.js";
+import { jsonBytes, jsonHeaders, postJson } from "../../models/http/post-json.js";
+import { toModelError } from "../../models/http/provider-errors.js";
+import { chatUrl, openaiHeaders } from "../../models/providers/openai-client.js";
+import { failureInReply } from "../../models/providers/openai-server.js";
+
+/** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
+export interface EndpointAgent {
+  /** The `model` of the request. */
+  readonly name: string;
+  readonly endpoint: Endpoint;
+  priceOf(usage: Usage): number | null;
+}
+
+const tokens = z.number().int().nonnegative();
+
+const replySchema = z.object({
+  choices: z.tuple(
+    [
+      z.object({
+        message: z.looseObject({
+          content: z.string().nullish(),
+          refusal: z.string().nullish(),
+          tool_calls: z.array(z.unknown()).nullish(),
+        }),
+        finish_reason: z.string().nullish(),
+      }),
+    ],
+    z.unknown(),
+  ),
+  usage: z
+    .object({
+      prompt_tokens: tokens,
+      completion_tokens: tokens,
+      prompt_tokens_details: z.object({ cached_tokens: tokens.nullish() }).nullish(),
+    })
+    .nullish()
+    .catch(null),
+});
+
+const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).default([]) });
+
+/**
+ * One chat completion a question: mailbox and day in the system message and in `metadata`, the question as the user's. The
+ * answer is the reply's text, or what of it is `{"answer", "sources"}` in JSON.
+ */
+export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): AgentBackend {
+  const url = chatUrl(endpoint);
+  const headers = jsonHeaders(openaiHeaders(endpoint));
+  return {
+    async answer(task, transcript) {
+      const { signal } = task.context;
+      const body = toBody(name, task);
+      transcript.messages.push(
+        { role: "system", content: body.messages[0].content },
+        { role: "user", content: task.question.question },
+      );
+      const startedAt = new Date().toISOString();
+      const began = performance.now();
+      try {
+        const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
+        const { usage, rawFinishReason, ...said } = readReply(reply);
+        const content = redact(said.content, [endpoint.apiKey]);
+        transcript.messages.push({ role: "assistant", content, toolCalls: [] });
+        transcript.turns.push({
+          startedAt,
+          latencyMs: performance.now() - began,
+          finishReason: rawFinishReason === "length" ? "length" : rawFinishReason === "stop" ? "stop" : "other",
+          rawFinishReason,
+          usage,
+          costUsd: usage === null ? null : priceOf(usage),
+          retries: [],
+          cached: false,
+        });
+        const { answer, sources } = readAnswer(content);
+        if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
+        return { ...transcript, ending: endOfAnswer(answer, sources), answer, sources };
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        throw toModelError(error, endpoint.apiKey);
+      }
+    },
+  };
+}
+
+function toBody(name: string, { question, epoch }: AgentTask) {
+  const { id, inbox_address, query_date } = question;
+  const system = [
+    `Answer a question of the owner of the mailbox ${inbox_address}, from the mail in that mailbox. Today is ${query_date}; there is no later mail.`,
+    'Answer shortly and completely, as JSON {"answer": "…", "sources": ["<message-id>", …]} or in plain text. If the mailbox does not hold the answer, answer "I don\'t know".',
+  ].join("\n");
+  return {
+    model: name,
+    messages: [
+      { role: "system", content: system },
+      { role: "user", content: question.question },
+    ] as const,
+    metadata: { task_id: String(id), epoch: String(epoch), inbox_address, query_date },
+  };
+}
+
+function readReply(body: unknown) {
+  const failure = failureInReply(body);
+  if (failure !== null) throw failure;
+  const { choices, usage } = replySchema.parse(body);
+  const [{ message, finish_reason }] = choices;
+  const content = message.content || (message.refusal ?? "");
+  if ((message.tool_calls ?? []).length > 0 && content === "") {
+    throw new ModelError("protocol", "it asks for a tool to be called: an agent runs its own tools", {
+      retryable: false,
+    });
+  }
+  return {
+    content,
+    rawFinishReason: finish_reason ?? "",
+    usage: usage
+      ? usageSchema.parse({
+          inputTokens: usage.prompt_tokens,
+          outputTokens: usage.completion_tokens,
+          cachedInputTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+        })
+      : null,
+  };
+}
+
+/** The text itself; or an answer with its sources, bare or fenced as models fence JSON. */
+function readAnswer(content: string): { answer: string; sources: readonly string[] } {
+  const text = content.trim();
+  const [fence = ""] = /^```(?:json)?[^\S\n]*\n/.exec(text) ?? [];
+  const fenced = fence !== "" && text.endsWith("```") ? text.slice(fence.length, -3).trim() : text;
+  const read = answerSchema.safeParse(fenced.startsWith("{") ? parsed(fenced) : null);
+  return read.success ? { ...read.data, answer: read.data.answer.trim() } : { answer: text, sources: [] };
+}
+
+function parsed(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,127 @@
+import { randomBytes } from "node:crypto";
+import { type AgentBackend, type AgentTask, endOfAnswer, type Transcript } from "../../domain/agents/agent-backend.js";
+import type { Tool, ToolResult } from "../../domain/agents/tool.js";
+import { ModelError, type Usage } from "../../domain/models/model.js";
+import { listenMcp, type McpListener } from "../../mcp/http-listener.js";
+import { mailServer } from "../../mcp/mail-server.js";
+import { scrub } from "../../models/http/provider-errors.js";
+import type { AgentPrograms, ProgramReply } from "../../processes/agent-process.js";
+import { callTool } from "../loop/call-tool.js";
+
+export interface ProgramAgent {
+  readonly programs: Pick<AgentPrograms, "ask">;
+  /** Bound to the task's mailbox by the context that they are called with. */
+  readonly tools: readonly Tool[];
+  readonly version: string;
+  priceOf(usage: Usage): number | null;
+}
+
+/** A program as an agent, with a mailbox of its own for every question. */
+export interface OpenProgramAgent extends AgentBackend {
+  close(): Promise<void>;
+}
+
+type Offer = (name: string, args: Parameters<Tool["call"]>[0]) => Promise<ToolResult>;
+
+/**
+ * Asks a program, and gives it the mail tools at an MCP address made for the one question: they are bound to its mailbox and
+ * day, every call stands in the trace, and the address is gone with the answer.
+ */
+export async function openProgramAgent(agent: ProgramAgent): Promise<OpenProgramAgent> {
+  const offers = new Map<string, Offer>();
+  const listener = await listenMcp({
+    host: "127.0.0.1",
+    port: 0,
+    token: null,
+    serverFor(path) {
+      const call = offers.get(path);
+      if (call === undefined) return null;
+      const instructions = "One person's mailbox, to be searched and read.";
+      return mailServer({ version: agent.version, instructions, tools: agent.tools, call, shelf: null });
+    },
+  });
+  return {
+    async answer(task, transcript) {
+      transcript.messages.push({ role: "user", content: task.question.question });
+      const path = `/mcp/${randomBytes(18).toString("base64url")}`;
+      offers.set(path, offerTo(task, transcript, agent.tools));
+      const startedAt = new Date().toISOString();
+      const began = performance.now();
+      try {
+        const reply = await agent.programs.ask(toLine(task, listener, path), task.context.signal);
+        const latencyMs = Math.max(0, performance.now() - began - toolTimeOf(transcript));
+        takeDown(reply, transcript, { startedAt, latencyMs }, agent);
+        if (reply.error) throw new ModelError("server", reply.error, { retryable: false });
+        const answer = reply.answer?.trim() ?? "";
+        const sources = reply.sources ?? [];
+        if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
+        return { ...transcript, ending: endOfAnswer(answer, sources), answer, sources };
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error;
+        // What a program says of its failure may hold the key it was given.
+        throw new ModelError(error.kind, scrub(error.message, ""), { retryable: false });
+      } finally {
+        offers.delete(path);
+      }
+    },
+    close: () => listener.close(),
+  };
+}
+
+function toLine({ question, epoch, maxTurns }: AgentTask, listener: McpListener, path: string) {
+  const { id, inbox_address, query_date } = question;
+  return {
+    id: `${id}/${epoch}`,
+    question: question.question,
+    inbox_address,
+    query_date,
+    max_turns: maxTurns,
+    tools: { mcp: { url: `${listener.origin}${path}` } },
+  };
+}
+
+/** Calls a tool for the program, and puts it down as the model's own calls are. */
+function offerTo({ context }: AgentTask, transcript: Transcript, tools: readonly Tool[]): Offer {
+  const byId = new Map(tools.map((tool) => [tool.id, tool]));
+  let calls = 0;
+  return async (name, args) => {
+    const call = { id: `mcp_${++calls}`, name, arguments: args };
+    const { message, record, result } = await callTool(call, 0, byId, context);
+    transcript.messages.push({ role: "assistant", content: "", toolCalls: [call] }, message);
+    transcript.toolCalls.push(record);
+    return result;
+  };
+}
+
+/** The program waits while our tools work: that is no time of its model. */
+function toolTimeOf({ toolCalls }: Transcript): number {
+  return toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0);
+}
+
+type Timing = { readonly startedAt: string; readonly latencyMs: number };
+
+/** The whole exchange is one turn: how often the program asked a model is its own affair. */
+function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: ProgramAgent): void {
+  for (const { role, content, name } of reply.trace ?? []) {
+    if (role === "assistant") transcript.messages.push({ role, content, toolCalls: [] });
+    else if (role === "tool") transcript.messages.push({ role, content, name, toolCallId: "", isError: false });
+    else transcript.messages.push({ role, content });
+  }
+  if (reply.answer) transcript.messages.push({ role: "assistant", content: reply.answer, toolCalls: [] });
+  const usage = reply.usage
+    ? {
+        inputTokens: reply.usage.input_tokens,
+        outputTokens: reply.usage.output_tokens,
+        cachedInputTokens: reply.usage.cached_input_tokens,
+      }
+    : null;
+  transcript.turns.push({
+    ...timing,
+    finishReason: "stop",
+    rawFinishReason: "",
+    usage,
+    costUsd: reply.cost_usd ?? (usage === null ? null : priceOf(usage)),
+    retries: [],
+    cached: false,
+  });
+}

@@ -1,0 +1,65 @@
+import type { Tool, ToolContext, ToolResult } from "../../domain/agents/tool.js";
+import type { ToolCall, ToolMessage } from "../../domain/models/conversation.js";
+import type { ToolCallRecord } from "../../domain/runs/trace.js";
+
+export interface CalledTool {
+  readonly message: ToolMessage;
+  readonly record: ToolCallRecord;
+  readonly result: ToolResult;
+}
+
+/**
+ * Makes one call. Whatever the model did wrong becomes a result that tells it what would be right; a tool that
+ * throws is a fault of ours and goes through, so that nobody grades an agent for it.
+ */
+export async function callTool(
+  call: ToolCall,
+  turn: number,
+  tools: ReadonlyMap<string, Tool>,
+  context: ToolContext,
+): Promise<CalledTool> {
+  const startedAt = new Date().toISOString();
+  const started = performance.now();
+  const result = await attempt(call, tools, context);
+  const content = result.ok ? textOf(result) : result.error;
+  return {
+    result,
+    message: toolMessage(call, content, !result.ok),
+    record: {
+      id: call.id,
+      name: call.name,
+      arguments: call.arguments,
+      result: result.ok ? result.value : null,
+      error: result.ok ? null : result.error,
+      errorKind: result.ok ? null : result.kind,
+      turn,
+      startedAt,
+      durationMs: performance.now() - started,
+    },
+  };
+}
+
+/** A text reaches the model as it is: as JSON, it would come in quotes and with its line ends escaped. */
+function textOf({ value, json }: Extract<ToolResult, { ok: true }>): string {
+  return typeof value === "string" ? value : (json ?? JSON.stringify(value));
+}
+
+export function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMessage {
+  return { role: "tool", toolCallId: call.id, name: call.name, content, isError };
+}
+
+async function attempt(call: ToolCall, tools: ReadonlyMap<string, Tool>, context: ToolContext): Promise<ToolResult> {
+  const tool = tools.get(call.name);
+  if (tool === undefined) {
+    const known = [...tools.keys()].join(", ");
+    return { ok: false, kind: "unknown_tool", error: `There is no tool "${call.name}". The tools are: ${known}.` };
+  }
+  if (call.invalid !== undefined) {
+    return {
+      ok: false,
+      kind: "unparsable_call",
+      error: `The arguments of ${call.name} are not one JSON object. Call it again with valid JSON.`,
+    };
+  }
+  return tool.call(call.arguments, context);
+}

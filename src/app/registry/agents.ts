@@ -1,0 +1,197 @@
+import { z } from "zod";
+import { agentSettingsSchema, type StoredAgent } from "../../domain/agents/agent.js";
+import { checkPrompt } from "../../domain/agents/prompt.js";
+import { registryIdSchema } from "../../domain/agents/registry-id.js";
+import { UserError } from "../../domain/errors.js";
+import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
+import { parseModelName } from "../../models/model-name.js";
+import type { Db } from "../../store/connection/open-store.js";
+import { getVersion } from "../../store/registry/agent-versions.js";
+import { findAgent, getAgent, removeAgent, saveAgent, saveAgentTools } from "../../store/registry/agents.js";
+import { getTool } from "../../store/registry/tools.js";
+import { DEFAULT_TOOL_IDS } from "../../tools/handlers.js";
+import { attachedOrDefault, checkAttached } from "../../tools/load-tools.js";
+import { check, refuseBuiltin } from "./check-input.js";
+import { changing } from "./versions.js";
+
+const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
+
+const changeable = {
+  name: z.string().min(1).max(200),
+  description: z.string().max(10_000),
+  prompt: z.string().min(1, "is empty").max(1_000_000),
+  /** `provider/name`; null takes the run's model. */
+  model: z.string().min(1).nullable(),
+};
+
+/** An agent to be made; what is left out takes its default, the tools too. */
+export const newAgentSchema = z.strictObject({
+  ...changeable,
+  id: registryIdSchema,
+  name: changeable.name.optional(),
+  description: changeable.description.default(""),
+  model: changeable.model.default(null),
+  settings: agentSettingsSchema.prefault({}),
+  tools: z
+    .array(attachmentSchema)
+    .min(1, "expected at least one tool")
+    .default(DEFAULT_TOOL_IDS.map((id) => ({ id, config: null }))),
+});
+
+/** A change of an agent: what is left out stays; a setting that is null takes its default again. */
+export const agentChangesSchema = z.strictObject({
+  ...z.object(changeable).partial().shape,
+  settings: z
+    .strictObject(
+      Object.fromEntries(Object.keys(agentSettingsSchema.shape).map((name) => [name, z.unknown()])) as Record<
+        keyof typeof agentSettingsSchema.shape,
+        z.ZodUnknown
+      >,
+    )
+    .partial()
+    .optional(),
+});
+
+export function createAgent(db: Db, input: z.input<typeof newAgentSchema>): StoredAgent {
+  const { tools, ...row } = check(newAgentSchema, input, "agent_invalid", "The agent cannot be made");
+  const agent = withModel(row);
+  return changing(db, () => {
+    if (findAgent(db, agent.id) !== null) throw exists(agent.id);
+    saveAgent(db, { ...agent, name: agent.name ?? agent.id });
+    giveTools(db, agent.id, tools);
+    return getAgent(db, agent.id);
+  });
+}
+
+export function updateAgent(db: Db, id: string, input: z.input<typeof agentChangesSchema>): StoredAgent {
+  return changing(db, () => {
+    const before = getAgent(db, id);
+    refuseBuiltin("agent", before);
+    const what = `Agent "${id}" cannot be changed so`;
+    const { settings: changed = {}, ...changes } = check(agentChangesSchema, input, "agent_invalid", what);
+    const merged = Object.entries({ ...before.settings, ...changed }).filter(([, value]) => value != null);
+    const settings = check(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
+    const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    saveAgent(db, withModel({ ...before, ...given, settings }));
+    return getAgent(db, id);
+  });
+}
+
+/** Makes an agent what it was in a version; tools that are gone since then cannot be given back. */
+export function restoreVersion(db: Db, id: string, version: number): StoredAgent {
+  return changing(db, () => {
+    refuseBuiltin("agent", getAgent(db, id));
+    const { agent, tools } = getVersion(db, id, version);
+    saveAgent(db, withModel({ ...agent, settings: agentSettingsSchema.parse(agent.settings) }));
+    giveTools(
+      db,
+      id,
+      tools.map(({ tool, config }) => ({ id: tool.id, config: config === null ? null : configOf(config) })),
+    );
+    return getAgent(db, id);
+  });
+}
+
+/** Its versions stay, because runs name them. */
+export function deleteAgent(db: Db, id: string): void {
+  changing(db, () => {
+    refuseBuiltin("agent", getAgent(db, id));
+    removeAgent(db, id);
+  });
+}
+
+/** A copy under another id, with the same tools and their configurations. */
+export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
+  const { prompt, model, settings, name, description } = getAgent(db, id);
+  return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
+}
+
+/** Attaches a tool, after those that the agent has; `config` is laid over the tool's own. */
+export function attachTool(db: Db, agentId: string, toolId: string, config: JsonObject | null = null): void {
+  changing(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    getTool(db, toolId);
+    const tools = attachmentsOf(db, agentId);
+    if (tools.some(({ id }) => id === toolId)) {
+      throw new UserError(
+        "tool_attached",
+        `Agent "${agentId}" has the tool "${toolId}" already.`,
+        `To configure it otherwise, detach it first: art-e agents detach ${agentId} ${toolId}.`,
+      );
+    }
+    giveTools(db, agentId, [...tools, { id: toolId, config }]);
+  });
+}
+
+export function detachTool(db: Db, agentId: string, toolId: string): void {
+  changing(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    const tools = attachmentsOf(db, agentId);
+    const rest = tools.filter(({ id }) => id !== toolId);
+    if (rest.length === tools.length) {
+      throw new UserError(
+        "tool_not_attached",
+        `Agent "${agentId}" does not have the tool "${toolId}".`,
+        `It has: ${tools.map(({ id }) => id).join(", ")}.`,
+      );
+    }
+    if (rest.length === 0) {
+      throw new UserError(
+        "tool_last",
+        `"${toolId}" is the last tool of agent "${agentId}": without any it would get the default ones.`,
+        "Attach another one first.",
+      );
+    }
+    giveTools(db, agentId, rest);
+  });
+}
+
+/** Gives an agent exactly these tools. Within a change. */
+export function giveTools(
+  db: Db,
+  agentId: string,
+  tools: readonly { readonly id: string; readonly config: JsonObject | null }[],
+): void {
+  const twice = tools.find(({ id }, i) => tools.findIndex((other) => other.id === id) !== i);
+  if (twice !== undefined) {
+    throw new UserError("tool_attached", `The tool "${twice.id}" is named twice.`, "Name every tool once.");
+  }
+  const rows = tools.map(({ id, config }) => ({ id, config: config === null ? null : JSON.stringify(config) }));
+  for (const { id, config } of rows) checkAttached({ tool: getTool(db, id), config });
+  saveAgentTools(db, agentId, rows);
+}
+
+/** The tools that an agent has, the default ones where it has none of its own. */
+function attachmentsOf(db: Db, agentId: string): { id: string; config: JsonObject | null }[] {
+  return attachedOrDefault(db, agentId).map(({ tool, config }) => ({
+    id: tool.id,
+    config: config === null ? null : configOf(config),
+  }));
+}
+
+function configOf(text: string): JsonObject {
+  return jsonObjectSchema.parse(JSON.parse(text));
+}
+
+/** The same row with the model's full name. */
+function withModel<T extends { prompt: string; model: string | null }>(row: T): T {
+  checkPrompt(row.prompt);
+  return row.model === null ? row : { ...row, model: fullName(row.model) };
+}
+
+function fullName(model: string): string {
+  try {
+    return parseModelName(model, null).id;
+  } catch (cause) {
+    if (!(cause instanceof UserError)) throw cause;
+    throw new UserError("agent_invalid", `The model "${model}" cannot be used.`, cause.hint, 2, { cause });
+  }
+}
+
+function exists(id: string): UserError {
+  return new UserError(
+    "agent_exists",
+    `There is an agent "${id}" already.`,
+    `Choose another id, or change it: art-e agents set ${id}.`,
+  );
+}

@@ -1,0 +1,127 @@
+import type { StoredTool, ToolRow } from "../../domain/agents/tool.js";
+import { UserError } from "../../domain/errors.js";
+import { jsonObjectSchema } from "../../domain/json.js";
+import { redact } from "../../domain/redact.js";
+import { trimEndOf } from "../../domain/trim-end.js";
+import { McpFailed } from "../../mcp/connections.js";
+import { isTaskOnly, listServerTools, type ServerTool } from "../../mcp/server-tools.js";
+import { ModuleFailed } from "../../processes/module-workers.js";
+import type { Db } from "../../store/connection/open-store.js";
+import { listTools } from "../../store/registry/tools.js";
+import type { Outside } from "../../tools/external/external-resources.js";
+import { ToolFailed } from "../../tools/external/external-tool.js";
+import { type KeptServer, reachable, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
+import { cleanEnvironment } from "../../tools/external/secrets.js";
+import { checkAttached } from "../../tools/load-tools.js";
+import { check } from "./check-input.js";
+import { createTool } from "./tools.js";
+import { changing } from "./versions.js";
+
+const TIMEOUT_MS = 60_000;
+
+export interface ImportedTools {
+  readonly added: readonly StoredTool[];
+  /** What the server lists and cannot be had, with the reason. */
+  readonly skipped: readonly { readonly name: string; readonly why: string }[];
+}
+
+/** Adds every tool of an MCP server, each under the prefix and a name of its own; all of them or none. */
+export async function importServerTools(
+  db: Db,
+  request: { readonly server: unknown; readonly prefix: string | null; readonly handlerConfig: object },
+  outside: Outside,
+  signal: AbortSignal,
+): Promise<ImportedTools> {
+  const server = check(serverSchema, request.server, "tool_invalid", "The MCP server cannot be used");
+  const { tools, malformed, serverName } = await askServer(server, outside, signal);
+  const taken = new Set(listTools(db).map(({ id }) => id));
+  const skipped: { name: string; why: string }[] = [];
+  const rows = tools.flatMap((tool) => {
+    if (isTaskOnly(tool)) {
+      skipped.push({ name: tool.name, why: "It works as a task only, and calls of tasks are not made here." });
+      return [];
+    }
+    const row = rowOf(tool, server, uniqueId(request.prefix ?? serverName, tool.name, taken), request.handlerConfig);
+    try {
+      checkAttached({ tool: row, config: null });
+      taken.add(row.id);
+      return row;
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      skipped.push({ name: tool.name, why: error.message });
+      return [];
+    }
+  });
+  if (malformed > 0) skipped.push({ name: `${malformed} of its list`, why: "They are not tools by the protocol." });
+  const added = changing(db, () => rows.map((row) => createTool(db, row)));
+  return { added, skipped };
+}
+
+async function askServer(server: KeptServer, outside: Outside, signal: AbortSignal) {
+  try {
+    const client = await (await outside.mcp()).to(reachable(server, outside), signal, secretsOf(server, outside));
+    const listed = await listServerTools(client, signal, TIMEOUT_MS);
+    return { ...listed, serverName: client.getServerVersion()?.name ?? "mcp" };
+  } catch (error) {
+    signal.throwIfAborted();
+    const known = error instanceof McpFailed || error instanceof ToolFailed;
+    const why = known ? error.message : `The MCP server does not list its tools: ${(error as Error).message}`;
+    const told = redact(why, secretsOf(server, outside));
+    // Its stack begins with its message.
+    const cause = told === why ? { cause: error } : undefined;
+    throw new UserError("mcp_failed", `${told}.`, "Try the program or the address by itself.", 1, cause);
+  }
+}
+
+function rowOf(tool: ServerTool, server: KeptServer, id: string, handlerConfig: object): ToolRow {
+  return {
+    id,
+    name: tool.title ?? tool.name,
+    description: tool.description === "" ? tool.name : tool.description,
+    parametersSchema: tool.inputSchema,
+    handlerKey: "mcp",
+    handlerConfig: jsonObjectSchema.parse({ server, tool: tool.name, ...handlerConfig }),
+    category: "mcp",
+  };
+}
+
+function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): string {
+  const plain = [prefix, name].map((part) => trimEndOf(part.replace(/[^a-zA-Z0-9_-]+/g, "_").replace(/^_+/, ""), "_"));
+  const base =
+    plain
+      .filter((part) => part !== "")
+      .join("_")
+      .slice(0, 64) || "tool";
+  for (let n = 1; ; n++) {
+    const id = n === 1 ? base : `${base.slice(0, 63 - String(n).length)}_${n}`;
+    if (!taken.has(id)) return id;
+  }
+}
+
+/** What a module says of itself: name, description and parameters, as far as it says so. */
+export async function describeModule(
+  path: string,
+  env: readonly string[],
+  outside: Outside,
+  signal: AbortSignal,
+): Promise<{ name?: unknown; description?: unknown; parameters?: unknown }> {
+  const environment = cleanEnvironment(env, outside.env);
+  const refuse = (why: string, cause?: unknown) =>
+    new UserError(
+      "module_unusable",
+      `${path}: ${why}.`,
+      "It must export call(args, context), description and parameters.",
+      2,
+      { cause },
+    );
+  if (!environment.ok) throw refuse(`the environment variable ${environment.missing} is not set`);
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    return await outside.modules.describe({ path, env: environment.values }, AbortSignal.any([signal, timeout]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (timeout.aborted) throw refuse(`it was not loaded within ${TIMEOUT_MS / 1000} s`, error);
+    if (error instanceof ModuleFailed) throw refuse(error.message, error);
+    throw error;
+  }
+}

@@ -1,0 +1,78 @@
+import { readFileSync, statSync } from "node:fs";
+import { UserError } from "../../domain/errors.js";
+import type { RunTotals, TaskResult } from "../../domain/runs/benchmark-result.js";
+import { type RunHead, runFileSchema, runHeadSchema } from "../../domain/scores/comparison.js";
+import { type Db, openStore } from "../../store/connection/open-store.js";
+import { getRun, iterateResults } from "../../store/runs/runs.js";
+import { storedTotals } from "./aggregate-run.js";
+
+/** A finished run, out of the database or out of a results file. */
+export interface RunSource {
+  readonly head: RunHead;
+  /** In the order of the task ids and their repeats; may be asked for again. */
+  results(): Iterable<TaskResult>;
+}
+
+/** Reads runs by name: the path of a results file, or a run of the database, which is opened when it is needed first. */
+export class RunSources {
+  private db: Db | null = null;
+
+  constructor(private readonly path: string) {}
+
+  async open(name: string): Promise<RunSource> {
+    if (statSync(name, { throwIfNoEntry: false })?.isFile()) return fromFile(name);
+    if (/[/\\]|\.json$/.test(name)) {
+      throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
+    }
+    this.db ??= openStore(this.path, { mustExist: true });
+    return fromDatabase(this.db, await storedTotals(this.db, getRun(this.db, name)));
+  }
+
+  close(): void {
+    this.db?.close();
+  }
+}
+
+/** A run of the database, of which the totals are known. */
+export function fromDatabase(db: Db, totals: RunTotals): RunSource {
+  const run = getRun(db, totals.runId);
+  const { settings, dataset, corpusFingerprint } = run;
+  const head = runHeadSchema.parse({ ...totals, settings, dataset, corpusFingerprint });
+  return {
+    head,
+    results: () => iterateResults(db, run.id),
+  };
+}
+
+/** Why a run says nothing yet; null: it is finished. */
+export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead): string | null {
+  const missing = (plannedTasks ?? totalTasks) - totalTasks;
+  if (missing > 0) return `Run ${runId} is not finished: ${missing} of its ${plannedTasks} tasks have no result.`;
+  return (status ?? "completed") === "completed" ? null : `Run ${runId} is not finished: it is ${status}.`;
+}
+
+function fromFile(path: string): RunSource {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw unusable(path, (cause as Error).message, cause);
+  }
+  const read = runFileSchema.safeParse(json);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
+  }
+  const { taskResults, ...head } = read.data;
+  return { head, results: () => taskResults };
+}
+
+function unusable(path: string, why: string, cause: unknown): UserError {
+  return new UserError(
+    "results_unusable",
+    `${path} is no results file of art-e: ${why}`,
+    "Give a file that art-e run --output wrote.",
+    2,
+    { cause },
+  );
+}

@@ -1,0 +1,72 @@
+import { basename } from "node:path";
+import type { ReportHead } from "../../reports/page/data.js";
+import { checkTraceFolder, TraceFolder, traceFolderOf } from "./trace-folder.js";
+
+export const TRACE_PLACES = ["auto", "embed", "folder", "none"] as const;
+
+export type TracePlace = (typeof TRACE_PLACES)[number];
+
+/** A page of up to so many bytes goes through mail and opens at once. */
+export const PAGE_LIMIT = 5_000_000;
+
+/**
+ * Keeps the conversations of a report: in the page, in a folder beside it, or not at all. With `auto` they are held until they
+ * are more than the page may have, and then go into the folder; without a page to be beside, they are left out.
+ */
+export class TraceKeeper {
+  private readonly held: [key: string, packed: string][] = [];
+  private heldBytes = 0;
+  private folder: TraceFolder | null = null;
+  private none = false;
+  private readonly path: string | null;
+
+  constructor(
+    private readonly place: TracePlace,
+    output: string | undefined,
+  ) {
+    this.path = output === undefined ? null : traceFolderOf(output);
+    this.none = place === "none";
+    if (this.path !== null && (place === "auto" || place === "folder")) checkTraceFolder(this.path);
+    if (place === "folder") this.spill();
+  }
+
+  get wantsNone(): boolean {
+    return this.none;
+  }
+
+  add(key: string, packed: string): void {
+    if (this.none) return;
+    if (this.folder !== null) {
+      this.folder.write(key, packed);
+      return;
+    }
+    this.held.push([key, packed]);
+    this.heldBytes += packed.length;
+    if (this.place === "auto" && this.heldBytes > PAGE_LIMIT) this.spill();
+  }
+
+  /** Where they are to be, given how large the page is without them. */
+  settle(pageBytes: number): ReportHead["traces"] {
+    if (this.place === "auto" && this.folder === null && this.heldBytes + pageBytes > PAGE_LIMIT) this.spill();
+    if (this.folder !== null && this.path !== null) return { kind: "folder", folder: basename(this.path) };
+    return { kind: this.none ? "none" : "embed" };
+  }
+
+  get embedded(): readonly (readonly [key: string, packed: string])[] {
+    return this.held;
+  }
+
+  finish(): void {
+    this.folder?.finish();
+  }
+
+  discard(): void {
+    this.folder?.discard();
+  }
+
+  private spill(): void {
+    if (this.path === null) this.none = true;
+    else this.folder = new TraceFolder(this.path);
+    for (const [key, packed] of this.held.splice(0)) this.folder?.write(key, packed);
+  }
+}

@@ -1,0 +1,163 @@
+import { randomUUID } from "node:crypto";
+import { listTools } from "../../agents/loop/list-tools.js";
+import { type AgentRun, newTranscript, runAgent } from "../../agents/loop/loop.js";
+import type { Agent } from "../../domain/agents/agent.js";
+import type { AgentBackend, AgentTask, Rollout, Transcript } from "../../domain/agents/agent-backend.js";
+import { renderPrompt } from "../../domain/agents/prompt.js";
+import type { Tool } from "../../domain/agents/tool.js";
+import type { Workspace } from "../../domain/agents/workspace.js";
+import { type Model, ModelError, NO_USAGE, type PriceOf } from "../../domain/models/model.js";
+import type { Trace } from "../../domain/runs/trace.js";
+import type { Ending } from "../../domain/tasks/ending.js";
+import type { PlannedTask } from "../../domain/tasks/question.js";
+import { openDeadline, outOfTime } from "../../models/http/deadline.js";
+import { openWorkspace } from "../../sandbox/workspace.js";
+import { endOfDay } from "../../store/search/date-range.js";
+import { type Grading, withVerdict } from "../score/score-trace.js";
+import { hopeless } from "./server-watch.js";
+
+/** What all questions of a run share. */
+export interface Answering {
+  readonly runId: string;
+  readonly agent: Agent;
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  readonly cutoff: "query_date" | "off";
+  readonly taskTimeoutMs: number;
+  readonly maxTaskCostUsd: number | null;
+  readonly grading: Grading;
+  /** Where the agent lives; in this process where undefined. */
+  readonly backend?: AgentBackend | undefined;
+  readonly priceOf: PriceOf;
+}
+
+/**
+ * One question answered, and judged where there is a judge: always a trace, never a throw for anything that the model or its
+ * server did. What was spent before a failure stays in the trace. `onFailure` hears why there is no answer.
+ */
+export async function answerQuestion(
+  shared: Answering,
+  { question, epoch }: PlannedTask,
+  signal: AbortSignal,
+  onFailure: (error: unknown) => void,
+): Promise<Trace> {
+  const startedAt = new Date();
+  const started = performance.now();
+  const deadline = openDeadline(signal, shared.taskTimeoutMs, outOfTime);
+  const workspace = openWorkspace();
+  const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
+  let rollout: Rollout;
+  let error: string | null = null;
+  try {
+    const task = agentTask(shared, { question, epoch }, deadline.signal, workspace);
+    rollout = await (shared.backend ?? inProcess(shared)).answer(task, transcript);
+  } catch (thrown) {
+    const ending = endingOf(thrown, signal, deadline.hasPassed);
+    if (ending === null) throw thrown;
+    onFailure(thrown);
+    error = ending === "timeout" ? `No answer within ${shared.taskTimeoutMs / 1000} s.` : (thrown as Error).message;
+    chargeFailedRetries(transcript, thrown);
+    rollout = { ...transcript, ending, answer: null, sources: [] };
+  } finally {
+    deadline.close();
+    await workspace.close();
+  }
+  const trace: Trace = {
+    traceId: `trace_${randomUUID()}`,
+    sessionId: `session_${randomUUID()}`,
+    runId: shared.runId,
+    taskId: question.id,
+    epoch,
+    agentId: shared.agent.id,
+    model: shared.model.id,
+    startedAt: startedAt.toISOString(),
+    endedAt: new Date().toISOString(),
+    durationMs: performance.now() - started,
+    ...rollout,
+    error,
+    maxTurns: shared.agent.settings.maxTurns,
+    sources: [...rollout.sources],
+    scores: {},
+    judge: null,
+    task: question,
+  };
+  return withVerdict(trace, shared.grading, signal);
+}
+
+function agentTask(
+  shared: Answering,
+  { question, epoch }: PlannedTask,
+  signal: AbortSignal,
+  workspace: Workspace,
+): AgentTask {
+  return {
+    question,
+    epoch,
+    maxTurns: shared.agent.settings.maxTurns,
+    context: {
+      inbox: question.inbox_address,
+      cutoff: shared.cutoff === "off" ? null : endOfDay(question.query_date),
+      signal,
+      workspace,
+    },
+  };
+}
+
+/** The loop of this program as the place where an agent lives. */
+function inProcess(shared: Answering): AgentBackend {
+  return {
+    answer(task, transcript) {
+      const run = agentRun(shared, task);
+      transcript.messages.push(...newTranscript(run).messages);
+      return runAgent(run, transcript);
+    },
+  };
+}
+
+function agentRun(shared: Answering, { question, epoch, context }: AgentTask): AgentRun {
+  return {
+    model: shared.model,
+    tools: shared.tools,
+    system: renderPrompt(shared.agent.prompt, {
+      inbox_address: question.inbox_address,
+      query_date: question.query_date,
+      max_turns: shared.agent.settings.maxTurns,
+      // Few prompts ask for them.
+      get tools() {
+        return listTools(shared.tools);
+      },
+    }),
+    question: question.question,
+    task: { id: question.id, epoch },
+    settings: shared.agent.settings,
+    context,
+    maxCostUsd: shared.maxTaskCostUsd,
+    priceOf: shared.priceOf,
+  };
+}
+
+/** Null: a fault of this program, which nobody should mistake for one of the model's. */
+function endingOf(thrown: unknown, interrupted: AbortSignal, isLate: boolean): Ending | null {
+  if (interrupted.aborted) return "interrupted";
+  // A replay throws the time-out it has recorded.
+  if (isLate || (thrown instanceof DOMException && thrown.name === "TimeoutError")) return "timeout";
+  // Nothing is wrong with the task: it is left for when the key or the model's name has been put right.
+  if (hopeless(thrown) !== null) return "interrupted";
+  return thrown instanceof ModelError ? "model_error" : null;
+}
+
+/** The attempts before a final failure belong to no turn; the trace keeps them as one that did not come about. */
+function chargeFailedRetries(transcript: Transcript, thrown: unknown): void {
+  if (!(thrown instanceof ModelError) || thrown.retries.length === 0) return;
+  transcript.turns.push({
+    startedAt: new Date().toISOString(),
+    latencyMs: 0,
+    waitedMs: thrown.retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0),
+    finishReason: "other",
+    rawFinishReason: thrown.kind,
+    usage: NO_USAGE,
+    costUsd: 0,
+    retries: [...thrown.retries],
+    cached: false,
+  });
+}

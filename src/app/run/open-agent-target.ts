@@ -1,0 +1,97 @@
+import { retriedAgent } from "../../agents/backends/agent-retry.js";
+import { endpointAgent } from "../../agents/backends/endpoint-agent.js";
+import { playgroundAgent } from "../../agents/backends/playground-agent.js";
+import { openProgramAgent } from "../../agents/backends/subprocess-agent.js";
+import type { RunFlags } from "../../commands/run/run-flags.js";
+import type { AgentBackend } from "../../domain/agents/agent-backend.js";
+import type { Elsewhere } from "../../domain/agents/agent-target.js";
+import type { RunSettings } from "../../domain/runs/benchmark-result.js";
+import { printable } from "../../platform/strip-controls.js";
+import { AgentPrograms } from "../../processes/agent-process.js";
+import type { Db } from "../../store/connection/open-store.js";
+import type { ToolResources } from "../../tools/handler.js";
+import { boundMailTools } from "../../tools/single-inbox-tools.js";
+import type { Environment } from "../settings/env-file.js";
+import { programVersion } from "../settings/program-version.js";
+import { playgroundTokenOf, type Settings } from "../settings/settings.js";
+import type { ReadyModel } from "./create-model.js";
+
+export interface OpenBackend {
+  readonly backend: AgentBackend;
+  close(): Promise<void>;
+}
+
+/** Reaches the agent of a run that lives elsewhere. */
+export async function openBackend(
+  db: Db,
+  where: Elsewhere,
+  run: RunSettings,
+  {
+    model,
+    flags,
+    settings,
+    resources,
+  }: { model: ReadyModel; flags: RunFlags; settings: Settings; resources: ToolResources },
+): Promise<OpenBackend> {
+  if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
+  const once =
+    where.kind === "api" ? overApi(where, run, flags, settings.env) : overEndpoint(where, run, model, settings.env);
+  return { backend: retriedAgent(run.model, once, model.throttle), close: async () => {} };
+}
+
+type Where<K extends Elsewhere["kind"]> = Extract<Elsewhere, { kind: K }>;
+
+function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, flags: RunFlags, env: Environment) {
+  const [provider = ""] = run.model.split("/");
+  return playgroundAgent({
+    apiUrl: url,
+    workspace,
+    agentId: run.agentId,
+    model: provider === "playground" ? null : { provider, id: run.model },
+    tellTask,
+    token: playgroundTokenOf(url, env),
+    idleMs: flags.requestTimeout * 1_000,
+  });
+}
+
+function overEndpoint({ url }: Where<"endpoint">, run: RunSettings, { priceOf }: ReadyModel, env: Environment) {
+  const apiKey = env.OPENAI_API_KEY?.trim() || "no-key-needed";
+  // A whole answer may take as long as its task may.
+  const endpoint = { apiKey, baseUrl: url, timeoutMs: run.taskTimeoutMs };
+  return endpointAgent({ name: run.agentId, endpoint, priceOf });
+}
+
+/** It is the user's own program: it gets the environment that art-e has, keys included, as it would in their shell. */
+async function openCommand(
+  db: Db,
+  argv: readonly string[],
+  { priceOf }: ReadyModel,
+  settings: Settings,
+  resources: ToolResources,
+): Promise<OpenBackend> {
+  const env = Object.fromEntries(
+    Object.entries(settings.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+  const onStderr = (text: string) => {
+    if (settings.verbose) process.stderr.write(printable(text));
+  };
+  const programs = new AgentPrograms({ argv, env }, onStderr, secretsOf(settings.env));
+  const tools = boundMailTools(db, resources);
+  const backend = await openProgramAgent({ programs, tools, version: programVersion(), priceOf });
+  return {
+    backend,
+    async close() {
+      await programs.close();
+      await backend.close();
+    },
+  };
+}
+
+/** By their names: most of an environment is no secret. What is shorter than 8 is no key, and may be a word. */
+const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD)$/i;
+
+function secretsOf(env: Environment): string[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    SECRET_NAME.test(name) && value && value.length >= 8 ? [value] : [],
+  );
+}

@@ -1,0 +1,28 @@
+import type { RunSettings } from "../../domain/runs/benchmark-result.js";
+import { checkBaseUrl } from "../../models/endpoint.js";
+import { parseModelName } from "../../models/model-name.js";
+import { rulesFor, sentParameters } from "../../models/request-parameters.js";
+import { wireApiOf } from "../../models/resolve-model.js";
+
+/** The settings with what a call makes of them: some models do not take all that is asked for. */
+export function withSent({ sent: _, ...settings }: RunSettings): RunSettings {
+  const { maxTokens, reasoningTokens, temperature, tools } = settings;
+  const baseUrl = settings.baseUrl === null ? null : checkBaseUrl(settings.baseUrl);
+  const rules = rulesFor(parseModelName(settings.model, null), wireApiOf(settings.wireApi, baseUrl));
+  if (rules === null) return settings;
+  const toolChoice = settings.toolChoice === "required" ? "required" : "auto";
+  const asked = { maxTokens, reasoningTokens, temperature: temperature ?? undefined, toolChoice } as const;
+  return { ...settings, sent: sentParameters(rules, { ...asked, hasTools: tools.length > 0 }) };
+}
+
+const FLAGS: Readonly<Record<string, string>> = { temperature: "temperature", toolChoice: "tool choice" };
+
+/** What the user asked for that the model is not sent, a line each. */
+export function notesOnSent({ sent, model }: RunSettings): string[] {
+  return (sent?.adjusted ?? [])
+    .filter(({ parameter }) => parameter in FLAGS)
+    .map(({ parameter, asked, sent: instead, reason }) => {
+      const what = instead === null ? "is not sent" : `is sent as ${instead}`;
+      return `art-e: the ${FLAGS[parameter]} ${asked} ${what} to ${model}: ${reason}.`;
+    });
+}

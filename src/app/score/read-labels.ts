@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { UserError } from "../../domain/errors.js";
+import { type Labelled, labelledSchema } from "./calibrate-judge.js";
+
+const HINT =
+  'A line is {"question": "...", "gold": "...", "answer": "...", "label": "correct"}; label: correct, partly, wrong, abstained, true or false.';
+
+/** Reads answers that people have graded, one JSON object a line. Throws a UserError that names the line that cannot be used. */
+export function readLabels(path: string): Labelled[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new UserError("labels_unreadable", `${path} cannot be read: ${(cause as Error).message}`, HINT, 2, { cause });
+  }
+  const items = text
+    .split("\n")
+    .flatMap((line, i) => (line.trim() === "" ? [] : [readLine(line, `${path}, line ${i + 1}`)]));
+  if (items.length === 0) throw new UserError("labels_empty", `${path} holds no labels.`, HINT);
+  return items;
+}
+
+function readLine(line: string, where: string): Labelled {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new UserError("labels_invalid", `${where} is not JSON.`, HINT);
+  }
+  const { data, error } = labelledSchema.safeParse(value);
+  if (data !== undefined) return data;
+  const [issue] = error.issues;
+  throw new UserError(
+    "labels_invalid",
+    `${where}: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "cannot be used"}.`,
+    HINT,
+  );
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { UserError } from "../../domain/errors.js";
+
+/** What `.env` in the working folder says. */
+export const ENV_FILE = Symbol("what .env says");
+
+/** The environment with `.env` under it. */
+export type Environment = Readonly<Record<string, string | undefined>> & {
+  readonly [ENV_FILE]?: {
+    readonly values: Readonly<Record<string, string | undefined>>;
+    /** Those of them that the environment itself does not set. */
+    readonly used: ReadonlySet<string>;
+  };
+};
+
+export function readEnvironment(): Environment {
+  let text: string;
+  try {
+    text = readFileSync(".env", "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "EISDIR") return process.env;
+    throw new UserError("env_unreadable", `.env cannot be read: ${message}`, "Check that you may read it.");
+  }
+  const values = parseEnv(text);
+  const used = new Set(Object.keys(values).filter((name) => process.env[name] === undefined));
+  return { ...values, ...process.env, [ENV_FILE]: { values, used } };
+}
+
+/** An address by its variable, whose key, and how else to name it. */
+export interface AddressedKey {
+  readonly url: string;
+  /** The variables that may hold the key; the first that is set counts. */
+  readonly keys: readonly string[];
+  /** What to do instead. */
+  readonly flag: string;
+}
+
+/** Addresses that keys are made for: a file may name them. */
+const MAKERS: ReadonlySet<string | undefined> = new Set([
+  "https://api.anthropic.com",
+  "https://api.openai.com",
+  "https://generativelanguage.googleapis.com",
+  "https://huggingface.co",
+]);
+
+/** Whether the address is the one that `.env` names, and nobody's who makes models. */
+export function isFromFile(env: Environment, url: string, value: string): boolean {
+  const file = env[ENV_FILE];
+  if (file === undefined || !file.used.has(url) || MAKERS.has(URL.parse(value)?.origin)) return false;
+  return normalized(file.values[url] ?? "") === normalized(value);
+}
+
+/** Addresses are stored without the slashes at their end. */
+function normalized(value: string): string {
+  return (URL.parse(value)?.href ?? value.trim()).replace(/\/+$/, "");
+}
+
+/**
+ * The key for an address: that of `.env` where `.env` names the address, whatever the environment says. That of the
+ * environment goes there only if the address was named on a command line too: see `refuseStrangeAddress`. Null: there is none.
+ */
+export function keyFor({ url, keys }: AddressedKey, value: string | null, env: Environment): string | null {
+  const isOfFile = value !== null && isFromFile(env, url, value);
+  return (isOfFile ? firstOf(keys, env[ENV_FILE]?.values ?? {}) : null) ?? firstOf(keys, env);
+}
+
+function firstOf(names: readonly string[], values: Readonly<Record<string, string | undefined>>): string | null {
+  const name = names.find((key) => values[key]);
+  return name === undefined ? null : (values[name] ?? null);
+}
+
+/**
+ * Refuses an address that `.env` alone names where the key for it stands in the environment: whoever wrote the file that
+ * lies in this folder must not learn the keys of whoever works here.
+ */
+export function refuseStrangeAddress({ url, keys, flag }: AddressedKey, value: string, env: Environment): void {
+  if (!isFromFile(env, url, value) || keys.some((key) => env[ENV_FILE]?.values[key])) return;
+  const key = keys.find((name) => env[name]);
+  if (key === undefined) return;
+  const host = URL.parse(value)?.host ?? "an address that cannot be read";
+  throw new UserError(
+    "env_address",
+    `.env in this folder sets ${url} to ${host}, and ${key} comes from the environment: it is not sent there.`,
+    `If you trust that address, give it with ${flag}, or put ${key} into the same .env.`,
+  );
+}

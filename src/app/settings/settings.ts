@@ -1,0 +1,104 @@
+import { UserError } from "../../domain/errors.js";
+import { DEFAULT_ENDPOINT, type Hub } from "../../huggingface/hub.js";
+import type { Connection } from "../../models/endpoint.js";
+import { API_KEY_VARIABLES, type Provider } from "../../models/provider-names.js";
+import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "./env-file.js";
+
+/** What every command is told, checked and complete. */
+export interface Settings {
+  readonly db: string;
+  readonly cacheDir: string;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly progress: boolean;
+  readonly verbose: boolean;
+  readonly env: Environment;
+}
+
+export const DEFAULT_DB = "./art-e.db";
+export const DEFAULT_CACHE_DIR = "./.art-e-cache";
+
+/** Flags win over the environment, the environment over the defaults. */
+export function readSettings(argv: Readonly<Record<string, unknown>>, env: Environment): Settings {
+  return {
+    db: path("--db", argv.db) ?? (env.ART_E_DB || DEFAULT_DB),
+    cacheDir: path("--cache-dir", argv.cacheDir) ?? (env.ART_E_CACHE_DIR || DEFAULT_CACHE_DIR),
+    json: argv.json === true,
+    quiet: argv.quiet === true,
+    progress: argv.noProgress !== true,
+    verbose: argv.verbose === true,
+    env,
+  };
+}
+
+function path(flag: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && value.trim() !== "") return value;
+  throw new UserError("flag_invalid", `${flag}: expected a path.`, "See art-e --help.");
+}
+
+const HUB = { url: "HF_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ENDPOINT in the environment" };
+const HUB_ROWS = { url: "HF_ROWS_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ROWS_ENDPOINT in the environment" };
+
+export function hubOf({ env }: Settings): Hub {
+  const endpoint = env.HF_ENDPOINT || null;
+  const rows = env.HF_ROWS_ENDPOINT || null;
+  if (endpoint !== null) refuseStrangeAddress(HUB, endpoint, env);
+  if (rows !== null) refuseStrangeAddress(HUB_ROWS, rows, env);
+  // One token for both: that of `.env` where it names either.
+  const token =
+    rows !== null && isFromFile(env, HUB_ROWS.url, rows) ? keyFor(HUB_ROWS, rows, env) : keyFor(HUB, endpoint, env);
+  return { endpoint: endpoint ?? DEFAULT_ENDPOINT, rowsEndpoint: rows ?? undefined, token };
+}
+
+/** Where each provider's server is, if not at its maker's. */
+const BASE_URL_VARIABLES: Readonly<Partial<Record<Provider, string>>> = {
+  anthropic: "ANTHROPIC_BASE_URL",
+  openai: "OPENAI_BASE_URL",
+  google: "GOOGLE_BASE_URL",
+};
+
+function addressOf(provider: Provider, flag: string) {
+  return { url: BASE_URL_VARIABLES[provider] ?? "", keys: API_KEY_VARIABLES[provider], flag };
+}
+
+/**
+ * The address of a provider's server: as the flag says, else the environment; null for its maker's own. Throws a UserError
+ * where a `.env` would have keys of the environment sent somewhere; `name` is the flag to name it with.
+ */
+export function baseUrlOf(
+  provider: Provider,
+  flag: string | undefined,
+  env: Environment,
+  name = "--base-url",
+): string | null {
+  if (flag !== undefined) return flag;
+  const address = addressOf(provider, name);
+  const value = env[address.url] || null;
+  if (value !== null) refuseStrangeAddress(address, value, env);
+  return value;
+}
+
+/** Of an address that was stored with a run: the same, since nobody may have named it on a command line. */
+export function refuseStoredAddress(provider: Provider, baseUrl: string | null, env: Environment): void {
+  if (baseUrl !== null) refuseStrangeAddress(addressOf(provider, "--base-url"), baseUrl, env);
+}
+
+/** How to reach a provider: keys come from the environment alone, so that they stand in no shell history. */
+export function connectionOf(provider: Provider, reach: Omit<Connection, "apiKey">, env: Environment): Connection {
+  return { ...reach, apiKey: keyFor(addressOf(provider, ""), reach.baseUrl, env) };
+}
+
+const PLAYGROUND = { url: "API_URL", keys: ["API_TOKEN"], flag: "--api-url" } as const;
+
+/** The playground server that the environment names; undefined: none. */
+export function playgroundUrlOf(env: Environment): string | undefined {
+  const url = env.API_URL || undefined;
+  if (url !== undefined) refuseStrangeAddress(PLAYGROUND, url, env);
+  return url;
+}
+
+/** Bearer token for a playground server; empty where there is none. */
+export function playgroundTokenOf(url: string, env: Environment): string {
+  return (keyFor(PLAYGROUND, url, env) ?? "").trim();
+}

@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { UserError } from "../../domain/errors.js";
+import { checkWritable } from "../../platform/atomic-file.js";
+import { isSameFile } from "../../platform/same-file.js";
+import type { Flags } from "./command.js";
+import { checkKind, isOfSqlite, type OutputKind } from "./output-kind.js";
+
+export const OVERWRITE_FLAGS: Flags = {
+  overwrite: { type: "boolean", describe: "Write over an output file that is of another kind" },
+};
+
+export const overwriteShape = { overwrite: z.boolean().default(false) };
+
+/** A file that a command is to write; undefined where it was not asked for. */
+export interface OutputFile {
+  readonly flag: string;
+  readonly path: string | undefined;
+  readonly kind: OutputKind;
+}
+
+/** A file that a command reads, under the name the user knows it by. */
+export interface InputFile {
+  readonly name: string;
+  readonly path: string | null | undefined;
+}
+
+/** Refuses, before anything is spent, outputs that cannot be written or would destroy something. */
+export function checkOutputs(
+  outputs: readonly OutputFile[],
+  inputs: readonly InputFile[],
+  { db, overwrite }: { readonly db: string; readonly overwrite: boolean },
+): void {
+  for (const [i, { flag, path, kind }] of outputs.entries()) {
+    if (path === undefined) continue;
+    checkWritable(flag, path);
+    const others = outputs.slice(0, i).map((other) => ({ name: `${other.flag} too`, path: other.path }));
+    refuseInputs({ flag, path }, [...inputs, ...others, { name: "the .env file", path: ".env" }], db);
+    if (!overwrite) checkKind(flag, path, kind);
+  }
+}
+
+/** No output may be what the command reads or a database, whatever else is asked for. */
+export function refuseInputs(
+  { flag, path }: { readonly flag: string; readonly path: string },
+  inputs: readonly InputFile[],
+  db: string,
+): void {
+  const files = [
+    { name: "the database", path: db },
+    ...["wal", "shm", "journal"].map((end) => ({ name: "part of the database", path: `${db}-${end}` })),
+    ...inputs,
+  ];
+  const taken = files.find((file) => typeof file.path === "string" && isSameFile(file.path, path));
+  if (taken === undefined && !isOfSqlite(path)) return;
+  throw new UserError(
+    "output_is_input",
+    `${flag}: ${path} is ${taken?.name ?? "a SQLite file"}, and would be destroyed.`,
+    "Name another file.",
+  );
+}
+
+/** The file of recorded replies that a model or a judge names (`replay/FILE`, `art:replay/FILE`). */
+export function replayFile(model: string | undefined): string | undefined {
+  return /^(?:art:)?replay\/(.+)$/s.exec(model ?? "")?.[1];
+}

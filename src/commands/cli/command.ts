@@ -1,0 +1,21 @@
+import type { Options, PositionalOptions } from "yargs";
+import type { Settings } from "../../app/settings/settings.js";
+import type { ExitCode } from "../../domain/errors.js";
+import type { Interrupts } from "./interrupt.js";
+import type { Output } from "./output.js";
+
+/** What a command is given besides its flags. */
+export interface Door extends Interrupts {
+  readonly settings: Settings;
+  readonly out: Output;
+}
+
+/** Flags by name, as yargs takes them. Defaults stand in the command's schema, and for the reader in the description. */
+export type Flags = Readonly<Record<string, Options>>;
+
+/** One command: its flags, and what it does with them as they came. Its name and usage stand in `cli.ts`. */
+export interface Command {
+  readonly positionals?: Readonly<Record<string, PositionalOptions & Pick<Options, "defaultDescription">>>;
+  readonly flags: Flags;
+  run(argv: Readonly<Record<string, unknown>>, door: Door): Promise<ExitCode>;
+}

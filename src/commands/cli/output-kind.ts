@@ -1,0 +1,55 @@
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { UserError } from "../../domain/errors.js";
+
+/** What tells a file of each kind that the commands write, by its beginning. */
+const KINDS = {
+  results: ["results file", (start: string) => /^\s{0,9}\{\s{0,9}"runId"\s{0,9}:/.test(start)],
+  traces: ["traces file", (start: string) => /^\{"(?:traceId|step_id)":/.test(start)],
+  recording: ["recording", (start: string) => /^\{"(?:key|model|request)":/.test(start)],
+  junit: ["JUnit file", (start: string) => start.includes("<testsuite")],
+  agent: ["agent file", (start: string) => /^id: [^\n]{1,200}\nname: /.test(start)],
+  html: ["report page", (start: string) => start.includes("<title>ART-E report")],
+  md: ["report in Markdown", (start: string) => start.startsWith("## ART-E")],
+  csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
+} as const satisfies Record<string, readonly [name: string, is: (start: string) => boolean]>;
+
+export type OutputKind = keyof typeof KINDS;
+
+const START_BYTES = 1 << 16;
+
+const SQLITE_MAGIC = "SQLite format 3\0";
+/** Of a write-ahead log: sqlite.org/fileformat2.html#walformat. */
+const WAL_MAGIC = ["\x37\x7f\x06\x82", "\x37\x7f\x06\x83"];
+
+/** Refuses to put a file of one kind over one of another, which nobody would mean. */
+export function checkKind(flag: string, path: string, kind: OutputKind): void {
+  const start = startOf(path);
+  const [name, is] = KINDS[kind];
+  if (start === "" || is(Buffer.from(start, "latin1").toString("utf8"))) return;
+  throw new UserError(
+    "output_exists",
+    `${flag}: ${path} exists and is no ${name}.`,
+    "Name another file, or add --overwrite to lose what is in it.",
+  );
+}
+
+/** A database, a write-ahead log, or what lies beside a database under a name that SQLite gives. */
+export function isOfSqlite(path: string): boolean {
+  const beside = /^(.+)-(?:wal|shm|journal)$/s.exec(path)?.[1];
+  if (beside !== undefined && startOf(beside).startsWith(SQLITE_MAGIC)) return true;
+  const start = startOf(path);
+  return [SQLITE_MAGIC, ...WAL_MAGIC].some((magic) => start.startsWith(magic));
+}
+
+/** As latin1; empty where there is no such file, or none that could be lost. */
+function startOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isFile() || stats.size === 0) return "";
+  const file = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(START_BYTES);
+    return bytes.subarray(0, readSync(file, bytes, 0, START_BYTES, 0)).toString("latin1");
+  } finally {
+    closeSync(file);
+  }
+}

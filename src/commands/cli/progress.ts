@@ -1,0 +1,96 @@
+import { type Options, SingleBar } from "cli-progress";
+import type { Settings } from "../../app/settings/settings.js";
+import { printable } from "../../platform/strip-controls.js";
+import { count, duration } from "../../reports/text/format-number.js";
+
+/** Milliseconds between two plain lines. */
+const LINE_EVERY = 10_000;
+const BAR_WIDTH = 24;
+
+export interface Progress {
+  /** How far it is, in the unit of `total`, and what else there is to say. */
+  update(done: number, detail: string): void;
+  /** Ends it; the bar stays as it was last. */
+  stop(): void;
+}
+
+const SILENT: Progress = { update() {}, stop() {} };
+
+/**
+ * Shows how far a long work is, with rate and time left, on stderr: a bar on a terminal, a line every ten
+ * seconds elsewhere. `total` null: nobody knows how much there is.
+ */
+export function openProgress(settings: Settings, title: string, total: number | null): Progress {
+  if (settings.quiet || !settings.progress) return SILENT;
+  return process.stderr.isTTY ? openBar(title, total) : openLines(title, total);
+}
+
+/** As `openProgress`, for work that says how much it is with its first word. */
+export function openProgressLater(settings: Settings, title: string) {
+  let progress: Progress | null = null;
+  return {
+    update(done: number, total: number | null, detail: string): void {
+      progress ??= openProgress(settings, title, total);
+      progress.update(done, detail);
+    },
+    stop(): void {
+      progress?.stop();
+    },
+  };
+}
+
+function openBar(title: string, total: number | null): Progress {
+  const started = performance.now();
+  let detail = "";
+  const bar = new SingleBar({
+    stream: process.stderr,
+    hideCursor: true,
+    linewrap: false,
+    fps: 8,
+    // A bar drawn on a timer keeps the time left moving while the work waits.
+    noTTYOutput: false,
+    format: (_options: Options, { value }: { value: number }) => {
+      const part = total === null || total === 0 ? 0 : Math.min(1, value / total);
+      const filled = Math.round(part * BAR_WIDTH);
+      const drawn = total === null ? "" : `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)} `;
+      return `${printable(title)} ${drawn}${describe(value, total, performance.now() - started, detail)}`;
+    },
+  });
+  bar.start(total ?? Number.MAX_SAFE_INTEGER, 0);
+  return {
+    update(done, text) {
+      detail = text;
+      bar.update(done);
+    },
+    stop: () => bar.stop(),
+  };
+}
+
+function openLines(title: string, total: number | null): Progress {
+  const started = performance.now();
+  let last = started;
+  return {
+    update(done, detail) {
+      const now = performance.now();
+      if (now - last < LINE_EVERY) return;
+      last = now;
+      process.stderr.write(`${printable(title)} ${describe(done, total, now - started, detail)}\n`);
+    },
+    stop() {},
+  };
+}
+
+/** `12 %  34,000 mails  8,100/s  0:42 min left`. */
+function describe(done: number, total: number | null, elapsedMs: number, detail: string): string {
+  const parts = [];
+  if (total !== null && total > 0) parts.push(`${Math.floor((Math.min(done, total) / total) * 100)} %`);
+  if (detail !== "") parts.push(printable(detail));
+  if (total !== null && done > 0 && done < total) parts.push(`${duration((elapsedMs / done) * (total - done))} left`);
+  return parts.join("  ");
+}
+
+/** So many a second. */
+export function rate(done: number, elapsedMs: number): string {
+  const perSecond = elapsedMs <= 0 ? 0 : (done / elapsedMs) * 1_000;
+  return `${perSecond >= 10 ? count(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
+}

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { UserError } from "../../domain/errors.js";
+import { METRIC_ALIASES } from "../../domain/scores/metric-name.js";
+import { SCORERS } from "../../scoring/scorers.js";
+import type { Flags } from "../cli/command.js";
+import { text, within } from "../cli/read-flags.js";
+
+/** For CI: what a run must reach, and files about it. Of `run` and of `gate`. */
+export const GATE_FLAGS: Flags = {
+  "fail-under": {
+    type: "string",
+    requiresArg: true,
+    describe: "accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)",
+  },
+  baseline: {
+    type: "string",
+    requiresArg: true,
+    describe: "A run or a results file that --metric must not be worse than",
+  },
+  "no-worse-than": {
+    type: "number",
+    requiresArg: true,
+    describe: "With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02]",
+  },
+  metric: {
+    type: "string",
+    requiresArg: true,
+    describe: "The score of --baseline and --junit [default: accuracy]",
+  },
+  junit: { type: "string", requiresArg: true, describe: "Write every task as a test case to FILE (JUnit XML)" },
+};
+
+const thresholds = text
+  .regex(/^[\w.-]+=-?\d+(\.\d+)?(,[\w.-]+=-?\d+(\.\d+)?)*$/, "expected METRIC=VALUE,METRIC=VALUE, such as accuracy=0.8")
+  .transform((list) =>
+    list.split(",").map((part) => {
+      const [metric = "", limit] = part.split("=");
+      return { metric, limit: Number(limit) };
+    }),
+  );
+
+export const gateShape = {
+  failUnder: thresholds.optional(),
+  baseline: text.optional(),
+  noWorseThan: within(0, 1_000).optional(),
+  metric: text.optional(),
+  junit: text.optional(),
+};
+
+const gateSchema = z.object(gateShape);
+
+export type GateFlags = z.output<typeof gateSchema>;
+
+/** Said before anything is spent. The judge's scores are known when it has judged. */
+export function checkGateFlags({ failUnder = [], baseline, noWorseThan, metric, junit }: GateFlags): void {
+  const without =
+    baseline === undefined && noWorseThan !== undefined
+      ? "--no-worse-than goes with --baseline"
+      : baseline === undefined && junit === undefined && metric !== undefined
+        ? "--metric goes with --baseline or --junit"
+        : null;
+  if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
+  const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORERS)];
+  const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
+  const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge"));
+  if (unknown === undefined) return;
+  throw new UserError("metric_unknown", `There is no metric "${unknown}".`, `There are ${known.join(", ")}.`);
+}

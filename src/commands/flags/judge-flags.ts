@@ -1,0 +1,133 @@
+import { z } from "zod";
+import type { Environment } from "../../app/settings/env-file.js";
+import { baseUrlOf, refuseStoredAddress } from "../../app/settings/settings.js";
+import { UserError } from "../../domain/errors.js";
+import type { JudgeSettings } from "../../domain/scores/judgement.js";
+import { checkBaseUrl } from "../../models/endpoint.js";
+import { JUDGE_MODELS } from "../../models/judge-models.js";
+import { type ModelName, parseModelName } from "../../models/model-name.js";
+import { API_KEY_VARIABLES, isProvider, type Provider } from "../../models/provider-names.js";
+import { protocolVersion } from "../../scoring/judge/ask-judge.js";
+import type { Flags } from "../cli/command.js";
+import { text, whole } from "../cli/read-flags.js";
+
+const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
+
+export const JUDGE_FLAGS: Flags = {
+  judge: {
+    type: "string",
+    requiresArg: true,
+    describe:
+      "Model that judges the answers: provider/model, art or art:provider/model (the published protocol), or off [default: the agent's provider's cheap model, where there is a key]",
+  },
+  "no-judge": { type: "boolean", describe: "The same as --judge off" },
+  "judge-votes": {
+    type: "number",
+    requiresArg: true,
+    describe: "Ask the judge so many times; most votes win [default: 1]",
+  },
+  "judge-base-url": { type: "string", requiresArg: true, describe: "Address of a compatible server for the judge" },
+};
+
+export const judgeShape = {
+  judge: text.optional(),
+  noJudge: z.boolean().default(false),
+  judgeVotes: whole(1, 25).optional(),
+  judgeBaseUrl: text.optional(),
+};
+
+const judgeSchema = z.object(judgeShape);
+
+export type JudgeFlags = z.output<typeof judgeSchema>;
+
+/** Whether the command line says anything of a judge. */
+export function asksJudge({ judge, noJudge, judgeVotes, judgeBaseUrl }: JudgeFlags): boolean {
+  return judge !== undefined || noJudge || judgeVotes !== undefined || judgeBaseUrl !== undefined;
+}
+
+export function isJudgeOff({ judge, noJudge }: JudgeFlags): boolean {
+  if (noJudge && judge !== undefined && judge !== "off") {
+    throw new UserError("flags_contradict", "--no-judge and --judge contradict each other.", "Leave one of them out.");
+  }
+  return noJudge || judge === "off";
+}
+
+/**
+ * The judge asked for, else `stored`, else `fallback`'s cheap model; null where there is none. Votes and address go for each of them. Throws where
+ * something is asked of a judge that is not there.
+ */
+export function judgeSettings(
+  flags: JudgeFlags,
+  stored: JudgeSettings | null,
+  fallback: ModelName | null,
+  env: Environment,
+): JudgeSettings | null {
+  if (isJudgeOff(flags)) {
+    refuseOfNone(flags, "--judge is off");
+    return null;
+  }
+  const { judge, judgeBaseUrl } = flags;
+  const isArt = judge === "art" || judge?.startsWith("art:") === true;
+  const given = isArt ? judge?.slice("art:".length) : judge;
+  if (given === undefined && stored !== null) {
+    if (judgeBaseUrl === undefined)
+      refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
+    return { ...stored, votes: flags.judgeVotes ?? stored.votes, baseUrl: judgeBaseUrl ?? stored.baseUrl };
+  }
+  const name = given ? named(given) : fallback;
+  if (name === null) {
+    if (judge !== undefined) {
+      throw new UserError(
+        "judge_missing",
+        `--judge ${judge} names no model, and there is no default.`,
+        `Examples: ${EXAMPLES}.`,
+      );
+    }
+    refuseOfNone(flags, "there is no judge");
+    return null;
+  }
+  const baseUrl = baseUrlOf(name.provider, judgeBaseUrl, env, "--judge-base-url");
+  const protocol = isArt ? "art" : "verdict";
+  return {
+    model: name.id,
+    baseUrl: baseUrl === null ? null : checkBaseUrl(baseUrl),
+    protocol,
+    version: protocolVersion(protocol),
+    votes: flags.judgeVotes ?? 1,
+  };
+}
+
+function refuseOfNone({ judgeVotes, judgeBaseUrl }: JudgeFlags, why: string): void {
+  if (judgeVotes === undefined && judgeBaseUrl === undefined) return;
+  const flag = judgeVotes !== undefined ? "--judge-votes" : "--judge-base-url";
+  throw new UserError("judge_missing", `${flag} is given, but ${why}.`, `Name a judge: ${EXAMPLES}.`);
+}
+
+function named(given: string): ModelName {
+  const [provider = ""] = given.split("/");
+  if (!isProvider(provider) || provider === "offline" || !given.includes("/")) {
+    throw new UserError(
+      "judge_unknown",
+      `--judge ${given} names no model that could judge.`,
+      `Give it as provider/model: ${EXAMPLES}.`,
+    );
+  }
+  return parseModelName(given, null);
+}
+
+/** The cheap model of a provider at its maker's own server: what a compatible server offers nobody knows. Null without a key. */
+export function cheapModel(provider: Provider, baseUrl: string | null, env: Environment): ModelName | null {
+  const model = JUDGE_MODELS[provider];
+  if (model === undefined || baseUrl !== null || !hasKey(provider, env)) return null;
+  return parseModelName(`${provider}/${model}`, null);
+}
+
+/** Of the first provider with a key. */
+export function anyCheapModel(env: Environment): ModelName | null {
+  const provider = (Object.keys(JUDGE_MODELS) as Provider[]).find((name) => hasKey(name, env));
+  return provider === undefined ? null : parseModelName(`${provider}/${JUDGE_MODELS[provider]}`, null);
+}
+
+export function hasKey(provider: Provider, env: Environment): boolean {
+  return API_KEY_VARIABLES[provider].some((variable) => env[variable]);
+}

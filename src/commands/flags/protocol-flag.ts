@@ -1,0 +1,55 @@
+import type { Environment } from "../../app/settings/env-file.js";
+import { UserError } from "../../domain/errors.js";
+import { JUDGE_MODELS } from "../../models/judge-models.js";
+import type { Db } from "../../store/connection/open-store.js";
+import { readImportFilter } from "../../store/import/corpus-stats.js";
+import type { Door, Flags } from "../cli/command.js";
+import { oneOf } from "../cli/read-flags.js";
+import { anyCheapModel, hasKey } from "./judge-flags.js";
+
+export const PROTOCOL_FLAGS: Flags = {
+  protocol: {
+    type: "string",
+    requiresArg: true,
+    describe:
+      "art: as the published ART-E figures were made: agent art-e, the first 100 test questions with one gold mail, known bad ones left out, no cutoff, its judge; flags beside it win",
+  },
+};
+
+export const protocolShape = { protocol: oneOf(["art"]).optional() };
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** The command line with what a protocol sets where nothing else is said. */
+export function withProtocol(argv: Given, env: Environment): Given {
+  if (argv.protocol !== "art" || argv.resume !== undefined || argv.repeat !== undefined) return argv;
+  return {
+    ...argv,
+    agent: argv.agent ?? "art-e",
+    split: argv.split ?? "test",
+    limit: argv.limit ?? 100,
+    maxSources: argv.maxSources ?? 1,
+    excludeKnownBad: argv.excludeKnownBad ?? true,
+    cutoff: argv.cutoff ?? "off",
+    ...(argv.judge !== undefined || argv.noJudge === true || argv.stats === true ? {} : { judge: artJudge(env) }),
+  };
+}
+
+/** The published figures were judged by a small model of Google's; where there is no key for it, by whichever there is. */
+function artJudge(env: Environment): string {
+  const name = hasKey("google", env) ? `google/${JUDGE_MODELS.google}` : anyCheapModel(env)?.id;
+  if (name !== undefined) return `art:${name}`;
+  throw new UserError(
+    "judge_missing",
+    "--protocol art has the answers judged, and there is no key for a judge.",
+    "Set the key of a provider, name a judge (--judge art:provider/model), or add --no-judge.",
+  );
+}
+
+/** Says which conditions of the published figures a run of the protocol cannot set itself. */
+export function notePreset({ protocol }: { protocol?: "art" | undefined }, db: Db, { out }: Door): void {
+  if (protocol === undefined || readImportFilter(db) === "art") return;
+  out.note(
+    `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,
+  );
+}

@@ -1,8 +1,0 @@
-import type { Model } from "../domain/model.js";
-import { otherModelNote, watched } from "../models/answering-model.js";
-import { printable } from "../reports/printable.js";
-
-/** The same model; that its replies name another one is noted, once of each. */
-export function noting(model: Model, note: (text: string) => void): Model {
-  return watched(model, (named) => note(printable(otherModelNote(model.id, named))));
-}

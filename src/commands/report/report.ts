@@ -1,0 +1,145 @@
+import { z } from "zod";
+import { gatherReport, meaningsOf, storedResults } from "../../app/results/collect-report.js";
+import { TRACE_PLACES, TraceKeeper } from "../../app/results/trace-placement.js";
+import { writePage } from "../../app/results/write-page.js";
+import { programVersion } from "../../app/settings/program-version.js";
+import { EXIT, UserError } from "../../domain/errors.js";
+import { writeWhole } from "../../platform/atomic-file.js";
+import { csvHead, csvLine } from "../../reports/ci/csv-report.js";
+import { markdownReport } from "../../reports/ci/markdown-report.js";
+import { packedTrace } from "../../reports/html/packed-trace.js";
+import type { ReportHead } from "../../reports/page/data.js";
+import { count } from "../../reports/text/format-number.js";
+import { type Db, openStore } from "../../store/connection/open-store.js";
+import { getRun, type RunRow } from "../../store/runs/runs.js";
+import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "../cli/check-outputs.js";
+import type { Command, Door } from "../cli/command.js";
+import { openProgressLater } from "../cli/progress.js";
+import { oneOf, readFlags, text } from "../cli/read-flags.js";
+
+const FORMATS = ["html", "md", "csv"] as const;
+
+const schema = z.object({
+  runs: z
+    .array(text)
+    .default(["latest"])
+    .transform((runs) => (runs.length === 0 ? ["latest"] : runs)),
+  format: oneOf(FORMATS).default("html"),
+  output: text.optional(),
+  ...overwriteShape,
+  traces: oneOf(TRACE_PLACES).optional(),
+});
+
+type Flags = z.output<typeof schema>;
+
+export const reportCommand: Command = {
+  positionals: {
+    runs: { type: "string", array: true, describe: "Runs: an id, the beginning of one, or latest [default: latest]" },
+  },
+  flags: {
+    output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
+    ...OVERWRITE_FLAGS,
+    format: {
+      type: "string",
+      requiresArg: true,
+      describe: "html (a page), md (for a pull request), csv (a line a task) [default: html]",
+    },
+    traces: {
+      type: "string",
+      requiresArg: true,
+      describe:
+        "Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside) [default: auto]",
+    },
+  },
+  async run(argv, door) {
+    const flags = readFlags("report", schema, argv);
+    refuseContradictions(flags, door);
+    checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], [], {
+      db: door.settings.db,
+      overwrite: flags.overwrite,
+    });
+    const db = openStore(door.settings.db, { mustExist: true });
+    try {
+      const runs = runsOf(db, flags.runs);
+      if (flags.format === "csv") await writeCsv(db, runs, flags, door);
+      else await writeReport(db, runs, flags, door);
+      return EXIT.done;
+    } finally {
+      db.close();
+    }
+  },
+};
+
+function refuseContradictions({ format, traces, output }: Flags, { settings }: Door): void {
+  const contradict = (message: string, hint: string) => new UserError("flags_contradict", message, hint);
+  if (traces !== undefined && format !== "html") {
+    throw contradict(`--traces is for --format html; ${format} has no conversations.`, "Leave it out.");
+  }
+  if (traces === "folder" && output === undefined) {
+    throw contradict("--traces folder puts the folder beside the page, and the page goes to stdout.", "Give --output.");
+  }
+  if (settings.json && format === "csv" && output === undefined) {
+    throw contradict("--json and --format csv both want stdout.", "Give --output, or leave one of them out.");
+  }
+}
+
+function runsOf(db: Db, names: readonly string[]): RunRow[] {
+  const runs = names.map((name) => getRun(db, name));
+  const twice = runs.find((run, i) => runs.findIndex(({ id }) => id === run.id) < i);
+  if (twice === undefined) return runs;
+  throw new UserError("flags_contradict", `The run ${twice.id} is named twice.`, "Name each run once.");
+}
+
+async function writeCsv(db: Db, runs: readonly RunRow[], { output }: Flags, { out, settings }: Door): Promise<void> {
+  const { meanings, tasks } = meaningsOf(db, runs);
+  const pieces = csvPieces(db, runs, meanings);
+  if (output === undefined) await out.pieces(pieces);
+  else await writeWhole(output, pieces);
+  if (settings.json) out.result({ format: "csv", output, runs: runs.map(({ id }) => id), tasks }, () => "");
+  else if (output !== undefined) out.note(`${count(tasks)} tasks written to ${output}.`);
+}
+
+function* csvPieces(db: Db, runs: readonly RunRow[], meanings: ReportHead["scores"]): Generator<string> {
+  yield csvHead(meanings);
+  for (const [run, result] of storedResults(db, runs)) {
+    yield csvLine({ runId: run.id, agentId: run.agentId, model: run.model }, result, meanings);
+  }
+}
+
+async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: Door): Promise<void> {
+  const { out, settings, signal } = door;
+  const isPage = flags.format === "html" && (flags.output !== undefined || !settings.json);
+  const keeper = new TraceKeeper(isPage ? (flags.traces ?? "auto") : "none", flags.output);
+  const progress = openProgressLater(settings, "Reporting");
+  try {
+    const { meanings, leading, ...gathered } = await gatherReport(
+      db,
+      runs,
+      {
+        onTask: (done, total) => progress.update(done, total, `${count(done)} tasks`),
+        onTrace: (key, view) => keeper.wantsNone || keeper.add(key, packedTrace(view())),
+      },
+      signal,
+    ).finally(() => progress.stop());
+    const head: ReportHead = {
+      version: programVersion(),
+      createdAt: new Date().toISOString(),
+      scores: meanings,
+      leading,
+      runs: gathered.runs,
+      traces: { kind: "none" },
+    };
+    if (isPage) await writePage({ head, tasks: gathered.tasks }, keeper, flags, door);
+    else {
+      const { traces: _, ...figures } = head;
+      const markdown = () => markdownReport(head);
+      if (flags.output !== undefined) await writeWhole(flags.output, [markdown()]);
+      if (flags.output === undefined || settings.json) {
+        out.result({ ...figures, ...(flags.output === undefined ? {} : { output: flags.output }) }, markdown);
+      } else out.note(`Written to ${flags.output}.`);
+    }
+  } catch (error) {
+    keeper.discard();
+    throw error;
+  }
+}

@@ -1,0 +1,232 @@
+import { z } from "zod";
+import { UserError } from "../../domain/errors.js";
+import { DEFAULT_MODEL } from "../../models/default-models.js";
+import { PROVIDERS } from "../../models/provider-names.js";
+import { type OutputFile, OVERWRITE_FLAGS, overwriteShape } from "../cli/check-outputs.js";
+import type { Flags } from "../cli/command.js";
+import { above, failures, oneOf, price, text, whole, within } from "../cli/read-flags.js";
+import { GATE_FLAGS, gateShape } from "../flags/gate-flags.js";
+import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
+import { PROTOCOL_FLAGS, protocolShape } from "../flags/protocol-flag.js";
+import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../flags/question-flags.js";
+import { SCORER_FLAGS, scorerShape } from "../flags/scorer-flags.js";
+import { ELSEWHERE_FLAGS } from "./agent-target-flags.js";
+
+const CUTOFFS = ["query_date", "off"] as const;
+const WIRE_APIS = ["chat", "responses"] as const;
+
+/** A timer set for longer goes off at once: Node counts its milliseconds in 31 bits. */
+const LONGEST_TIMER_S = 2_147_483;
+
+export const RUN_FLAGS: Flags = {
+  agent: {
+    alias: "a",
+    type: "string",
+    requiresArg: true,
+    describe: "Agent to test (art-e agents list); required",
+  },
+  ...DATASET_FLAGS,
+  limit: {
+    alias: "l",
+    type: "number",
+    requiresArg: true,
+    describe: "Max tasks to run; 0 = all [default: 10]",
+  },
+  stats: { type: "boolean", describe: "Show the dataset's statistics and exit" },
+  ...SELECTION_FLAGS,
+  ...PROTOCOL_FLAGS,
+  "model-provider": {
+    type: "string",
+    requiresArg: true,
+    describe: `${PROVIDERS.join(", ")} [default: as the model's name tells]`,
+  },
+  "model-id": {
+    type: "string",
+    requiresArg: true,
+    describe: `The model, as provider/name or name [default: the agent's own, else ${DEFAULT_MODEL}]`,
+  },
+  "base-url": { type: "string", requiresArg: true, describe: "Address of a compatible server" },
+  "wire-api": {
+    type: "string",
+    requiresArg: true,
+    describe: "chat or responses, for openai [default: by server]",
+  },
+  concurrency: {
+    type: "string",
+    requiresArg: true,
+    describe: "Tasks under way at once, or auto: as many as the server takes [default: auto]",
+  },
+  rpm: { type: "number", requiresArg: true, describe: "At most so many requests a minute" },
+  tpm: { type: "number", requiresArg: true, describe: "At most so many tokens a minute, in and out" },
+  epochs: { type: "number", requiresArg: true, describe: "Ask every question so many times [default: 1]" },
+  resume: { type: "string", requiresArg: true, describe: "Go on with a run: its id, the beginning of it, or latest" },
+  repeat: {
+    type: "string",
+    requiresArg: true,
+    describe: "A new run that asks what RUN asked, with the agent and the settings it had",
+  },
+  "retry-failed": { type: "boolean", describe: "With --resume: answer the failed tasks again too" },
+  force: {
+    type: "boolean",
+    describe: "With --resume, --repeat: go on though something has changed, and record what differs",
+  },
+  "max-cost": { type: "number", requiresArg: true, describe: "Stop the run at so many US dollars; it can be resumed" },
+  "max-run-tokens": { type: "number", requiresArg: true, describe: "Stop the run at so many tokens, in and out" },
+  "max-time": { type: "number", requiresArg: true, describe: "Stop the run after so many minutes" },
+  "max-failures": {
+    type: "string",
+    requiresArg: true,
+    describe: "Stop the run at so many failed tasks, or a share: 5%",
+  },
+  "max-task-cost": { type: "number", requiresArg: true, describe: "End a task at so many US dollars" },
+  price: { type: "string", requiresArg: true, describe: "IN,OUT[,CACHED]: US dollars for a million tokens" },
+  "dry-run": { type: "boolean", describe: "Estimate tokens, cost and time, and spend nothing" },
+  "max-turns": {
+    type: "number",
+    requiresArg: true,
+    describe: "Model calls a task [default: the agent's, 10]",
+  },
+  "max-tokens": {
+    type: "number",
+    requiresArg: true,
+    describe: "Tokens of one reply [default: the agent's, 2048]",
+  },
+  "reasoning-tokens": {
+    type: "number",
+    requiresArg: true,
+    describe: "Tokens for reasoning beside them [default: the agent's, else by the model]",
+  },
+  temperature: {
+    type: "number",
+    requiresArg: true,
+    describe: "0-2 [default: the agent's, else the provider's]",
+  },
+  "task-timeout": { type: "number", requiresArg: true, describe: "Seconds a task may take [default: 600]" },
+  "request-timeout": {
+    type: "number",
+    requiresArg: true,
+    describe: "Seconds a model call may take before it is tried again [default: 180]",
+  },
+  cutoff: {
+    type: "string",
+    requiresArg: true,
+    describe: "query_date (later mail is invisible) or off [default: query_date]",
+  },
+  "partial-inboxes": { type: "boolean", describe: "Also ask about mailboxes that are not imported as such" },
+  cache: { type: "boolean", describe: "Keep the model's replies in the cache folder, and answer from them" },
+  "unsafe-host-python": {
+    type: "boolean",
+    describe: "Let execute_python run outside any sandbox, with your rights",
+  },
+  ...SCORER_FLAGS,
+  ...JUDGE_FLAGS,
+  record: {
+    type: "string",
+    requiresArg: true,
+    describe: "Keep the model's replies in FILE, for --model-id replay/FILE",
+  },
+  output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
+  ...OVERWRITE_FLAGS,
+  ...GATE_FLAGS,
+  ...ELSEWHERE_FLAGS,
+};
+
+export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
+  agent: text.optional(),
+  limit: whole(0).default(10),
+  stats: z.boolean().default(false),
+  ...protocolShape,
+  modelProvider: text.optional(),
+  modelId: text.optional(),
+  baseUrl: text.optional(),
+  wireApi: oneOf(WIRE_APIS).optional(),
+  concurrency: z
+    .string()
+    .regex(/^(auto|[1-9]\d{0,3})$/, "expected auto, or a whole number from 1 to 9999")
+    .transform((text) => (text === "auto" ? ("auto" as const) : Number(text)))
+    .default("auto"),
+  rpm: above(0, Number.MAX_SAFE_INTEGER).optional(),
+  tpm: above(0, Number.MAX_SAFE_INTEGER).optional(),
+  epochs: whole(1, 1_000).default(1),
+  resume: text.optional(),
+  repeat: text.optional(),
+  retryFailed: z.boolean().default(false),
+  force: z.boolean().default(false),
+  maxCost: above(0, Number.MAX_SAFE_INTEGER).optional(),
+  maxRunTokens: whole(1).optional(),
+  maxTime: above(0, LONGEST_TIMER_S / 60).optional(),
+  maxFailures: failures.optional(),
+  maxTaskCost: above(0, Number.MAX_SAFE_INTEGER).optional(),
+  price: price.optional(),
+  dryRun: z.boolean().default(false),
+  maxTurns: whole(1, 1_000).optional(),
+  maxTokens: whole(1).optional(),
+  reasoningTokens: whole(0).optional(),
+  temperature: within(0, 2).optional(),
+  taskTimeout: above(0, LONGEST_TIMER_S).default(600),
+  requestTimeout: above(0, LONGEST_TIMER_S).default(180),
+  cutoff: oneOf(CUTOFFS).default("query_date"),
+  partialInboxes: z.boolean().default(false),
+  cache: z.boolean().default(false),
+  unsafeHostPython: z.boolean().default(false),
+  ...scorerShape,
+  ...judgeShape,
+  record: text.optional(),
+  output: text.optional(),
+  ...overwriteShape,
+  ...gateShape,
+  workspace: text.optional(),
+  apiUrl: text.optional(),
+  tellTask: z.boolean().default(false),
+  agentCommand: text.optional(),
+  agentUrl: text.optional(),
+});
+
+export type RunFlags = z.output<typeof runSchema>;
+
+/** The files that a run writes. */
+export function outputsOf({ output, record, junit }: RunFlags): readonly OutputFile[] {
+  return [
+    { flag: "--output", path: output, kind: "results" },
+    { flag: "--record", path: record, kind: "recording" },
+    { flag: "--junit", path: junit, kind: "junit" },
+  ];
+}
+
+/** Flags that choose what is to be answered: a run that goes on has that in its file. By their names in the parsed line. */
+export const RESUME_KEEPS: Readonly<Record<string, string>> = {
+  split: "--split",
+  dataset: "--dataset",
+  useJson: "--use-json",
+  revision: "--revision",
+  limit: "--limit",
+  minRealism: "--min-realism",
+  maxSources: "--max-sources",
+  ids: "--ids",
+  inbox: "--inbox",
+  excludeKnownBad: "--exclude-known-bad",
+  shuffle: "--shuffle",
+  seed: "--seed",
+  epochs: "--epochs",
+  price: "--price",
+  protocol: "--protocol",
+};
+
+/** The agent of a new run. Asked for before anything is opened. */
+export function agentOfNewRun(flags: RunFlags): string {
+  if (flags.agent === undefined && flags.agentCommand === undefined) {
+    throw new UserError(
+      "flag_missing",
+      "--agent is missing.",
+      "Name one: art-e run -a baseline (art-e agents list shows all).",
+    );
+  }
+  if (flags.retryFailed || flags.force) {
+    throw new UserError(
+      "flags_contradict",
+      `${flags.force ? "--force" : "--retry-failed"} is for --resume, which is not given.`,
+      "Add --resume RUN, or leave it out.",
+    );
+  }
+  return flags.agent ?? "agent-command";
+}

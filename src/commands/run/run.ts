@@ -1,0 +1,66 @@
+import { elsewhereOf, usesMailHere } from "../../app/run/agent-target.js";
+import { EXIT } from "../../domain/errors.js";
+import { keepHeapSmall } from "../../platform/heap-growth.js";
+import { letThisThreadGoFirst } from "../../platform/thread-priority.js";
+import { FileWatch } from "../../store/connection/file-watch.js";
+import { keepSmall, leaveLog, openStore } from "../../store/connection/open-store.js";
+import { SearchThreads } from "../../tools/search-pool/search-pool.js";
+import { checkOutputs, type InputFile, replayFile } from "../cli/check-outputs.js";
+import type { Command, Door } from "../cli/command.js";
+import { readFlags } from "../cli/read-flags.js";
+import { withProtocol } from "../flags/protocol-flag.js";
+import { refuseContradictions } from "../flags/question-flags.js";
+import { agentOfNewRun, outputsOf, RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
+
+/**
+ * Half a core compiles in the first seconds of a run, when all tasks begin at once. With 10 a run of 5,000 tasks at 200 ms a
+ * call is 2 % faster on two cores, and one without latency not slower; with 19 it varies more.
+ */
+const LESS_URGENT = 10;
+
+export const runCommand: Command = {
+  flags: RUN_FLAGS,
+  async run(given, door) {
+    const argv = withProtocol(given, door.settings.env);
+    keepHeapSmall();
+    letThisThreadGoFirst(LESS_URGENT);
+    const flags = readFlags("run", runSchema, argv);
+    refuseContradictions(flags);
+    if (flags.stats) {
+      const { printDatasetFigures } = await import("../stats.js");
+      await printDatasetFigures(flags, door);
+      return EXIT.done;
+    }
+    if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
+    checkOutputs(outputsOf(flags), inputsOf(flags), { db: door.settings.db, overwrite: flags.overwrite });
+    const readsMail = needsFile(flags, door);
+    const db = openStore(door.settings.db, { mustExist: readsMail });
+    const watch = new FileWatch(door.settings.db);
+    keepSmall(db);
+    leaveLog(db);
+    // Before all else: they get ready while the rest of the program is loaded and the run is laid down.
+    const searchThreads = readsMail && !flags.dryRun ? new SearchThreads(door.settings.db) : undefined;
+    try {
+      const { workOnRun } = await import("../../app/run/execute-run.js");
+      return await workOnRun({ db, searchThreads, watch }, flags, argv, door);
+    } finally {
+      await searchThreads?.close();
+      db.close();
+    }
+  },
+};
+
+function inputsOf({ dataset, baseline, modelId, judge }: RunFlags): readonly InputFile[] {
+  return [
+    { name: "the dataset", path: dataset },
+    { name: "the baseline", path: baseline },
+    { name: "the file of replies", path: replayFile(modelId) },
+    { name: "the judge's file of replies", path: replayFile(judge) },
+  ];
+}
+
+/** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
+function needsFile(flags: RunFlags, { settings }: Door): boolean {
+  if (flags.resume !== undefined || flags.repeat !== undefined) return true;
+  return usesMailHere(elsewhereOf(flags, settings.env));
+}

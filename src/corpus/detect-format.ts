@@ -1,0 +1,112 @@
+import { createReadStream, type Stats } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { CorpusFormat } from "../domain/mail/email.js";
+import { isGzip, readHead } from "./magic-bytes.js";
+import { parseEmail } from "./mime/rfc822.js";
+import { readCsvHeader } from "./readers/csv-file.js";
+import { gunzip } from "./readers/gunzip.js";
+import { isKaggleHeader } from "./readers/kaggle-csv.js";
+import { walk } from "./readers/maildir.js";
+import { isMboxSeparator } from "./readers/mbox-messages.js";
+import { findColumns, isMailTable } from "./readers/table-columns.js";
+
+/** What lies at a path. `format` is null where no form fits; `files` are the files to read, one or a folder's. */
+export interface Recognised {
+  readonly format: CorpusFormat | null;
+  readonly files: readonly string[];
+  /** What it is instead, where that can be told. */
+  readonly instead: string | null;
+}
+
+/** Tells the form of a source by content alone; names do not matter. Throws the system's error where it cannot be read. */
+export async function recognise(path: string, stats: Stats): Promise<Recognised> {
+  return stats.isDirectory() ? recogniseFolder(path) : recogniseFile(path);
+}
+
+async function recogniseFile(path: string): Promise<Recognised> {
+  const head = await readHead(path, 1024);
+  const is = (format: CorpusFormat | null, instead: string | null = null) => ({ format, files: [path], instead });
+  if (head.length === 0) return is(null, "an empty file");
+  if (isParquet(head)) return is("parquet");
+  if (isGzip(head)) {
+    const unzipped = await firstUnzipped(path);
+    if (isTar(unzipped)) return is("tar");
+    if (isMboxSeparator(unzipped)) return is("mbox");
+    return is(null, "a gzip file that holds neither a tar archive nor an mbox");
+  }
+  if (isTar(head)) return is("tar");
+  if (head.subarray(0, 4).toString("latin1") === "PK\x03\x04") return is(null, "a zip file: unzip it first");
+  if (isMboxSeparator(head)) return is("mbox");
+  const names = await readCsvHeader(path);
+  if (names !== null && isKaggleHeader(names)) return is("kaggle-csv");
+  if (names !== null && isMailTable(findColumns(names))) return is("parsed-csv");
+  return is((await isMail(path)) ? "eml" : null);
+}
+
+async function isMail(file: string): Promise<boolean> {
+  return typeof (await parseEmail(await readHead(file, 64 * 1024))) !== "string";
+}
+
+/** Files looked at before a folder is given up. */
+const FILES_TRIED = 50;
+
+async function recogniseFolder(path: string): Promise<Recognised> {
+  const tables = (await filesOfOneForm(path)) ?? (await filesOfOneForm(join(path, "data")));
+  if (tables !== null) return tables;
+  let tried = 0;
+  for await (const { file, refused } of walk(path, "")) {
+    if (tried++ === FILES_TRIED) break;
+    if (refused === null && (await isMail(file))) {
+      return { format: "maildir", files: [path], instead: null };
+    }
+  }
+  return { format: null, files: [path], instead: tried === 0 ? "an empty folder" : null };
+}
+
+/** The Parquet files, else the mbox files, directly in a folder; sorted by name. Links are followed: caches lay out shards as links. */
+async function filesOfOneForm(folder: string): Promise<Recognised | null> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
+    throw error;
+  });
+  const parquet: string[] = [];
+  const mbox: string[] = [];
+  for (const [i, name] of names.sort().entries()) {
+    if (i >= FILES_TRIED && parquet.length + mbox.length === 0) return null;
+    const file = join(folder, name);
+    if (!(await isFile(file))) continue;
+    const head = await readHead(file, 1024);
+    if (isParquet(head)) parquet.push(file);
+    else if (isMboxSeparator(head) || (isGzip(head) && isMboxSeparator(await firstUnzipped(file)))) mbox.push(file);
+  }
+  if (parquet.length > 0) return { format: "parquet", files: parquet, instead: null };
+  return mbox.length > 0 ? { format: "mbox", files: mbox, instead: null } : null;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    // A link that leads nowhere.
+    return false;
+  }
+}
+
+function isParquet(head: Buffer): boolean {
+  return head.subarray(0, 4).toString("latin1") === "PAR1";
+}
+
+/** POSIX and GNU tar both write `ustar` at byte 257. */
+function isTar(head: Buffer): boolean {
+  return head.subarray(257, 262).toString("latin1") === "ustar";
+}
+
+async function firstUnzipped(path: string): Promise<Buffer> {
+  try {
+    for await (const chunk of gunzip(createReadStream(path))) return chunk;
+  } catch {
+    // Not gzip after all, or cut off before the first block.
+  }
+  return Buffer.alloc(0);
+}

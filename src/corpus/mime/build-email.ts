@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import type { Email } from "../../domain/mail/email.js";
+import { everyAddress } from "./addresses.js";
+import { splitBody, tidyMessageId, tidySubject } from "./mail-text.js";
+
+/** A mail's fields as its source writes them; `to`, `cc` and `bcc` are comma lists, `date` is ready. */
+export interface EmailFields {
+  readonly messageId: string;
+  readonly subject: string;
+  readonly from: string;
+  readonly to: string;
+  readonly cc: string;
+  readonly bcc: string;
+  readonly date: string | null;
+  readonly body: string;
+}
+
+/**
+ * The one place where fields become an `Email`, so that every form of the same mail gives the same one. A mail without
+ * Message-ID gets `<H@missing>`, H being the first 32 hex digits of the SHA-256 of all its other fields: the same mail
+ * has the same id in every form and on every import.
+ */
+export function emailOf(fields: EmailFields): Email {
+  const { before, body, behind } = splitBody(fields.body);
+  const [to, cc, bcc] = [everyAddress(fields.to), everyAddress(fields.cc), everyAddress(fields.bcc)];
+  const content = {
+    subject: tidySubject(fields.subject),
+    sender: everyAddress(fields.from)[0] ?? "",
+    to: [...new Set(to)],
+    cc: [...new Set(cc)],
+    bcc: [...new Set(bcc)],
+    date: fields.date,
+    body,
+  };
+  const messageId = tidyMessageId(fields.messageId) || idFromContent(content);
+  const recipients = to.length + cc.length + bcc.length;
+  const isAsItWas =
+    before === "" && behind === "" && recipients === content.to.length + content.cc.length + content.bcc.length;
+  const asWritten = { beforeBody: before, behindBody: behind, recipients };
+  return { messageId, ...content, ...(isAsItWas ? {} : { asWritten }) };
+}
+
+/** As `emailOf`, for a row of a table; the reason it is no mail where it says nothing at all. */
+export function emailOfRow(fields: EmailFields): Email | string {
+  const told = [fields.messageId, fields.from, fields.subject, fields.body];
+  if (told.every((field) => field.trim() === "")) return "it has neither Message-ID, sender, subject nor body";
+  return emailOf(fields);
+}
+
+function idFromContent(content: Omit<Email, "messageId">): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify(Object.values(content)))
+    .digest("hex");
+  return `<${digest.slice(0, 32)}@missing>`;
+}

@@ -1,0 +1,48 @@
+import type { EmailFields } from "./build-email.js";
+import { parseMailDate } from "./mail-date.js";
+import { splitMail } from "./split-message.js";
+
+/** At least one of these must be there for bytes to be a mail. */
+const PROOFS = ["message-id", "date", "from", "sender", "to", "subject"];
+
+export interface BodyHeaders {
+  readonly contentType: string;
+  readonly transferEncoding: string;
+  readonly disposition: string;
+}
+
+export interface RawMail {
+  readonly fields: Omit<EmailFields, "body">;
+  readonly bodyHeaders: BodyHeaders;
+  readonly body: Buffer;
+}
+
+/**
+ * A mail's header, read, and its body as it stands; the reason, as the end of a sentence, where the bytes are no mail.
+ * X- headers are ignored; of a repeated address header all values count, of any other the first.
+ */
+export function readMailFields(bytes: Buffer): RawMail | string {
+  const { headers, body } = splitMail(bytes);
+  if (!PROOFS.some((name) => headers.has(name))) {
+    return bytes.subarray(0, 4096).includes(0)
+      ? "it is binary data, not a mail"
+      : "it has no mail header (Message-ID, Date, From, To or Subject)";
+  }
+  const first = (name: string) => headers.get(name)?.find((value) => value !== "") ?? "";
+  const all = (name: string) => headers.get(name)?.join(", ") ?? "";
+  const bodyHeaders = {
+    contentType: first("content-type"),
+    transferEncoding: first("content-transfer-encoding"),
+    disposition: first("content-disposition"),
+  };
+  const fields = {
+    messageId: first("message-id"),
+    subject: first("subject"),
+    from: first("from") || first("sender"),
+    to: all("to"),
+    cc: all("cc"),
+    bcc: all("bcc"),
+    date: parseMailDate(first("date")),
+  };
+  return { fields, bodyHeaders, body };
+}

@@ -1,0 +1,91 @@
+import { MAX_MAIL_BYTES } from "../mime/rfc822.js";
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** A longer line is no separator. */
+const LONGEST_SEPARATOR = 1024;
+
+// `From`, an address, and a date as asctime writes it, with a zone before or after the year (RFC 4155, appendix A).
+const SEPARATOR =
+  /^From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} +\d{1,2}:\d{2}(?::\d{2})?(?: +\S+){0,2}? +\d{4}(?!\d)/;
+
+/** Whether a line, given from its beginning, can stand between two mails of an mbox. */
+export function isMboxSeparator(line: Buffer): boolean {
+  const end = line.indexOf(LF);
+  const text = line.subarray(0, end === -1 ? LONGEST_SEPARATOR : Math.min(end, LONGEST_SEPARATOR));
+  return SEPARATOR.test(text.toString("latin1"));
+}
+
+/**
+ * Splits mbox bytes into raw mails as they come. A separator counts only at the start of the file or after a blank line, so that
+ * a sentence beginning with "From " stays in its mail. One `>` is taken from lines quoted as `>From ` (mboxo and
+ * mboxrd). A mail too large to be kept is given as null.
+ */
+export class MboxMessages {
+  /** The mail being read, from its separator on. */
+  private rest: Buffer = Buffer.alloc(0);
+  private searched = 0;
+  private tooLarge = false;
+
+  *push(chunk: Buffer): Generator<Buffer | null> {
+    const bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
+    let start = 0;
+    let from = this.searched;
+    for (;;) {
+      const at = bytes.indexOf("\nFrom ", from);
+      if (at === -1) {
+        // The search string may be cut by the chunk's end.
+        from = Math.max(start, bytes.length - 6);
+        break;
+      }
+      const line = bytes.subarray(at + 1, at + 1 + LONGEST_SEPARATOR);
+      if (line.length < LONGEST_SEPARATOR && !line.includes(LF)) {
+        from = at;
+        break;
+      }
+      if (isAfterBlankLine(bytes, at) && isMboxSeparator(line)) {
+        yield this.take(bytes.subarray(start, at + 1));
+        start = at + 1;
+      }
+      from = at + 1;
+    }
+    this.keep(bytes.subarray(start), from - start);
+  }
+
+  *end(): Generator<Buffer | null> {
+    const bytes = this.rest;
+    this.rest = Buffer.alloc(0);
+    if (this.tooLarge || bytes.toString("latin1").trim() !== "") yield this.take(bytes);
+  }
+
+  private take(bytes: Buffer): Buffer | null {
+    const wasTooLarge = this.tooLarge;
+    this.tooLarge = false;
+    return wasTooLarge ? null : unquote(withoutSeparator(bytes));
+  }
+
+  /** Of a mail that is too large only the end is kept, in which the next separator may begin. */
+  private keep(bytes: Buffer, searched: number): void {
+    if (bytes.length > MAX_MAIL_BYTES) this.tooLarge = true;
+    const dropped = this.tooLarge ? Math.max(0, searched - 2) : 0;
+    this.rest = bytes.subarray(dropped);
+    this.searched = searched - dropped;
+  }
+}
+
+/** `at` is the LF before `From `: the line that it ends must be empty. */
+function isAfterBlankLine(bytes: Buffer, at: number): boolean {
+  return bytes[at - 1] === LF || (bytes[at - 1] === CR && bytes[at - 2] === LF);
+}
+
+function withoutSeparator(bytes: Buffer): Buffer {
+  if (bytes.subarray(0, 5).toString("latin1") !== "From ") return bytes;
+  const end = bytes.indexOf(LF);
+  return end === -1 ? Buffer.alloc(0) : bytes.subarray(end + 1);
+}
+
+function unquote(bytes: Buffer): Buffer {
+  if (!bytes.includes(">From ")) return bytes;
+  return Buffer.from(bytes.toString("latin1").replace(/^>(>*From )/gm, "$1"), "latin1");
+}

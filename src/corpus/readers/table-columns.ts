@@ -1,0 +1,51 @@
+import { UserError } from "../../domain/errors.js";
+
+/** What a column of a table of mails may mean, with the names it goes by: lower case, letters and digits only. */
+const NAMES = {
+  messageId: ["messageid"],
+  subject: ["subject"],
+  from: ["from", "sender", "fromaddress"],
+  to: ["to", "recipients"],
+  cc: ["cc"],
+  bcc: ["bcc"],
+  date: ["date", "sentat", "timestamp"],
+  body: ["body", "text", "content"],
+  path: ["filename", "file", "path"],
+  inbox: ["inbox"],
+} as const;
+
+export type Column = keyof typeof NAMES;
+
+/** The name each meaning has in this table. */
+export type Columns = ReadonlyMap<Column, string>;
+
+const NEEDED: readonly Column[] = ["messageId", "from", "body"];
+
+/** Finds the columns of a table of mails; case and punctuation of the names do not matter, nor does their order. */
+export function findColumns(names: readonly string[]): Columns {
+  const found = new Map<Column, string>();
+  for (const [column, known] of Object.entries(NAMES) as [Column, readonly string[]][]) {
+    const name = known.map((k) => names.find((n) => plain(n) === k)).find((n) => n !== undefined);
+    if (name !== undefined) found.set(column, name);
+  }
+  return found;
+}
+
+export function isMailTable(columns: Columns): boolean {
+  return NEEDED.every((column) => columns.has(column));
+}
+
+/** As `findColumns`; a `UserError` where the table cannot be one of mails. */
+export function mailColumns(names: readonly string[], file: string): Columns {
+  const columns = findColumns(names);
+  if (isMailTable(columns)) return columns;
+  throw new UserError(
+    "not_mail",
+    `${file} does not hold mail: its columns are ${names.join(", ") || "none"}`,
+    "A table of mails has at least the columns message_id, from (or sender) and body.",
+  );
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, "");
+}

@@ -1,0 +1,77 @@
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { pipeline } from "node:stream";
+import { extract, type Header } from "tar-stream";
+import type { CorpusSource } from "../../domain/mail/email.js";
+import { type Found, inBatches } from "../batching.js";
+import { isGzip, readHead } from "../magic-bytes.js";
+import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
+import { brokenSource, isSystemError, unreadable } from "../source-errors.js";
+import { placeOf } from "./mail-location.js";
+import { TarBytes } from "./tar-bytes.js";
+
+/**
+ * A tar archive, gzipped or not, read as a stream: nothing is ever unpacked to disk. Progress is in bytes of
+ * the file as it lies there. Entries that are no plain file, or whose path leads out of the archive, are bad.
+ */
+export async function openTarball(file: string): Promise<CorpusSource> {
+  const { size } = await stat(file);
+  const gzipped = isGzip(await readHead(file, 2));
+  return {
+    format: "tar",
+    totalBytes: size,
+    batches(signal) {
+      const bytes = new TarBytes(file, gzipped);
+      return inBatches(readTarball(file, size, bytes), () => bytes.read, signal);
+    },
+  };
+}
+
+async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncGenerator<Found> {
+  const name = basename(file);
+  const archive = extract();
+  let entries = 0;
+  // Every error of the pipeline also rejects the iteration.
+  pipeline(bytes.chunks(), archive, () => {});
+  try {
+    for await (const entry of archive) {
+      const found = await readEntry(entry, name);
+      entries++;
+      if (found !== null) yield found;
+    }
+    bytes.checkEnd();
+  } catch (error) {
+    const cause = bytes.failure ?? error;
+    if (isSystemError(cause)) throw unreadable(file, cause);
+    throw brokenSource(name, `after ${entries} whole entries (${bytes.read} of ${size} bytes were read)`, cause);
+  }
+}
+
+/** One entry as tar-stream gives it. */
+type Entry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
+
+/** Null for a folder. The entry's stream is always read to its end: the archive goes on only then. */
+async function readEntry(entry: Entry, archive: string): Promise<Found | null> {
+  const { header } = entry;
+  const refused = header.type === "directory" ? null : refusalOf(header);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of entry as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (refused === null) chunks.push(chunk);
+  }
+  // tar-stream may end the last entry of a cut-off archive as if it were whole.
+  if (length < (header.size ?? 0)) throw new Error(`entry ${header.name} is not all there`);
+  if (header.type === "directory") return null;
+  const email = refused ?? (await parseEmail(Buffer.concat(chunks)));
+  if (typeof email === "string") return { bad: { where: `${archive} entry ${header.name}`, reason: email } };
+  return { email: { ...email, ...placeOf(header.name), inbox: null } };
+}
+
+function refusalOf({ name, type, size }: Header): string | null {
+  if (type === "symlink" || type === "link") return "it is a link, which is not followed";
+  if (type !== "file" && type !== "contiguous-file") return "it is not a plain file";
+  if (/^(?:[/\\]|[a-z]:)/i.test(name)) return "its path is absolute";
+  if (name.split(/[/\\]/).includes("..")) return "its path leads out of the archive";
+  return size > MAX_MAIL_BYTES ? TOO_LARGE : null;
+}

@@ -1,0 +1,58 @@
+import type { JsonObject, JsonSchema, JsonValue } from "../json.js";
+import type { Workspace } from "./workspace.js";
+
+/** A row of the `tools` table. */
+export interface ToolRow {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly parametersSchema: JsonSchema;
+  readonly handlerKey: string;
+  /** What the handler needs: an address, a program, a server. Never a secret: `${ENV:NAME}` stands for one. */
+  readonly handlerConfig: JsonObject;
+  readonly category: string;
+}
+
+/** A tool as the registry keeps it. */
+export interface StoredTool extends ToolRow {
+  /** Came with the program: may be copied, never changed. */
+  readonly builtin: boolean;
+  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** What a tool may know of the task it is called for. */
+export interface ToolContext {
+  /** The task's mailbox; a call for any other is refused. Null outside a task: any inbox may be named. */
+  readonly inbox: string | null;
+  /** ISO 8601 UTC; mail dated at or after it does not exist for the agent. Null: no cutoff. */
+  readonly cutoff: string | null;
+  readonly signal: AbortSignal;
+  /** The task's files. Absent where the caller has none: tools that work with files then say so. */
+  readonly workspace?: Workspace;
+}
+
+/**
+ * What came of a call. An error is written for the model: what was wrong, what would be right. `json` is the value's text
+ * where it has been written already; `final` ends the agent's loop with this answer.
+ */
+export type ToolResult =
+  | { readonly ok: true; readonly value: JsonValue; readonly json?: string; readonly final?: FinalAnswer }
+  | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind };
+
+/** Kept apart because ART's reward weighs them differently. */
+export type ToolErrorKind = "unparsable_call" | "unknown_tool" | "bad_arguments" | "invalid_email" | "failed";
+
+export interface FinalAnswer {
+  readonly answer: string;
+  readonly sources: readonly string[];
+}
+
+/** Port: a live tool. `call` never throws for anything the model did; a throw is a fault of ours. */
+export interface Tool {
+  readonly id: string;
+  readonly description: string;
+  readonly parameters: JsonSchema;
+  call(args: JsonValue, context: ToolContext): Promise<ToolResult>;
+}

@@ -1,0 +1,28 @@
+/** What turns and tasks took, in tokens and money. */
+import { addUsage, NO_USAGE, type Usage } from "../models/model.js";
+import type { TaskResult } from "./task-result.js";
+import type { Trace, Turn } from "./trace.js";
+
+/** What a task takes of a run's budget. */
+export type Spending = Pick<TaskResult, "spent" | "judgeCostUsd">;
+
+export function spendingOf({ turns, judge }: Pick<Trace, "turns" | "judge">): Spending {
+  const asked = turns.filter((turn) => !turn.cached);
+  return {
+    spent: { usage: usageOf(asked), costUsd: costOf(asked) },
+    judgeCostUsd: judge === null ? 0 : judge.costUsd,
+  };
+}
+
+export function usageOf(turns: readonly Pick<Turn, "usage">[]): Usage {
+  return turns.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE);
+}
+
+export function costOf(turns: readonly Pick<Turn, "costUsd">[]): number | null {
+  return turns.reduce<number | null>((sum, { costUsd }) => addCost(sum, costUsd), 0);
+}
+
+/** Unknown as soon as one of them is: half a sum would pass for the whole. */
+export function addCost(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : a + b;
+}

@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { jsonValueSchema } from "../json.js";
+import { messageSchema } from "../models/conversation.js";
+import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "../models/model.js";
+import { judgementSchema } from "../scores/judgement.js";
+import { ENDINGS } from "../tasks/ending.js";
+import { questionSchema } from "../tasks/question.js";
+
+/** One tool call as it was made. Exactly one of `result` and `error` is not null. */
+export const toolCallRecordSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  arguments: jsonValueSchema,
+  result: jsonValueSchema,
+  error: z.string().nullable(),
+  errorKind: z.enum(["unparsable_call", "unknown_tool", "bad_arguments", "invalid_email", "failed"]).nullable(),
+  /** Index of the turn that asked for it. */
+  turn: z.number().int().nonnegative(),
+  startedAt: z.string(),
+  durationMs: z.number().nonnegative(),
+});
+
+export type ToolCallRecord = z.output<typeof toolCallRecordSchema>;
+
+/** One model call. */
+export const turnSchema = z.object({
+  startedAt: z.string(),
+  /** The model that answered, as the server names it; absent where it names none. */
+  model: z.string().exactOptional(),
+  latencyMs: z.number().nonnegative(),
+  finishReason: z.enum(FINISH_REASONS),
+  rawFinishReason: z.string(),
+  usage: usageSchema.nullable(),
+  costUsd: z.number().nullable(),
+  retries: z.array(retrySchema),
+  /** What went to the provider; absent where that is not known. */
+  sent: sentParametersSchema.optional(),
+  /** What our own throttling, failed attempts and the pauses between them took before the call. */
+  waitedMs: z.number().nonnegative().optional(),
+  /** The reply was kept from an earlier run: usage, cost, latency, waiting and retries are those of then. */
+  cached: z.boolean().default(false),
+});
+
+export type Turn = z.output<typeof turnSchema>;
+
+/** One question answered: enough to replay it, grade it again and write an eval from it. */
+export const traceSchema = z.object({
+  traceId: z.string(),
+  sessionId: z.string(),
+  runId: z.string(),
+  taskId: z.number().int(),
+  /** Which repeat of the question, from 1. */
+  epoch: z.number().int().positive(),
+  agentId: z.string(),
+  model: z.string(),
+  startedAt: z.string(),
+  endedAt: z.string(),
+  durationMs: z.number().nonnegative(),
+  ending: z.enum(ENDINGS),
+  /** In the user's words, where the ending is not an answer. */
+  error: z.string().nullable(),
+  messages: z.array(messageSchema),
+  toolCalls: z.array(toolCallRecordSchema),
+  turns: z.array(turnSchema),
+  maxTurns: z.number().int(),
+  answer: z.string().nullable(),
+  sources: z.array(z.string()),
+  scores: z.record(z.string(), z.object({ value: z.number().nullable(), explanation: z.string().optional() })),
+  /** What a model said of the answer; null where none was asked. */
+  judge: judgementSchema.nullable(),
+  task: questionSchema,
+  /** How the server of an agent elsewhere calls this conversation in its own records. */
+  remote: z.object({ sessionId: z.string().nullable(), traceId: z.string().nullable() }).optional(),
+});
+
+export type Trace = z.output<typeof traceSchema>;

@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { benchmarkResultSchema, scoreFiguresSchema } from "../runs/benchmark-result.js";
+import { runStatusSchema } from "../runs/run-status.js";
+import { taskResultSchema } from "../runs/task-result.js";
+import type { Estimate } from "./estimate.js";
+
+/** What comparing and gating read of a results file; what other versions write beside it does not matter. */
+export const runHeadSchema = benchmarkResultSchema
+  .pick({
+    runId: true,
+    agentId: true,
+    model: true,
+    split: true,
+    totalTasks: true,
+    completedTasks: true,
+    failedTasks: true,
+    avgExecutionTimeMs: true,
+    avgModelTimeMs: true,
+    avgToolTimeMs: true,
+    avgWaitingTimeMs: true,
+    totalTimeMs: true,
+    turns: true,
+    costUsd: true,
+    dataset: true,
+    corpusFingerprint: true,
+  })
+  .extend({
+    scores: z.record(z.string(), scoreFiguresSchema.strip()),
+    settings: z.looseObject({ cutoff: z.string(), epochs: z.number() }),
+    // Not in files of earlier versions.
+    status: runStatusSchema.exactOptional(),
+    plannedTasks: z.number().exactOptional(),
+  })
+  .strip();
+
+export type RunHead = Readonly<z.output<typeof runHeadSchema>>;
+
+export const runFileSchema = runHeadSchema.extend({ taskResults: z.array(taskResultSchema.strip()) });
+
+/** One question of a run, its repeats together. */
+export interface ComparedQuestion {
+  readonly question: string;
+  readonly inbox: string;
+  /** The first that was given; empty where there is none. */
+  readonly answer: string;
+  /** By metric, the mean over the repeats that completed and have a value. */
+  readonly values: Readonly<Record<string, number>>;
+}
+
+export interface ComparableRun {
+  readonly head: RunHead;
+  readonly questions: ReadonlyMap<number, ComparedQuestion>;
+}
+
+/** One metric of two runs over the questions that both have a value for. */
+export interface MetricComparison {
+  readonly metric: string;
+  readonly label: string;
+  readonly kind: "rate" | "mean";
+  readonly better: "higher" | "lower";
+  /** Means over the pairs; null without pairs. */
+  readonly baseline: number | null;
+  readonly candidate: number | null;
+  /** Candidate less baseline. n counts questions. */
+  readonly difference: Estimate;
+  /** Two-sided. McNemar's exact test where every pair is right or wrong, else drawing the differences' signs anew. */
+  readonly p: number | null;
+  readonly test: "mcnemar" | "sign_flip";
+  /** Questions that the candidate does better, worse, and as well. */
+  readonly wins: number;
+  readonly losses: number;
+  readonly ties: number;
+  /** Null: the difference may be chance. Else the interval holds no 0 and p is below 0.05. */
+  readonly verdict: "better" | "worse" | null;
+  /** Questions more for 80 % power at the observed difference; 0: there are enough; null: there is no difference. */
+  readonly moreQuestions: number | null;
+  /** The smallest difference that this many questions find with 80 % power. */
+  readonly detectable: number | null;
+}
+
+/** A question that the two runs do not do equally well. */
+export interface Flip {
+  readonly taskId: number;
+  readonly inbox: string;
+  readonly question: string;
+  readonly baseline: number;
+  readonly candidate: number;
+  readonly baselineAnswer: string;
+  readonly candidateAnswer: string;
+}
+
+export interface RunComparison {
+  readonly baseline: string;
+  readonly candidate: string;
+  readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
+  /** What makes them incomparable, in words; empty where nothing does. */
+  readonly incomparable: readonly string[];
+  /** Settings in which they differ. */
+  readonly settings: readonly string[];
+  readonly metrics: readonly MetricComparison[];
+  /** Of the first metric, the largest losses first, then the largest wins. */
+  readonly flips: { readonly metric: string; readonly lost: readonly Flip[]; readonly won: readonly Flip[] };
+}

@@ -1,0 +1,93 @@
+import type { RunTotals, ScoreFigures, TaskResult } from "../../domain/runs/benchmark-result.js";
+import type { ScorerEntry } from "../../domain/scores/score.js";
+import { isFailure } from "../../domain/tasks/ending.js";
+import { SCORERS } from "../../scoring/scorers.js";
+import { ClusterSums } from "../../statistics/cluster-sums.js";
+import { ScoreSums } from "./score-aggregate.js";
+import { SliceSums } from "./slice-aggregate.js";
+
+const ENTRIES: Readonly<Record<string, ScorerEntry>> = SCORERS;
+
+/**
+ * Every score of a run with its interval, and the same by slices. Repeats of a question depend on each other: they must be
+ * added one after the other, and count as one cluster. What is kept does not grow with the number of tasks.
+ */
+export class ScoreTally {
+  private question: TaskResult[] = [];
+  private asked = 0;
+  private readonly byScorer = new Map<string, ScoreSums>();
+  private readonly slices = new SliceSums();
+  /** Failed tasks of questions without a value: wrong for every scorer that applies, whether it has been seen yet or not. */
+  private readonly onlyFailed = new Map(Object.keys(ENTRIES).map((name) => [name, new ClusterSums()]));
+  /** The same for scorers that this version does not know. */
+  private readonly failedQuestions = new ClusterSums();
+
+  add(result: TaskResult): void {
+    if (this.question[0]?.taskId !== result.taskId) this.endQuestion();
+    this.question.push(result);
+  }
+
+  figures(): Pick<RunTotals, "scores" | "slices"> {
+    this.endQuestion();
+    const inOrder = [...new Set([...Object.keys(ENTRIES), ...this.byScorer.keys()])];
+    const entries: Record<string, ScorerEntry> = {};
+    const scores: Record<string, ScoreFigures> = {};
+    for (const name of inOrder) {
+      const sums = this.byScorer.get(name);
+      if (sums === undefined) continue;
+      const entry = ENTRIES[name] ?? described(name, sums);
+      entries[name] = entry;
+      scores[name] = sums.figures(entry, this.onlyFailed.get(name) ?? this.failedQuestions, this.asked > 1);
+    }
+    return { scores, slices: this.slices.figures(entries) };
+  }
+
+  private endQuestion(): void {
+    const [first] = this.question;
+    if (first === undefined) return;
+    const completed = this.question.filter(({ ending }) => !isFailure(ending));
+    const failed = this.question.length - completed.length;
+    this.asked = Math.max(this.asked, this.question.length);
+    const scored = scoresOf(completed);
+    if (failed > 0) this.addFailed(first, failed, scored);
+    for (const [name, values] of scored) {
+      let sums = this.byScorer.get(name);
+      if (sums === undefined) {
+        sums = new ScoreSums();
+        this.byScorer.set(name, sums);
+      }
+      sums.add(values, failed, first.inbox);
+    }
+    this.slices.add(first, this.question.length, scored);
+    this.question = [];
+  }
+
+  private addFailed(question: TaskResult, failed: number, scored: ReadonlyMap<string, readonly number[]>): void {
+    const { groundTruth: goldAnswer, goldSources: goldMails } = question;
+    for (const [name, sums] of this.onlyFailed) {
+      // Beside a value they are counted with it.
+      if ((scored.get(name) ?? []).length > 0) continue;
+      if (ENTRIES[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0, 0);
+    }
+    if (scored.size === 0) this.failedQuestions.add(failed, 0, 0);
+  }
+}
+
+/** By scorer, what could be told of a question's completed tasks. */
+function scoresOf(completed: readonly TaskResult[]): Map<string, number[]> {
+  const scored = new Map<string, number[]>();
+  for (const { scores } of completed) {
+    for (const [name, value] of Object.entries(scores)) {
+      const values = scored.get(name) ?? [];
+      if (value !== null) values.push(value);
+      scored.set(name, values);
+    }
+  }
+  return scored;
+}
+
+/** Of a scorer that this version does not know, as far as its values tell. */
+function described(name: string, sums: ScoreSums): ScorerEntry {
+  const kind = sums.isBinary ? "rate" : "mean";
+  return { score: () => ({ value: null }), label: name, kind, better: "higher", meaning: "" };
+}

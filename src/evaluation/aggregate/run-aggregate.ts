@@ -1,0 +1,136 @@
+import { type AnsweredBy, addReplies, answeredByField } from "../../domain/models/answered-by.js";
+import { addUsage, NO_USAGE, type Usage } from "../../domain/models/model.js";
+import type { Averages, RunTotals, Spent, TaskResult } from "../../domain/runs/benchmark-result.js";
+import { addCost } from "../../domain/runs/cost.js";
+import { type Ending, isFailure } from "../../domain/tasks/ending.js";
+
+type Metric = Exclude<keyof Averages, "tasks">;
+
+const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number | null>> = {
+  exactMatchAccuracy: (result) => result.exactMatch,
+  avgSemanticScore: (result) => result.semanticScore,
+  sourcesCorrect: (result) => result.sourcesCorrect,
+  foundGold: (result) => result.foundGold,
+  readGold: (result) => result.readGold,
+};
+
+/** What says nothing of a question without gold mail. */
+const NEED_GOLD_MAIL: ReadonlySet<Metric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
+
+/** Sums of a run, task by task and in any order: nothing but figures is kept. */
+export class Tally {
+  private completed = 0;
+  private failed = 0;
+  private failedWithGold = 0;
+  private executionMs = 0;
+  /** Over the tasks that tell them. */
+  private readonly times = { told: 0, model: 0, tool: 0, waiting: 0 };
+  private usage: Usage = NO_USAGE;
+  private costUsd: number | null = 0;
+  private turns = 0;
+  private retries = 0;
+  private answeredBy: AnsweredBy = {};
+  private cachedReplies = 0;
+  private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
+  private readonly endings: Partial<Record<Ending, number>> = {};
+  private readonly sums = new Map<Metric, { sum: number; scored: number }>();
+
+  /** An attempt that another one took the place of: it counts for what it cost. */
+  charge(result: TaskResult): void {
+    this.usage = addUsage(this.usage, result.usage);
+    this.costUsd = addCost(this.costUsd, result.costUsd);
+    this.cachedReplies += result.cachedReplies;
+    const { usage, costUsd } = result.spent;
+    this.spent = { usage: addUsage(this.spent.usage, usage), costUsd: addCost(this.spent.costUsd, costUsd) };
+    this.turns += result.turns;
+    if (result.answeredBy !== undefined) this.answeredBy = addReplies(this.answeredBy, result.answeredBy);
+    this.retries += result.retries;
+  }
+
+  add(result: TaskResult): void {
+    this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
+    this.charge(result);
+    if (isFailure(result.ending)) {
+      this.failed++;
+      if (result.goldSources > 0) this.failedWithGold++;
+      return;
+    }
+    this.completed++;
+    this.executionMs += result.executionTimeMs;
+    this.addTimes(result);
+    for (const [metric, read] of entries(METRICS)) {
+      const value = read(result);
+      if (value === null) continue;
+      const sum = this.sums.get(metric) ?? { sum: 0, scored: 0 };
+      this.sums.set(metric, { sum: sum.sum + Number(value), scored: sum.scored + 1 });
+    }
+  }
+
+  /** Results of earlier versions do not tell them. */
+  private addTimes({ modelTimeMs, toolTimeMs, waitingTimeMs }: TaskResult): void {
+    if (modelTimeMs === undefined || toolTimeMs === undefined || waitingTimeMs === undefined) return;
+    this.times.told++;
+    this.times.model += modelTimeMs;
+    this.times.tool += toolTimeMs;
+    this.times.waiting += waitingTimeMs;
+  }
+
+  /** Over the completed tasks; a task that a score does not apply to is not among those it is taken over. */
+  averages(): Averages {
+    return this.averagesOver(false);
+  }
+
+  get progress() {
+    const { failed, usage, costUsd, retries } = this;
+    return { done: this.completed + failed, failed, usage, costUsd, retries };
+  }
+
+  totals(run: Omit<RunTotals, keyof ReturnType<Tally["figures"]>>): RunTotals {
+    return { ...run, ...this.figures() };
+  }
+
+  private figures() {
+    const { tasks: _, ...averages } = this.averages();
+    const { told, model, tool, waiting } = this.times;
+    return {
+      totalTasks: this.completed + this.failed,
+      completedTasks: this.completed,
+      failedTasks: this.failed,
+      ...averages,
+      avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
+      avgModelTimeMs: told === 0 ? null : model / told,
+      avgToolTimeMs: told === 0 ? null : tool / told,
+      avgWaitingTimeMs: told === 0 ? null : waiting / told,
+      overAllTasks: this.averagesOver(true),
+      endings: this.endings,
+      turns: this.turns,
+      ...answeredByField(this.answeredBy),
+      usage: this.usage,
+      costUsd: this.costUsd,
+      retries: this.retries,
+      cachedReplies: this.cachedReplies,
+      spent: this.spent,
+    };
+  }
+
+  private averagesOver(failedAsWrong: boolean): Averages {
+    const mean = (metric: Metric) => {
+      const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failed;
+      const asWrong = failedAsWrong ? failed : 0;
+      const { sum, scored } = this.sums.get(metric) ?? { sum: 0, scored: 0 };
+      return scored + asWrong === 0 ? null : sum / (scored + asWrong);
+    };
+    return {
+      tasks: this.completed + (failedAsWrong ? this.failed : 0),
+      exactMatchAccuracy: mean("exactMatchAccuracy"),
+      avgSemanticScore: mean("avgSemanticScore"),
+      sourcesCorrect: mean("sourcesCorrect"),
+      foundGold: mean("foundGold"),
+      readGold: mean("readGold"),
+    };
+  }
+}
+
+function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {
+  return Object.entries(record) as [K, V][];
+}

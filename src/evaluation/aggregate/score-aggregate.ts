@@ -1,0 +1,93 @@
+import type { ScoreFigures } from "../../domain/runs/benchmark-result.js";
+import { type Estimate, NOTHING } from "../../domain/scores/estimate.js";
+import type { Scale, ScorerEntry } from "../../domain/scores/score.js";
+import { ClusterSums } from "../../statistics/cluster-sums.js";
+import { passAtK, passHatK } from "../../statistics/pass-at-k.js";
+
+/** Tries for which pass@k and pass^k are told: all up to ten, then by doubling. */
+const TRIES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
+
+const SHARE: Scale = { min: 0, max: 1 };
+
+/** One score over a run, question by question. */
+export class ScoreSums {
+  private readonly completed = new ClusterSums();
+  private readonly withFailed = new ClusterSums();
+  private readonly inboxes = new Map<string, { n: number; sum: number; squares: number }>();
+  private readonly tries = new Map<number, { some: ClusterSums; all: ClusterSums }>();
+  private binary = true;
+  private lowest = 0;
+  private highest = 0;
+
+  /** The values of one question's completed tasks, and how many of its tasks failed. */
+  add(values: readonly number[], failed: number, inbox: string): void {
+    // Completed and never told: the score does not apply to the question.
+    if (values.length === 0) return;
+    const [n, sum, squares] = [values.length, total(values), total(values.map((value) => value * value))];
+    this.completed.add(n, sum, squares);
+    this.withFailed.add(n + failed, sum, squares);
+    const there = this.inboxes.get(inbox) ?? { n: 0, sum: 0, squares: 0 };
+    this.inboxes.set(inbox, { n: there.n + n, sum: there.sum + sum, squares: there.squares + squares });
+    this.lowest = Math.min(this.lowest, ...values);
+    this.highest = Math.max(this.highest, ...values);
+    this.binary &&= values.every((value) => value === 0 || value === 1);
+    if (this.binary) this.addTries(n, sum);
+  }
+
+  get isBinary(): boolean {
+    return this.binary;
+  }
+
+  figures(entry: ScorerEntry, onlyFailed: ClusterSums, repeated: boolean): ScoreFigures {
+    const { label, kind, better, meaning } = entry;
+    const estimate = (sums: ClusterSums) => estimateOf(entry, sums);
+    const byInbox = new ClusterSums();
+    for (const { n, sum, squares } of this.inboxes.values()) byInbox.add(n, sum, squares);
+    const { low, high } = estimate(byInbox);
+    // A score that no task could be given says nothing of the failed ones either.
+    const failureIsZero = this.inboxes.size > 0 && better === "higher" && this.isFromZeroToOne(entry);
+    return {
+      label,
+      kind,
+      better,
+      meaning,
+      ...estimate(this.completed),
+      overAll: failureIsZero ? estimate(this.withFailed.and(onlyFailed)) : NOTHING,
+      byInbox: { low, high, inboxes: this.inboxes.size },
+      ...(repeated && kind === "rate" && this.binary && better === "higher" ? { repeats: this.repeats() } : {}),
+    };
+  }
+
+  /** As the scorer says; of one that this version does not know, as its values are. */
+  private isFromZeroToOne({ kind, scale }: ScorerEntry): boolean {
+    if (scale !== undefined) return scale.min === 0 && scale.max === 1;
+    return kind === "rate" || (this.lowest >= 0 && this.highest <= 1);
+  }
+
+  private addTries(n: number, right: number): void {
+    for (const k of TRIES) {
+      if (k > n) return;
+      const sums = this.tries.get(k) ?? { some: new ClusterSums(), all: new ClusterSums() };
+      this.tries.set(k, sums);
+      for (const [kind, share] of [
+        ["some", passAtK(n, right, k)],
+        ["all", passHatK(n, right, k)],
+      ] as const) {
+        sums[kind].add(1, share, share * share);
+      }
+    }
+  }
+
+  private repeats(): NonNullable<ScoreFigures["repeats"]> {
+    return [...this.tries].map(([k, { some, all }]) => ({ k, passAtK: some.mean(SHARE), passHatK: all.mean(SHARE) }));
+  }
+}
+
+/** Rates and means have their own intervals. */
+export function estimateOf({ kind, scale }: Pick<ScorerEntry, "kind" | "scale">, sums: ClusterSums): Estimate {
+  return kind === "rate" ? sums.rate() : sums.mean(scale);
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

@@ -1,0 +1,65 @@
+import type { RunTotals, Slice, TaskResult } from "../../domain/runs/benchmark-result.js";
+import { SLICES, type SliceName } from "../../domain/runs/slice.js";
+import { realismBand } from "../../domain/scores/bands.js";
+import type { Estimate } from "../../domain/scores/estimate.js";
+import type { ScorerEntry } from "../../domain/scores/score.js";
+import { ClusterSums } from "../../statistics/cluster-sums.js";
+import { estimateOf } from "./score-aggregate.js";
+
+/** Which part of each slice a question belongs to. */
+const PART_OF: Readonly<Record<SliceName, (task: TaskResult) => string>> = {
+  inbox: ({ inbox }) => inbox,
+  realism: ({ howRealistic }) => realismBand(howRealistic),
+  sources: ({ goldSources }) => String(goldSources),
+  year: ({ queryDate }) => queryDate.slice(0, 4),
+};
+
+interface Part {
+  tasks: number;
+  readonly byScorer: Map<string, ClusterSums>;
+}
+
+/** The scores of a run by its slices, question by question. */
+export class SliceSums {
+  private readonly parts: Readonly<Record<SliceName, Map<string, Part>>> = {
+    inbox: new Map(),
+    realism: new Map(),
+    sources: new Map(),
+    year: new Map(),
+  };
+
+  /** A question's tasks: how many, and by scorer what could be told of the completed ones. */
+  add(question: TaskResult, tasks: number, scored: ReadonlyMap<string, readonly number[]>): void {
+    for (const slice of SLICES) {
+      const value = PART_OF[slice](question);
+      const part = this.parts[slice].get(value) ?? { tasks: 0, byScorer: new Map<string, ClusterSums>() };
+      this.parts[slice].set(value, part);
+      part.tasks += tasks;
+      for (const [name, values] of scored) {
+        const sums = part.byScorer.get(name) ?? new ClusterSums();
+        part.byScorer.set(name, sums);
+        const squares = values.reduce((sum, score) => sum + score * score, 0);
+        sums.add(
+          values.length,
+          values.reduce((sum, score) => sum + score, 0),
+          squares,
+        );
+      }
+    }
+  }
+
+  /** Of the scores of the whole run, each as it is estimated there. */
+  figures(scores: Readonly<Record<string, Pick<ScorerEntry, "kind" | "scale">>>): RunTotals["slices"] {
+    const of = (slice: SliceName): Slice[] =>
+      [...this.parts[slice]]
+        .toSorted(([a], [b]) => a.localeCompare(b, "en", { numeric: true }))
+        .map(([value, { tasks, byScorer }]) => {
+          const estimates: Record<string, Estimate> = {};
+          for (const [name, entry] of Object.entries(scores)) {
+            estimates[name] = estimateOf(entry, byScorer.get(name) ?? new ClusterSums());
+          }
+          return { value, tasks, scores: estimates };
+        });
+    return { inbox: of("inbox"), realism: of("realism"), sources: of("sources"), year: of("year") };
+  }
+}

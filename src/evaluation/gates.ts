@@ -1,0 +1,48 @@
+import type { MetricComparison, RunHead } from "../domain/scores/comparison.js";
+import { NOTHING } from "../domain/scores/estimate.js";
+import type { Gate, Threshold } from "../domain/scores/gate.js";
+import { scorerOf } from "../domain/scores/metric-name.js";
+
+/**
+ * Whether a run's score over its completed tasks reaches its limit: at least that, or at most where lower is better. A score
+ * that there is nothing of has not reached it.
+ */
+export function failUnder({ metric, limit }: Threshold, scores: RunHead["scores"]): Gate {
+  const scorer = scorerOf(metric, (name) => (scores[name]?.n ?? 0) > 0);
+  const score = scores[scorer];
+  const better = score?.better ?? "higher";
+  const { value, n, low, high } = score ?? NOTHING;
+  const passed = value !== null && (better === "higher" ? value >= limit : value <= limit);
+  return {
+    kind: "fail_under",
+    metric,
+    scorer,
+    better,
+    limit,
+    baseline: null,
+    figure: { value, n, low, high },
+    passed,
+  };
+}
+
+/**
+ * Non-inferiority: passed only where the 95 % interval of the paired difference shows that the run is worse by less than
+ * `margin`. Too few questions to show that is a gate missed.
+ */
+export function noWorseThan(
+  { metric, limit }: Threshold,
+  baseline: string,
+  { metric: scorer, better, difference }: MetricComparison,
+): Gate {
+  const worst = better === "higher" ? difference.low : difference.high === null ? null : -difference.high;
+  return {
+    kind: "no_worse_than",
+    metric,
+    scorer,
+    better,
+    limit,
+    baseline,
+    figure: difference,
+    passed: worst !== null && worst > -limit,
+  };
+}

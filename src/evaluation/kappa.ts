@@ -1,0 +1,33 @@
+import type { Estimate } from "../domain/scores/estimate.js";
+
+/** The 97.5 % quantile of the standard normal distribution. */
+const Z = 1.959963984540054;
+
+/**
+ * Cohen's kappa of two raters (Cohen 1960) from their table of counts, one rater's categories in the rows, the other's in the columns. The interval is by the large-sample variance
+ * of Fleiss, Cohen and Everitt (1969). All null where both put everything into one category: there is nothing to agree on beyond chance.
+ */
+export function kappa(counts: readonly (readonly number[])[]): Estimate {
+  const n = counts.flat().reduce((a, b) => a + b, 0);
+  const none: Estimate = { value: null, n, low: null, high: null };
+  if (n === 0) return none;
+  const shares = counts.map((row) => row.map((cell) => cell / n));
+  const rows = shares.map((row) => row.reduce((a, b) => a + b, 0));
+  const columns = rows.map((_, j) => shares.reduce((sum, row) => sum + (row[j] ?? 0), 0));
+  const at = (list: readonly number[], i: number) => list[i] ?? 0;
+  const observed = shares.reduce((sum, row, i) => sum + at(row, i), 0);
+  const expected = rows.reduce((sum, share, i) => sum + share * at(columns, i), 0);
+  if (expected === 1) return none;
+  const value = (observed - expected) / (1 - expected);
+  let diagonal = 0;
+  let rest = 0;
+  for (const [i, row] of shares.entries()) {
+    for (const [j, share] of row.entries()) {
+      if (i === j) diagonal += share * (1 - (at(rows, i) + at(columns, i)) * (1 - value)) ** 2;
+      else rest += share * (at(columns, i) + at(rows, j)) ** 2;
+    }
+  }
+  const spread = diagonal + (1 - value) ** 2 * rest - (value - expected * (1 - value)) ** 2;
+  const error = Math.sqrt(Math.max(0, spread) / n) / (1 - expected);
+  return { value, n, low: Math.max(-1, value - Z * error), high: Math.min(1, value + Z * error) };
+}

@@ -1,0 +1,103 @@
+import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type CacheRecord, sha256OfFile, verifiedRecord, writeRecord } from "./download-cache.js";
+import { orExplain } from "./download-errors.js";
+import type { OnProgress } from "./hub.js";
+import { claimPartial, type PartialDownload } from "./partial-download.js";
+import { transfer, wrongSize } from "./range-download.js";
+import { DEFAULT_RETRY, RequestFailed, type RetryPolicy, retrying } from "./retry.js";
+
+export interface DownloadRequest {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  /** Where the file is to lie; its record is written beside it, and while it is unfinished `<target>.partial`. */
+  readonly target: string;
+  readonly revision: string | null;
+  readonly expectedSize?: number | undefined;
+  readonly expectedSha256?: string | undefined;
+  /** ASCII bytes the file must begin and end with: `PAR1` for Parquet. */
+  readonly magic?: string | undefined;
+  readonly retry?: RetryPolicy | undefined;
+  readonly onProgress?: OnProgress | undefined;
+  readonly signal: AbortSignal;
+  /** A sentence for the hint of every error: how to do without the download. */
+  readonly byHand: string;
+}
+
+/**
+ * Makes sure that `target` holds the file, whole and verified, and returns its record. A verified file
+ * is used without asking the server. An interrupted download goes on where it stopped, in this run or a
+ * later one, as long as the server still has the same file.
+ * @throws UserError where the file cannot be had; the signal's reason where it aborts.
+ */
+export async function downloadFile(request: DownloadRequest): Promise<CacheRecord> {
+  const { target, signal, revision } = request;
+  return orExplain(request.url, request.byHand, async () => {
+    const expected = { revision, size: request.expectedSize, sha256: request.expectedSha256 };
+    const cached = await verifiedRecord(target, expected, signal);
+    if (cached !== null) return cached;
+    await mkdir(dirname(target), { recursive: true });
+    const partial = await claimPartial(target);
+    try {
+      const record = await retrying(() => attempt(request, partial), request.retry ?? DEFAULT_RETRY, signal);
+      await publish(partial, target, record);
+      return record;
+    } catch (error) {
+      // Why the download failed is worth more than why its rest could not be kept.
+      await partial.release().catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+async function attempt(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
+  const resumed = await transfer(request, partial);
+  try {
+    return await check(request, partial);
+  } catch (error) {
+    if (!(error instanceof RequestFailed)) throw error;
+    // Wrong bytes are of no use. Where older ones were among them, the file fetched anew may still be right.
+    await partial.restart(null);
+    throw resumed ? new RequestFailed(error.message, { retryable: true, cause: error }) : error;
+  }
+}
+
+/** Checks the whole partial file and makes its record. */
+async function check(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
+  const { url, revision, expectedSize, expectedSha256, magic } = request;
+  const { size } = await stat(partial.bytesPath);
+  if (expectedSize !== undefined && size !== expectedSize) throw wrongSize(`${size}`, expectedSize);
+  if (magic !== undefined && !(await isFramedBy(partial.bytesPath, size, magic))) {
+    const message = `what came does not begin and end with ${magic}, so it is not the file or not all of it`;
+    throw new RequestFailed(message, { retryable: false });
+  }
+  const sha256 = await sha256OfFile(partial.bytesPath, request.signal);
+  if (expectedSha256 !== undefined && sha256 !== expectedSha256) {
+    throw new RequestFailed(`its SHA-256 is ${sha256}, not ${expectedSha256}`, { retryable: false });
+  }
+  const { etag } = await partial.state();
+  return { url, revision, size, sha256, etag, downloadedAt: new Date().toISOString() };
+}
+
+async function isFramedBy(path: string, size: number, magic: string): Promise<boolean> {
+  if (size < 2 * magic.length) return false;
+  const file = await open(path, "r");
+  try {
+    const head = await textAt(file, 0, magic.length);
+    return head === magic && (await textAt(file, size - magic.length, magic.length)) === magic;
+  } finally {
+    await file.close();
+  }
+}
+
+async function textAt(file: FileHandle, position: number, length: number): Promise<string> {
+  const { buffer } = await file.read(Buffer.alloc(length), 0, length, position);
+  return buffer.toString("latin1");
+}
+
+/** The record goes first: a file beside a record that is not its own fails verification, never passes it. */
+async function publish(partial: PartialDownload, target: string, record: CacheRecord): Promise<void> {
+  await writeRecord(target, record);
+  await rename(partial.bytesPath, target);
+  await partial.finish();
+}

@@ -1,0 +1,86 @@
+import { mkdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+import { downloadFile } from "./download.js";
+import { readJson, writeWhole } from "./download-cache.js";
+import { orExplain } from "./download-errors.js";
+import {
+  authorization,
+  datasetPage,
+  EMAILS_DATASET,
+  fileUrl,
+  type Hub,
+  listFolder,
+  type OnProgress,
+  resolveRevision,
+} from "./hub.js";
+import { RequestFailed } from "./retry.js";
+
+/** `data/train-00000-of-00003.parquet` */
+const SHARD = /^data\/train-\d{5}-of-(\d{5})\.parquet$/;
+
+/** The commit `main` stood for when the download began, and its files; all of them are taken from it. */
+const pinSchema = z.object({
+  dataset: z.literal(EMAILS_DATASET),
+  branch: z.literal("main"),
+  commit: z.string().regex(/^[0-9a-f]{40}$/),
+  files: z.array(z.object({ path: z.string(), size: z.number().int(), sha256: z.string().nullable() })).min(1),
+});
+
+type Pin = z.output<typeof pinSchema>;
+
+/**
+ * Makes sure that all shards of the mail corpus lie in the cache, whole and verified. What `main` stands
+ * for is asked once and kept in `<cacheDir>/corbt/enron-emails/main.json`; deleting that file asks anew.
+ * Progress counts the bytes of all shards together, the cached ones included.
+ * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`); its name is the commit
+ * @throws UserError; the signal's reason where it aborts
+ */
+export async function downloadEnronEmails(
+  hub: Hub,
+  cacheDir: string,
+  signal: AbortSignal,
+  onProgress?: OnProgress,
+): Promise<string> {
+  const page = datasetPage(hub, EMAILS_DATASET);
+  const byHand = `Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`;
+  const pinPath = join(cacheDir, EMAILS_DATASET, "main.json");
+  const pin =
+    (await readJson(pinPath, pinSchema)) ?? (await orExplain(page, byHand, () => makePin(hub, pinPath, signal)));
+  const folder = join(cacheDir, EMAILS_DATASET, pin.commit);
+  const total = pin.files.reduce((sum, file) => sum + file.size, 0);
+  let done = 0;
+  for (const { path, size, sha256 } of pin.files) {
+    const before = done;
+    await downloadFile({
+      url: fileUrl(hub, EMAILS_DATASET, pin.commit, path),
+      headers: authorization(hub.token),
+      target: join(folder, basename(path)),
+      revision: pin.commit,
+      expectedSize: size,
+      expectedSha256: sha256 ?? undefined,
+      magic: "PAR1",
+      retry: hub.retry,
+      onProgress: (bytes) => onProgress?.(before + bytes, total),
+      signal,
+      byHand,
+    });
+    done += size;
+    onProgress?.(done, total);
+  }
+  return folder;
+}
+
+async function makePin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin> {
+  const commit = await resolveRevision(hub, EMAILS_DATASET, "main", signal);
+  const listed = await listFolder(hub, EMAILS_DATASET, commit, "data", signal);
+  const files = listed.filter((file) => SHARD.test(file.path)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  const announced = Number(SHARD.exec(files[0]?.path ?? "")?.[1] ?? 0);
+  if (files.length === 0 || files.length !== announced) {
+    throw new RequestFailed(`data/ lists ${files.length} of ${announced} shards of the mail`, { retryable: false });
+  }
+  const pin: Pin = { dataset: EMAILS_DATASET, branch: "main", commit, files };
+  await mkdir(dirname(path), { recursive: true });
+  await writeWhole(path, `${JSON.stringify(pin, null, 2)}\n`);
+  return pin;
+}

@@ -1,0 +1,119 @@
+import { open } from "node:fs/promises";
+import type { OnProgress } from "./hub.js";
+import { get, networkFaults } from "./hub-http.js";
+import type { PartialDownload } from "./partial-download.js";
+import { RequestFailed } from "./retry.js";
+
+export interface TransferRequest {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly expectedSize?: number | undefined;
+  readonly onProgress?: OnProgress | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Where in the file a body begins, and how long the file is; null where the server does not say. */
+interface Extent {
+  readonly start: number;
+  readonly total: number | null;
+}
+
+/** So much in one attempt counts as progress, and the failures in a row are counted anew. */
+const PROGRESS_BYTES = 1 << 20;
+
+/**
+ * One request that brings a partial file to its full length: its missing end where it can be continued
+ * (RFC 9110: Range with If-Range), else the whole. What came before a cut stays in the partial file.
+ * Resolves to true where bytes of an earlier attempt are part of it.
+ * @throws RequestFailed
+ */
+export async function transfer(request: TransferRequest, partial: PartialDownload): Promise<boolean> {
+  const { size, etag } = await partial.state();
+  const resume = size > 0 && etag !== null ? { from: size, etag } : { from: 0, etag: null };
+  const range = resume.etag === null ? {} : { range: `bytes=${resume.from}-`, "if-range": resume.etag };
+  // Compressed transfer would make Content-Length and ranges speak of other bytes than the file's.
+  const headers = { ...request.headers, ...range, "accept-encoding": "identity" };
+  const response = await get(request.url, headers, request.signal);
+  const body = response.body?.getReader();
+  try {
+    const extent = readExtent(response, resume);
+    if (extent === "already whole") return true;
+    if (extent === "unusable") {
+      await partial.restart(null);
+      throw new RequestFailed("the server sent another part of the file than the one asked for", { retryable: true });
+    }
+    const total = extent.total ?? request.expectedSize ?? null;
+    if (request.expectedSize !== undefined && total !== request.expectedSize) {
+      throw wrongSize(`${total}`, request.expectedSize);
+    }
+    if (extent.start === 0) await partial.restart(strongEtag(response));
+    await append(request, partial.bytesPath, body, { start: extent.start, total });
+    return extent.start > 0;
+  } finally {
+    await body?.cancel().catch(() => undefined);
+  }
+}
+
+/** RFC 9110 sections 14.4, 15.3.7 and 15.5.17. */
+function readExtent(
+  response: Response,
+  resume: { from: number; etag: string | null },
+): Extent | "already whole" | "unusable" {
+  const contentRange = response.headers.get("content-range") ?? "";
+  if (response.status === 416) return contentRange === `bytes */${resume.from}` ? "already whole" : "unusable";
+  if (response.status === 206) {
+    const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(contentRange);
+    const etag = strongEtag(response);
+    // Some servers heed Range but not If-Range: the part may be of a newer file.
+    if (range === null || Number(range[1]) !== resume.from || (etag !== null && etag !== resume.etag))
+      return "unusable";
+    return { start: resume.from, total: range[2] === "*" ? null : Number(range[2]) };
+  }
+  const length = response.headers.get("content-length");
+  const encoded = (response.headers.get("content-encoding") ?? "identity") !== "identity";
+  return { start: 0, total: length === null || encoded ? null : Number(length) };
+}
+
+async function append(
+  request: TransferRequest,
+  path: string,
+  body: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  { start, total }: Extent,
+): Promise<void> {
+  const file = await open(path, "a");
+  let size = start;
+  const cutOff = (reason: string, cause?: unknown) =>
+    new RequestFailed(`the transfer stopped after ${size} of ${total ?? "an unknown number of"} bytes${reason}`, {
+      retryable: true,
+      progressed: size - start >= PROGRESS_BYTES,
+      cause,
+    });
+  try {
+    request.onProgress?.(size, total);
+    for (;;) {
+      const next = await networkFaults(async () => body?.read(), request.signal);
+      if (next === undefined || next.done) break;
+      await file.appendFile(next.value);
+      size += next.value.byteLength;
+      if (total !== null && size > total) throw wrongSize(`more than ${total}`, total);
+      request.onProgress?.(size, total);
+    }
+    await file.sync();
+  } catch (error) {
+    if (error instanceof RequestFailed && error.retryable) throw cutOff(`: ${error.message}`, error);
+    throw error;
+  } finally {
+    await file.close();
+  }
+  if (total !== null && size < total) throw cutOff("");
+}
+
+export function wrongSize(size: string, expected: number): RequestFailed {
+  return new RequestFailed(`the file has ${size} bytes, not ${expected}`, { retryable: false });
+}
+
+/** Weak ETags do not promise the same bytes, so nothing can be continued under them. */
+function strongEtag(response: Response): string | null {
+  const etag = response.headers.get("etag");
+  return etag === null || etag.startsWith("W/") ? null : etag;
+}

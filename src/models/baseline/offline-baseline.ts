@@ -1,0 +1,109 @@
+import { UserError } from "../../domain/errors.js";
+import type { JsonValue } from "../../domain/json.js";
+import { type Completion, type Model, type ModelRequest, NO_USAGE } from "../../domain/models/model.js";
+import { type History, readHistory } from "./history.js";
+import { rareWords } from "./keywords.js";
+import { pickPassage } from "./passages.js";
+
+const RESULTS = 10;
+const MAILS_READ = 3;
+const MAX_SEARCHES = 4;
+const MAX_KEYWORDS = 4;
+/** Characters; the tool refuses a longer query. */
+const MAX_QUERY = 10_000;
+const DONT_KNOW = "I don't know";
+
+/** Throws a UserError for any name but `baseline`. */
+export function offlineModel(name: string): Model {
+  if (name === "baseline") return offlineBaseline;
+  throw new UserError("UNKNOWN_MODEL", `There is no offline model ${name}.`, "The only one is offline/baseline.");
+}
+
+/**
+ * `offline/baseline`: no language model, nothing sent, no tokens. It searches with the question's own words, reads the
+ * mails found first, and answers with the sentence that covers the question best; the same request gets the same
+ * reply. It plays through the agent's own tools, and so shows the whole of a run and sets the bar for a model.
+ */
+const offlineBaseline: Model = {
+  id: "offline/baseline",
+  async complete(request, signal) {
+    signal.throwIfAborted();
+    return nextStep(request);
+  },
+};
+
+type Step = { readonly name: string; readonly arguments: JsonValue };
+
+function nextStep(request: ModelRequest): Completion {
+  const names = request.tools.map((tool) => tool.name);
+  const searchTool = ["email_search", "search_emails"].find((name) => names.includes(name)) ?? null;
+  const readTool = ["email_get", "read_email"].find((name) => names.includes(name)) ?? null;
+  const history = readHistory(request, searchTool, readTool);
+
+  if (history.hits.length === 0) {
+    const search = searchTool === null ? null : nextSearch(searchTool, request, history);
+    return search === null ? answer(names, history, DONT_KNOW, []) : call(history, [search]);
+  }
+  if (readTool !== null && !history.hasRead) {
+    const wanted = history.hits.slice(0, MAILS_READ);
+    return call(
+      history,
+      wanted.map(({ messageId }) => ({ name: readTool, arguments: { message_id: messageId } })),
+    );
+  }
+  const mails = history.read.length > 0 ? history.read : history.hits;
+  const picked = pickPassage(
+    history.question,
+    mails,
+    history.hits.map((hit) => hit.text),
+  );
+  return picked === null
+    ? answer(names, history, DONT_KNOW, [])
+    : answer(names, history, picked.passage || picked.mail.subject, [picked.mail.messageId]);
+}
+
+/** Null when there is nothing left to try. */
+function nextSearch(tool: string, request: ModelRequest, history: History): Step | null {
+  if (tool === "email_search") {
+    if (history.searches > 0) return null;
+    const inbox = requires(request, tool, "inbox_id")
+      ? /(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)+/.exec(request.system)?.[0]
+      : undefined;
+    const query = history.question.slice(0, MAX_QUERY);
+    return { name: tool, arguments: { query, ...(inbox === undefined ? {} : { inbox_id: inbox }), limit: RESULTS } };
+  }
+  // This one wants all words in one mail, so every further try drops the commonest.
+  const keywords = rareWords(history.question, MAX_KEYWORDS);
+  const kept = keywords.length - history.searches;
+  if (history.searches >= MAX_SEARCHES || kept < 1) return null;
+  return { name: tool, arguments: { keywords: keywords.slice(0, kept), max_results: RESULTS } };
+}
+
+function requires(request: ModelRequest, tool: string, parameter: string): boolean {
+  const required = request.tools.find(({ name }) => name === tool)?.parameters.required;
+  return Array.isArray(required) && required.includes(parameter);
+}
+
+function answer(names: readonly string[], history: History, text: string, sources: readonly string[]): Completion {
+  if (names.includes("return_final_answer")) {
+    return call(history, [{ name: "return_final_answer", arguments: { answer: text, sources } }]);
+  }
+  return completion(history, text, []);
+}
+
+function call(history: History, steps: readonly Step[]): Completion {
+  return completion(history, "", steps);
+}
+
+function completion(history: History, content: string, steps: readonly Step[]): Completion {
+  const finishReason = steps.length > 0 ? "tool_calls" : "stop";
+  return {
+    content,
+    toolCalls: steps.map((step, i) => ({ id: `offline_${history.turns + 1}_${i + 1}`, ...step })),
+    finishReason,
+    rawFinishReason: finishReason,
+    usage: NO_USAGE,
+    latencyMs: 0,
+    retries: [],
+  };
+}

@@ -1,0 +1,43 @@
+import { type Completion, type Model, ModelError, type PriceOf } from "../../domain/models/model.js";
+import type { RecordedFailure } from "./replay-file.js";
+import { requestKey } from "./request-key.js";
+
+/** The reply with what it costs today, for a day when the price is another. */
+export function priced(completion: Completion, priceOf: PriceOf): Completion {
+  const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
+  return { ...completion, costUsd };
+}
+
+/**
+ * A model that also hands every reply it gives, with its request, to `write`: one line of JSON, its line end included,
+ * in the form `replay/FILE` answers from. So it does with a call that failed for good or outlasted its task; not with
+ * one that the user interrupted.
+ */
+export function recording(model: Model, priceOf: PriceOf, write: (line: string) => void): Model {
+  return {
+    id: model.id,
+    async complete(request, signal) {
+      // Taken before the call: the conversation may have grown when it returns.
+      const key = requestKey(model.id, request);
+      const keep = (outcome: { completion: Completion } | { failure: RecordedFailure }) =>
+        write(`${JSON.stringify({ key, model: model.id, request, ...outcome })}\n`);
+      try {
+        const completion = priced(await model.complete(request, signal), priceOf);
+        keep({ completion });
+        return completion;
+      } catch (error) {
+        const failure = failureOf(error);
+        if (failure !== null) keep({ failure });
+        throw error;
+      }
+    },
+  };
+}
+
+function failureOf(error: unknown): RecordedFailure | null {
+  if (error instanceof ModelError) {
+    const { kind, message, retries } = error;
+    return { kind, message, retries: [...retries] };
+  }
+  return error instanceof DOMException && error.name === "TimeoutError" ? { timedOut: true } : null;
+}

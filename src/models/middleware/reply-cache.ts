@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import type { Completion, Model, PriceOf } from "../../domain/models/model.js";
+import { completionSchema } from "./completion-schema.js";
+import { priced } from "./record.js";
+import { type CachedServer, cacheKey, digest } from "./request-key.js";
+
+/** `sha256` is over the completion: a byte that was turned over on the disk makes no other answer. */
+const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: completionSchema });
+
+/**
+ * A model whose replies are kept in `folder`, one file each, and given again with the latency, usage, cost and retries
+ * they had. To be put outside of retries and throttle: a hit takes no place and no rate. Errors are not kept. A file that
+ * cannot be read, is damaged or is another request's is a miss, and is written anew.
+ */
+export function cachingReplies(model: Model, server: CachedServer, folder: string, priceOf: PriceOf): Model {
+  return {
+    id: model.id,
+    async complete(request, signal) {
+      signal.throwIfAborted();
+      const key = cacheKey(server, request);
+      const path = join(folder, key.slice(0, 2), `${key}.json`);
+      const kept = await readKept(path, key);
+      if (kept !== null) return { ...kept, cached: true };
+      const completion = priced(await model.complete(request, signal), priceOf);
+      await keep(path, key, completion);
+      return completion;
+    },
+  };
+}
+
+async function readKept(path: string, key: string): Promise<Completion | null> {
+  try {
+    const { completion, ...kept } = keptSchema.parse(JSON.parse(await readFile(path, "utf8")));
+    return kept.key === key && kept.sha256 === digest(completion) ? completion : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whole or not at all, however many write at once: the reply of whoever renames last stays. */
+async function keep(path: string, key: string, completion: Completion): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(temporary, JSON.stringify({ key, sha256: digest(completion), completion }));
+    await rename(temporary, path);
+  } catch {
+    // The reply is paid for and stays good; a full disk costs the next run a call, not this one its task.
+    await rm(temporary, { force: true }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,226 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { z } from "zod";
+import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
+import type { Message } from "../../domain/models/conversation.js";
+import {
+  cacheWrites,
+  type FinishReason,
+  type Model,
+  type ModelRequest,
+  type SentParameters,
+  type Usage,
+} from "../../domain/models/model.js";
+import type { Endpoint } from "../endpoint.js";
+import { withDeadline } from "../http/deadline.js";
+import { plainFetch } from "../http/sdk-fetch.js";
+import { anthropicRules, sentOf } from "../request-parameters.js";
+import { callOnce, modelNameSchema, type Reply } from "./attempt.js";
+import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
+import { objectSchema } from "./tool-schema.js";
+
+const PROVIDER = "anthropic";
+
+/** The version of the API that every server of this format knows, and the last that takes a temperature. */
+const OLDER_VERSION = "2023-06-01";
+
+const CACHED = { cache_control: { type: "ephemeral" } } as const;
+
+/** The Messages API, of Anthropic or of a server that speaks like it (`baseUrl`, without `/v1`). */
+export function anthropicModel(name: string, endpoint: Endpoint): Model {
+  const client = new Anthropic({
+    apiKey: endpoint.apiKey,
+    baseURL: (endpoint.baseUrl ?? "https://api.anthropic.com").replace(/\/v1$/, ""),
+    webhookKey: null,
+    maxRetries: 0,
+    timeout: endpoint.timeoutMs,
+    logLevel: "off",
+    openTelemetry: false,
+    fetch: plainFetch,
+  });
+  const rules = anthropicRules(name);
+  return {
+    id: `${PROVIDER}/${name}`,
+    complete: (request, signal) => {
+      const sent = sentOf(rules, request);
+      const body = toBody(name, request, sent);
+      const headers = headersFor(endpoint, "temperature" in body);
+      const send = () =>
+        withDeadline(signal, endpoint.timeoutMs, (within) =>
+          client.post("/v1/messages", { body, headers, signal: within }),
+        );
+      return callOnce(endpoint.apiKey, signal, send, (reply) => ({
+        ...fromBody(reply, request.messages),
+        sent,
+      }));
+    },
+  };
+}
+
+function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> {
+  return {
+    authorization: `Bearer ${endpoint.apiKey}`,
+    // Other servers mostly know the key under its older name.
+    ...(endpoint.baseUrl === null ? {} : { "x-api-key": endpoint.apiKey }),
+    ...(older || endpoint.baseUrl !== null ? { "anthropic-version": OLDER_VERSION } : {}),
+  };
+}
+
+type Block = { [key: string]: JsonValue };
+
+function toBody(name: string, { system, tools, messages }: ModelRequest, sent: SentParameters) {
+  return {
+    model: name,
+    max_tokens: sent.maxTokens,
+    ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
+    // Tools come before the system prompt, so this mark keeps both in the cache.
+    ...(system.trim() === "" ? {} : { system: [{ type: "text", text: wellFormed(system), ...CACHED }] }),
+    messages: toMessages(messages),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map((tool) => ({
+            name: tool.name,
+            description: tool.description,
+            input_schema: objectSchema(tool.parameters),
+          })),
+          tool_choice: { type: sent.toolChoice === "required" ? "any" : "auto" },
+        }),
+  };
+}
+
+/** Turns must alternate, so neighbours of one role become one message; empty text is refused and left out. */
+function toMessages(messages: readonly Message[]): { role: string; content: Block[] }[] {
+  const turns: { role: string; content: Block[] }[] = [];
+  for (const message of messages) {
+    const content = toBlocks(message);
+    if (content.length === 0) continue;
+    const role = message.role === "assistant" ? "assistant" : "user";
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content });
+  }
+  const lastBlock = turns.at(-1)?.content.at(-1);
+  if (turns.at(-1)?.role === "user" && lastBlock) Object.assign(lastBlock, CACHED);
+  return turns;
+}
+
+function toBlocks(message: Message): Block[] {
+  if (message.role === "tool") {
+    const { toolCallId, content, isError } = message;
+    const result: Block = { type: "tool_result", tool_use_id: toolCallId };
+    if (content !== "") result.content = wellFormed(content);
+    if (isError) result.is_error = true;
+    return [result];
+  }
+  if (message.role !== "assistant") return textBlock(message.content);
+  if (message.providerState?.provider === PROVIDER) {
+    const kept = new Set(message.toolCalls.map((call) => call.id));
+    const blocks = stateSchema.parse(message.providerState.value);
+    return withoutTrailingThinking(blocks.filter((block) => block.type !== "tool_use" || kept.has(String(block.id))));
+  }
+  const calls = message.toolCalls.map(({ id, name, arguments: input }) => ({ type: "tool_use", id, name, input }));
+  return [...textBlock(message.content), ...calls];
+}
+
+/**
+ * The API refuses a message that ends in thinking: a reply that was cut off, or ended, before it said anything. Nothing is
+ * left of one that was only thinking, and it is not sent.
+ */
+function withoutTrailingThinking(blocks: Block[]): Block[] {
+  const end = blocks.findLastIndex(({ type }) => type !== "thinking" && type !== "redacted_thinking");
+  return blocks.slice(0, end + 1);
+}
+
+function textBlock(text: string): Block[] {
+  return text.trim() === "" ? [] : [{ type: "text", text: wellFormed(text) }];
+}
+
+const stateSchema = z.array(z.record(z.string(), jsonValueSchema));
+
+const count = z.number().int().nonnegative().nullish();
+
+const replySchema = z.object({
+  model: modelNameSchema,
+  content: stateSchema,
+  stop_reason: z.string().nullish(),
+  usage: z
+    .object({
+      input_tokens: z.number().int().nonnegative(),
+      output_tokens: z.number().int().nonnegative(),
+      cache_read_input_tokens: count,
+      cache_creation_input_tokens: count,
+      cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish(),
+    })
+    .nullish(),
+});
+
+const textSchema = z.object({ type: z.literal("text"), text: z.string() });
+
+const toolUseSchema = z.object({
+  type: z.literal("tool_use"),
+  id: z.string(),
+  name: z.string(),
+  input: z.unknown().optional(),
+});
+
+function fromBody(body: unknown, earlier: readonly Message[]): Reply {
+  const reply = replySchema.parse(body);
+  const uses = reply.content.filter((block) => block.type === "tool_use").map((block) => toolUseSchema.parse(block));
+  const ids = uniqueIds(
+    uses.map((use) => use.id),
+    earlier,
+  );
+  const toolCalls = uses.map((use, i) => ({ id: ids[i] ?? use.id, name: use.name, ...readArguments(use.input) }));
+  const content = reply.content
+    .filter((block) => block.type === "text")
+    .map((block) => textSchema.parse(block).text)
+    .join("");
+  const raw = reply.stop_reason ?? "";
+  return {
+    content,
+    toolCalls,
+    finishReason: finishReason(raw),
+    rawFinishReason: raw,
+    ...reply.model,
+    usage: reply.usage ? toUsage(reply.usage) : null,
+    ...stateOf(reply.content, ids),
+  };
+}
+
+/** Thinking must travel back as it was, in its place among the other blocks; plain replies need no state. */
+function stateOf(content: readonly Block[], ids: readonly string[]): Pick<Reply, "providerState"> {
+  if (content.every((block) => block.type === "text" || block.type === "tool_use")) return {};
+  const rest = [...ids];
+  const value = content
+    .filter((block) => block.type !== "text" || String(block.text).trim() !== "")
+    .map((block) => (block.type === "tool_use" ? { ...block, id: rest.shift() ?? "" } : block));
+  return { providerState: { provider: PROVIDER, value } };
+}
+
+function finishReason(raw: string): FinishReason {
+  switch (raw) {
+    case "end_turn":
+    case "stop_sequence":
+      return "stop";
+    case "tool_use":
+      return "tool_calls";
+    case "max_tokens":
+    case "model_context_window_exceeded":
+      return "length";
+    case "refusal":
+      return "refusal";
+    default:
+      return "other";
+  }
+}
+
+function toUsage(usage: NonNullable<z.output<typeof replySchema>["usage"]>): Usage {
+  const cachedInputTokens = usage.cache_read_input_tokens ?? 0;
+  const written = usage.cache_creation_input_tokens ?? 0;
+  return {
+    inputTokens: usage.input_tokens + cachedInputTokens + written,
+    outputTokens: usage.output_tokens,
+    cachedInputTokens,
+    ...cacheWrites(written, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0),
+  };
+}

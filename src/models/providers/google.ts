@@ -1,0 +1,217 @@
+import { FinishReason as Finish, FunctionCallingMode } from "@google/generative-ai";
+import { z } from "zod";
+import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
+import type { Message, ToolMessage } from "../../domain/models/conversation.js";
+import type { FinishReason, Model, ModelRequest, SentParameters, Usage } from "../../domain/models/model.js";
+import type { Endpoint } from "../endpoint.js";
+import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
+import { googleRules, sentOf } from "../request-parameters.js";
+import { callOnce, modelNameSchema, type Reply } from "./attempt.js";
+import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
+import { googleSchema } from "./tool-schema.js";
+
+const PROVIDER = "google";
+
+const GOOGLE_URL = "https://generativelanguage.googleapis.com";
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  Finish.SAFETY,
+  Finish.RECITATION,
+  Finish.LANGUAGE,
+  Finish.BLOCKLIST,
+  Finish.PROHIBITED_CONTENT,
+  Finish.SPII,
+  "IMAGE_SAFETY",
+]);
+
+/** Gemini's generateContent, of Google or of a server that speaks like it (`baseUrl`, without `/v1beta`). */
+export function googleModel(name: string, endpoint: Endpoint): Model {
+  const { apiKey, timeoutMs } = endpoint;
+  const url = `${(endpoint.baseUrl ?? GOOGLE_URL).replace(/\/v1(beta)?$/, "")}/v1beta/${pathOf(name)}:generateContent`;
+  const headers = jsonHeaders({ "x-goog-api-key": apiKey });
+  const rules = googleRules(name);
+  return {
+    id: `${PROVIDER}/${name}`,
+    complete: (request, signal) => {
+      const sent = sentOf(rules, request);
+      const body = jsonBytes(toBody(request, sent));
+      const send = () => postJson(url, headers, body, { signal, timeoutMs });
+      return callOnce(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
+    },
+  };
+}
+
+/** Tuned models have their kind in their name: `tunedModels/mine`. */
+function pathOf(name: string): string {
+  const path = name.includes("/") ? name : `models/${name}`;
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+type Part = { [key: string]: JsonValue };
+
+/** As Google's SDK writes it, whose transport follows redirects with the key and hides the headers of a refusal. */
+function toBody({ system, messages, tools }: ModelRequest, sent: SentParameters) {
+  const { maxTokens, temperature, toolChoice } = sent;
+  return {
+    contents: toContents(messages),
+    ...(system === "" ? {} : { systemInstruction: { role: "system", parts: [{ text: wellFormed(system) }] } }),
+    generationConfig: { maxOutputTokens: maxTokens, ...(temperature === null ? {} : { temperature }) },
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: [
+            {
+              functionDeclarations: tools.map(({ name, description, parameters }) => {
+                const schema = googleSchema(parameters);
+                return { name, description, ...(schema === null ? {} : { parameters: schema }) };
+              }),
+            },
+          ],
+          toolConfig: {
+            functionCallingConfig: {
+              mode: toolChoice === "required" ? FunctionCallingMode.ANY : FunctionCallingMode.AUTO,
+            },
+          },
+        }),
+  };
+}
+
+/** Roles must alternate, so neighbours of one role become one content: the results of several calls above all. */
+function toContents(messages: readonly Message[]): { role: string; parts: Part[] }[] {
+  const contents: { role: string; parts: Part[] }[] = [];
+  const theirIds = new Set<string>();
+  for (const message of messages) {
+    const parts = toParts(message, theirIds);
+    if (parts.length === 0) continue;
+    const role = message.role === "assistant" ? "model" : "user";
+    const last = contents.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else contents.push({ role, parts });
+  }
+  return contents;
+}
+
+/** `theirIds` gathers the ids Google gave itself: those, and no made ones, go back with the results. */
+function toParts(message: Message, theirIds: Set<string>): Part[] {
+  if (message.role === "tool") return [{ functionResponse: functionResponse(message, theirIds) }];
+  if (message.role !== "assistant") return textPart(message.content);
+  if (message.providerState?.provider !== PROVIDER) {
+    const calls = message.toolCalls.map((call) => ({ functionCall: { name: call.name, args: call.arguments } }));
+    return [...textPart(message.content), ...calls];
+  }
+  const state = stateSchema.parse(message.providerState.value);
+  const ids = [...state.ids];
+  const kept = new Set(message.toolCalls.map((call) => call.id));
+  const parts = state.parts.filter((part) => {
+    const call = partSchema.parse(part).functionCall;
+    if (!call) return true;
+    const id = ids.shift() ?? "";
+    if (call.id === id) theirIds.add(id);
+    return kept.has(id);
+  });
+  // A reply that was only thought says nothing: it is left out, as an empty one is.
+  return parts.every((part) => part.thought === true) ? [] : parts;
+}
+
+function textPart(text: string): Part[] {
+  return text === "" ? [] : [{ text: wellFormed(text) }];
+}
+
+/** The response is an object: `output` or `error`, as the API's documentation names them. */
+function functionResponse(message: ToolMessage, theirIds: ReadonlySet<string>): Part {
+  const { name, toolCallId, content, isError } = message;
+  const response = isError ? { error: wellFormed(content) } : { output: asJson(wellFormed(content)) };
+  return theirIds.has(toolCallId) ? { id: toolCallId, name, response } : { name, response };
+}
+
+function asJson(text: string): JsonValue {
+  try {
+    return jsonValueSchema.parse(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+const rawPartSchema = z.record(z.string(), jsonValueSchema);
+
+/** The reply's parts as they were, and the id that each function call among them got, in their order. */
+const stateSchema = z.object({ parts: z.array(rawPartSchema), ids: z.array(z.string()) });
+
+const partSchema = z.object({
+  text: z.string().optional(),
+  thought: z.boolean().optional(),
+  thoughtSignature: z.string().optional(),
+  functionCall: z.object({ id: z.string().nullish(), name: z.string(), args: z.unknown().optional() }).optional(),
+});
+
+const tokens = z.number().int().nonnegative().nullish();
+
+const usageSchema = z.object({
+  promptTokenCount: tokens,
+  toolUsePromptTokenCount: tokens,
+  candidatesTokenCount: tokens,
+  thoughtsTokenCount: tokens,
+  cachedContentTokenCount: tokens,
+});
+
+const replySchema = z.object({
+  modelVersion: modelNameSchema,
+  candidates: z
+    .array(
+      z.object({
+        content: z.object({ parts: z.array(rawPartSchema).nullish() }).nullish(),
+        finishReason: z.string().nullish(),
+      }),
+    )
+    .nullish(),
+  promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
+  usageMetadata: usageSchema.nullish(),
+});
+
+/** An empty object parses as well; a reply must hold a candidate or say why it holds none. */
+const wholeReplySchema = replySchema.refine((reply) => reply.candidates?.length || reply.promptFeedback?.blockReason);
+
+function fromBody(body: unknown, earlier: readonly Message[]): Reply {
+  const reply = wholeReplySchema.parse(body);
+  const usage = reply.usageMetadata ? toUsage(reply.usageMetadata) : null;
+  const candidate = reply.candidates?.[0];
+  if (!candidate) {
+    const raw = reply.promptFeedback?.blockReason ?? "";
+    return { content: "", toolCalls: [], finishReason: "refusal", rawFinishReason: raw, ...reply.modelVersion, usage };
+  }
+  const rawParts = candidate.content?.parts ?? [];
+  const parts = rawParts.map((part) => partSchema.parse(part));
+  const calls = parts.flatMap((part) => part.functionCall ?? []);
+  const ids = uniqueIds(
+    calls.map((call) => call.id ?? ""),
+    earlier,
+  );
+  const toolCalls = calls.map((call, i) => ({ id: ids[i] ?? "", name: call.name, ...readArguments(call.args) }));
+  const raw = candidate.finishReason ?? "";
+  const needed = parts.some((part) => part.thoughtSignature || part.thought || part.functionCall?.id);
+  return {
+    content: parts.map((part) => (part.thought ? "" : (part.text ?? ""))).join(""),
+    toolCalls,
+    finishReason: finishReason(raw, toolCalls.length),
+    rawFinishReason: raw,
+    ...reply.modelVersion,
+    usage,
+    ...(needed ? { providerState: { provider: PROVIDER, value: { parts: rawParts, ids } } } : {}),
+  };
+}
+
+function finishReason(raw: string, calls: number): FinishReason {
+  if (raw === Finish.MAX_TOKENS) return "length";
+  if (REFUSALS.has(raw)) return "refusal";
+  if (raw !== Finish.STOP) return "other";
+  return calls > 0 ? "tool_calls" : "stop";
+}
+
+/** Thinking is billed as output but counted beside it. */
+function toUsage(usage: z.output<typeof usageSchema>): Usage {
+  return {
+    inputTokens: (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0),
+    outputTokens: (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
+    cachedInputTokens: usage.cachedContentTokenCount ?? 0,
+  };
+}

@@ -1,0 +1,192 @@
+import { z } from "zod";
+import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
+import type { Message } from "../../domain/models/conversation.js";
+import {
+  cacheWrites,
+  type FinishReason,
+  type Model,
+  type ModelRequest,
+  type SentParameters,
+} from "../../domain/models/model.js";
+import type { Endpoint } from "../endpoint.js";
+import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
+import { openaiRules, sentOf } from "../request-parameters.js";
+import { callOnce, modelNameSchema, type Reply } from "./attempt.js";
+import { chatUrl, openaiHeaders } from "./openai-client.js";
+import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-server.js";
+import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
+import { objectSchema } from "./tool-schema.js";
+
+const PROVIDER = "openai-chat";
+
+/** Where servers put a model's reasoning; those that do want it back with the tool results. */
+const REASONING_FIELDS = ["reasoning_content", "reasoning_details", "reasoning"];
+
+/** Chat completions, of OpenAI or of any server that speaks like it: vLLM, Ollama, LM Studio, OpenRouter. */
+export function openaiChatModel(name: string, endpoint: Endpoint): Model {
+  const url = chatUrl(endpoint);
+  const headers = jsonHeaders(openaiHeaders(endpoint));
+  const { apiKey, timeoutMs } = endpoint;
+  const bodyOf = bodyWriter(name, endpoint);
+  const toolsOf = toolsWriter();
+  const rules = openaiRules(name, "chat");
+  return {
+    id: `openai/${name}`,
+    complete: (request, signal) => {
+      const sent = sentOf(rules, request);
+      // Before the call, so that nothing but the bytes is kept while it is under way.
+      const body = withMore(jsonBytes(bodyOf(request, sent)), toolsOf(request));
+      const send = () => postJson(url, headers, body, { signal, timeoutMs });
+      return callOnce(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
+    },
+  };
+}
+
+/** All but the tools. */
+function bodyWriter(name: string, endpoint: Endpoint) {
+  // OpenAI takes the newer name for all models; other servers mostly know the older one alone.
+  const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
+  return ({ system, messages }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
+    model: name,
+    messages: [...(system === "" ? [] : [{ role: "system", content: wellFormed(system) }]), ...messages.map(toMessage)],
+    [limit]: maxTokens,
+    ...(temperature === null ? {} : { temperature }),
+  });
+}
+
+/** The fields for the tools. They are the same in all calls of a run, and a third of what most of them say. */
+function toolsWriter(): (request: ModelRequest) => Buffer {
+  let last: { readonly tools: ModelRequest["tools"]; readonly choice: string; readonly bytes: Buffer } | null = null;
+  return ({ tools, toolChoice }) => {
+    if (last?.tools !== tools || last.choice !== toolChoice) {
+      last = { tools, choice: toolChoice, bytes: jsonBytes(toToolFields(tools, toolChoice)) };
+    }
+    return last.bytes;
+  };
+}
+
+function toToolFields(tools: ModelRequest["tools"], toolChoice: ModelRequest["toolChoice"]) {
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map(({ name, description, parameters }) => ({
+      type: "function",
+      function: { name, description, parameters: objectSchema(parameters) },
+    })),
+    tool_choice: toolChoice,
+  };
+}
+
+/** Two JSON objects as one: that of the first, which has fields, and those of the second behind them. */
+function withMore(first: Buffer, second: Buffer): Buffer {
+  const isEmpty = second.length === "{}".length;
+  return isEmpty ? first : Buffer.concat([first.subarray(0, -1), Buffer.from(","), second.subarray(1)]);
+}
+
+function toMessage(message: Message): Record<string, JsonValue> {
+  if (message.role === "tool") {
+    return { role: "tool", tool_call_id: message.toolCallId, content: wellFormed(message.content) };
+  }
+  if (message.role !== "assistant") return { role: message.role, content: wellFormed(message.content) };
+  const state = message.providerState;
+  const reasoning = state?.provider === PROVIDER ? stateSchema.parse(state.value) : {};
+  if (message.toolCalls.length === 0) return { role: "assistant", content: wellFormed(message.content), ...reasoning };
+  return {
+    role: "assistant",
+    content: message.content === "" ? null : wellFormed(message.content),
+    // Arguments that were no JSON go back as none: some servers parse them again and fail on their own reply.
+    tool_calls: message.toolCalls.map((call) => ({
+      id: call.id,
+      type: "function",
+      function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+    })),
+    ...reasoning,
+  };
+}
+
+const stateSchema = z.record(z.string(), jsonValueSchema);
+
+const tokens = z.number().int().nonnegative();
+
+const contentSchema = z.union([
+  z.string(),
+  z.array(z.looseObject({ text: z.string().optional() })).transform((parts) => parts.map((p) => p.text ?? "").join("")),
+]);
+
+const messageSchema = z.looseObject({
+  content: contentSchema.nullish(),
+  refusal: z.string().nullish(),
+  tool_calls: z
+    .array(
+      z.object({
+        id: z.string().nullish(),
+        function: z.object({ name: z.string().nullish(), arguments: z.unknown().optional() }),
+      }),
+    )
+    .nullish(),
+});
+
+const replySchema = z.object({
+  model: modelNameSchema,
+  choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })], z.unknown()),
+  usage: z
+    .object({
+      prompt_tokens: tokens,
+      completion_tokens: tokens.nullish(),
+      prompt_tokens_details: z
+        .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
+        .nullish(),
+    })
+    .nullish()
+    .catch(null),
+});
+
+function fromBody(body: unknown, earlier: readonly Message[]): Reply {
+  const failure = failureInReply(body);
+  if (failure !== null) throw failure;
+
+  const reply = replySchema.parse(body);
+  const [{ message, finish_reason }] = reply.choices;
+  const calls = message.tool_calls ?? [];
+  const ids = uniqueIds(
+    calls.map((call) => call.id ?? ""),
+    earlier,
+  );
+  const toolCalls = calls.map((call, i) => ({
+    id: ids[i] ?? "",
+    name: call.function.name ?? "",
+    ...readArguments(call.function.arguments),
+  }));
+  const refused = message.refusal != null && message.refusal !== "";
+  const raw = finish_reason ?? "";
+  return {
+    content: message.content || (message.refusal ?? ""),
+    toolCalls,
+    finishReason: refused ? "refusal" : finishReason(raw, toolCalls.length),
+    rawFinishReason: raw,
+    ...reply.model,
+    usage: reply.usage
+      ? {
+          inputTokens: reply.usage.prompt_tokens,
+          outputTokens: reply.usage.completion_tokens ?? 0,
+          cachedInputTokens: reply.usage.prompt_tokens_details?.cached_tokens ?? 0,
+          ...cacheWrites(reply.usage.prompt_tokens_details?.cache_write_tokens ?? 0),
+        }
+      : null,
+    ...stateOf(message),
+  };
+}
+
+function stateOf(message: Record<string, unknown>): Pick<Reply, "providerState"> {
+  const fields = REASONING_FIELDS.filter((field) => message[field] != null && message[field] !== "");
+  if (fields.length === 0) return {};
+  const value = stateSchema.parse(Object.fromEntries(fields.map((field) => [field, message[field]])));
+  return { providerState: { provider: PROVIDER, value } };
+}
+
+/** Servers disagree on the word beside tool calls (`stop`, `tool_calls`, nothing); the calls themselves decide. */
+function finishReason(raw: string, calls: number): FinishReason {
+  if (raw === "length") return "length";
+  if (raw === "content_filter") return "refusal";
+  if (calls > 0) return "tool_calls";
+  return raw === "stop" ? "stop" : "other";
+}

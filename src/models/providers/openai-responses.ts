@@ -1,0 +1,189 @@
+import { z } from "zod";
+import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
+import type { Message } from "../../domain/models/conversation.js";
+import {
+  cacheWrites,
+  type FinishReason,
+  type Model,
+  type ModelRequest,
+  type SentParameters,
+} from "../../domain/models/model.js";
+import type { Endpoint } from "../endpoint.js";
+import { withDeadline } from "../http/deadline.js";
+import { httpError } from "../http/provider-errors.js";
+import { openaiRules, sentOf } from "../request-parameters.js";
+import { callOnce, modelNameSchema, type Reply } from "./attempt.js";
+import { openaiClient, openaiHeaders } from "./openai-client.js";
+import { isReasoningModel } from "./openai-server.js";
+import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
+import { objectSchema } from "./tool-schema.js";
+
+const PROVIDER = "openai-responses";
+
+/** OpenAI's Responses API without its memory: nothing is stored there, every request brings the whole conversation. */
+export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
+  const client = openaiClient(endpoint);
+  const headers = openaiHeaders(endpoint);
+  const rules = openaiRules(name, "responses");
+  // A name of somebody's own, such as a deployment's, does not tell; its first reply does.
+  let reasons = isReasoningModel(name);
+  return {
+    id: `openai/${name}`,
+    complete: (request, signal) => {
+      const sent = sentOf(rules, request);
+      const body = toBody(name, request, sent, reasons);
+      const send = () =>
+        withDeadline(signal, endpoint.timeoutMs, (within) =>
+          client.post("/responses", { body, headers, signal: within }),
+        );
+      return callOnce(endpoint.apiKey, signal, send, (answer) => {
+        const reply = replySchema.parse(answer);
+        reasons ||= reply.output.some(({ type }) => type === "reasoning");
+        return { ...fromReply(reply, request.messages), sent };
+      });
+    },
+  };
+}
+
+type Item = { [key: string]: JsonValue };
+
+function toBody(name: string, request: ModelRequest, sent: SentParameters, reasons: boolean) {
+  const { system, tools } = request;
+  return {
+    model: name,
+    ...(system === "" ? {} : { instructions: wellFormed(system) }),
+    input: request.messages.flatMap(toItems),
+    max_output_tokens: sent.maxTokens,
+    store: false,
+    // Models that do not reason answer 400 to being asked for it.
+    ...(reasons ? { include: ["reasoning.encrypted_content"] } : {}),
+    ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
+    ...(tools.length === 0
+      ? {}
+      : {
+          // Left out, `strict` would be true here, and rewrite our schemas.
+          tools: tools.map(({ name, description, parameters }) => ({
+            type: "function",
+            name,
+            description,
+            parameters: objectSchema(parameters),
+            strict: false,
+          })),
+          tool_choice: sent.toolChoice,
+        }),
+  };
+}
+
+function toItems(message: Message): Item[] {
+  if (message.role === "tool") {
+    return [{ type: "function_call_output", call_id: message.toolCallId, output: wellFormed(message.content) }];
+  }
+  if (message.role !== "assistant") return [{ role: message.role, content: wellFormed(message.content) }];
+  if (message.providerState?.provider === PROVIDER) {
+    const kept = new Set(message.toolCalls.map((call) => call.id));
+    const items = z.array(itemSchema).parse(message.providerState.value);
+    return withoutTrailingReasoning(
+      items.filter((item) => item.type !== "function_call" || kept.has(String(item.call_id))),
+    );
+  }
+  const calls = message.toolCalls.map((call) => ({
+    type: "function_call",
+    call_id: call.id,
+    name: call.name,
+    arguments: call.invalid ?? JSON.stringify(call.arguments),
+  }));
+  const text = message.content === "" ? [] : [{ role: "assistant", content: wellFormed(message.content) }];
+  return [...text, ...calls];
+}
+
+/** The API refuses reasoning without what it led to: of a reply that was only reasoning nothing is sent. */
+function withoutTrailingReasoning(items: Item[]): Item[] {
+  return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
+}
+
+const itemSchema = z.record(z.string(), jsonValueSchema);
+
+const tokens = z.number().int().nonnegative();
+
+const replySchema = z.object({
+  model: modelNameSchema,
+  status: z.string().nullish(),
+  error: z.object({ code: z.string().nullish(), message: z.string() }).nullish(),
+  incomplete_details: z.object({ reason: z.string().nullish() }).nullish(),
+  output: z.array(itemSchema),
+  usage: z
+    .object({
+      input_tokens: tokens,
+      output_tokens: tokens,
+      input_tokens_details: z
+        .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
+        .nullish(),
+    })
+    .nullish(),
+});
+
+const callSchema = z.object({ call_id: z.string().nullish(), name: z.string(), arguments: z.unknown().optional() });
+
+const outputMessageSchema = z.object({
+  content: z.array(z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() })),
+});
+
+function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Message[]): Reply {
+  if (reply.status === "failed" || reply.status === "cancelled") throw failure(reply.error);
+
+  const parts = reply.output
+    .filter((item) => item.type === "message")
+    .flatMap((item) => outputMessageSchema.parse(item).content);
+  const calls = reply.output.filter((item) => item.type === "function_call").map((item) => callSchema.parse(item));
+  const ids = uniqueIds(
+    calls.map((call) => call.call_id ?? ""),
+    earlier,
+  );
+  const toolCalls = calls.map((call, i) => ({ id: ids[i] ?? "", name: call.name, ...readArguments(call.arguments) }));
+  const refused = parts.some((part) => part.type === "refusal");
+  const raw = reply.incomplete_details?.reason ?? reply.status ?? "";
+  return {
+    content: parts.map((part) => part.text ?? part.refusal ?? "").join(""),
+    toolCalls,
+    finishReason: refused ? "refusal" : finishReason(raw, toolCalls.length),
+    rawFinishReason: refused ? "refusal" : raw,
+    ...reply.model,
+    usage: reply.usage
+      ? {
+          inputTokens: reply.usage.input_tokens,
+          outputTokens: reply.usage.output_tokens,
+          cachedInputTokens: reply.usage.input_tokens_details?.cached_tokens ?? 0,
+          ...cacheWrites(reply.usage.input_tokens_details?.cache_write_tokens ?? 0),
+        }
+      : null,
+    ...stateOf(reply.output, ids),
+  };
+}
+
+/** A reply that failed on the way is told by a code inside a 200. */
+function failure(error: z.output<typeof replySchema>["error"]) {
+  const said = error?.message ?? "the reply failed without a reason";
+  if (error?.code === "rate_limit_exceeded") return httpError(429, said);
+  return httpError(error?.code === "server_error" || !error ? 500 : 400, said);
+}
+
+/**
+ * Reasoning, and messages that say their phase, must come back as they were. Reasoning without its encrypted content
+ * lies in OpenAI's store only, where we put nothing, and would be refused.
+ */
+function stateOf(output: readonly Item[], ids: readonly string[]): Pick<Reply, "providerState"> {
+  const plain = (item: Item) => (item.type === "message" && item.phase == null) || item.type === "function_call";
+  if (output.every(plain)) return {};
+  const rest = [...ids];
+  const value = output
+    .filter((item) => item.type !== "reasoning" || typeof item.encrypted_content === "string")
+    .map((item) => (item.type === "function_call" ? { ...item, call_id: rest.shift() ?? "" } : item));
+  return { providerState: { provider: PROVIDER, value } };
+}
+
+function finishReason(raw: string, calls: number): FinishReason {
+  if (raw === "max_output_tokens") return "length";
+  if (raw === "content_filter") return "refusal";
+  if (raw !== "completed") return "other";
+  return calls > 0 ? "tool_calls" : "stop";
+}

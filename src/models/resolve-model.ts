@@ -1,0 +1,95 @@
+import { UserError } from "../domain/errors.js";
+import type { Model } from "../domain/models/model.js";
+import { type Connection, checkBaseUrl, type Endpoint } from "./endpoint.js";
+import { type Throttle, throttled } from "./middleware/rate-limiter.js";
+import { DEFAULT_RETRY, type RetryPolicy, withRetry } from "./middleware/retry.js";
+import type { ModelName } from "./model-name.js";
+import { API_KEY_VARIABLES, type Provider } from "./provider-names.js";
+import { isOpenaiServer } from "./providers/openai-server.js";
+import { namingSuccessor } from "./successors.js";
+
+/** Sent to a local server that asks for no key; the SDK insists on one. */
+const NO_KEY = "no-key-needed";
+
+/**
+ * The model behind a name, retries and throttle included. An SDK is loaded only when its provider is named. Throws a UserError
+ * for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot be read.
+ */
+export async function resolveModel(
+  name: ModelName,
+  connection: Connection,
+  retry: RetryPolicy = DEFAULT_RETRY,
+  throttle: Throttle | null = null,
+): Promise<Model> {
+  if (connection.wireApi !== null && name.provider !== "openai") {
+    throw new UserError(
+      "WRONG_WIRE_API",
+      `--wire-api ${connection.wireApi} does not fit ${name.id}.`,
+      "Leave it out: only the openai provider has more than one wire format.",
+    );
+  }
+  switch (name.provider) {
+    case "offline": {
+      const { offlineModel } = await import("./baseline/offline-baseline.js");
+      return offlineModel(name.name);
+    }
+    case "replay": {
+      const { replayModel } = await import("./middleware/replay.js");
+      return replayModel(name.name);
+    }
+    default: {
+      const model = namingSuccessor(await remoteModel(name, connection), name);
+      // Inside the retries: a call that waits to be tried again holds no place.
+      return withRetry(throttle === null ? model : throttled(model, throttle), retry);
+    }
+  }
+}
+
+async function remoteModel(name: ModelName, connection: Connection): Promise<Model> {
+  const endpoint = endpointFor(name.provider, connection);
+  switch (name.provider) {
+    case "anthropic": {
+      const { anthropicModel } = await import("./providers/anthropic.js");
+      return anthropicModel(name.name, endpoint);
+    }
+    case "google": {
+      const { googleModel } = await import("./providers/google.js");
+      return googleModel(name.name, endpoint);
+    }
+    default: {
+      if (wireApiOf(connection.wireApi, endpoint.baseUrl) === "chat") {
+        const { openaiChatModel } = await import("./providers/openai-chat.js");
+        return openaiChatModel(name.name, endpoint);
+      }
+      const { openaiResponsesModel } = await import("./providers/openai-responses.js");
+      return openaiResponsesModel(name.name, endpoint);
+    }
+  }
+}
+
+/** The wire format of the openai provider: as asked for, else the server's best. */
+export function wireApiOf(asked: Connection["wireApi"], baseUrl: string | null): "chat" | "responses" {
+  return asked ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
+}
+
+function endpointFor(provider: Provider, connection: Connection): Endpoint {
+  const baseUrl = connection.baseUrl === null ? null : checkBaseUrl(connection.baseUrl);
+  const apiKey = connection.apiKey?.trim() || (provider === "openai" && baseUrl !== null ? NO_KEY : "");
+  if (apiKey === "") {
+    const variables = API_KEY_VARIABLES[provider].join(" or ");
+    throw new UserError(
+      "NO_API_KEY",
+      `No API key for ${provider}: ${variables} is not set.`,
+      `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
+    );
+  }
+  // A header cannot hold it; the SDK would say so with the key in its message.
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new UserError(
+      "BAD_API_KEY",
+      `The API key for ${provider} holds white space or characters that no key has.`,
+      `Check ${API_KEY_VARIABLES[provider].join(" or ")}.`,
+    );
+  }
+  return { apiKey, baseUrl, timeoutMs: connection.timeoutMs };
+}

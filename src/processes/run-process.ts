@@ -1,0 +1,61 @@
+import type { Readable } from "node:stream";
+import { longestSecret, redactEnd } from "../domain/redact.js";
+import { type ProgramEnd, type ProgramStart, startKept } from "./supervised-process.js";
+
+export interface ProgramOutput {
+  readonly end: ProgramEnd;
+  readonly stdout: string;
+  /** Its last characters. */
+  readonly stderr: string;
+  /** Ended by us, because it wrote more than it may. */
+  readonly tooLong: boolean;
+}
+
+const STDERR_CHARS = 2_000;
+
+/**
+ * Runs a program once with `input` on its stdin. When the signal aborts it is ended, and this rejects with the reason.
+ * `secrets` are redacted from its stderr.
+ */
+export async function runProgram(
+  start: ProgramStart,
+  input: string,
+  maxBytes: number,
+  signal: AbortSignal,
+  secrets: readonly string[] = [],
+): Promise<ProgramOutput> {
+  signal.throwIfAborted();
+  const program = startKept(start);
+  signal.addEventListener("abort", program.kill, { once: true });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let tooLong = false;
+  program.stdout.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= maxBytes) {
+      chunks.push(chunk);
+      return;
+    }
+    tooLong = true;
+    program.kill();
+  });
+  const stderr = lastOf(program.stderr, secrets);
+  program.stdin.end(input);
+  const end = await program.ended;
+  signal.removeEventListener("abort", program.kill);
+  signal.throwIfAborted();
+  return { end, stdout: Buffer.concat(chunks).toString("utf8"), stderr: stderr(), tooLong };
+}
+
+/** Keeps the end of what a stream says, so that a talkative program costs nothing. */
+export function lastOf(stream: Readable, secrets: readonly string[]): () => string {
+  const kept = STDERR_CHARS + longestSecret(secrets);
+  let text = "";
+  let isCut = false;
+  stream.setEncoding("utf8").on("data", (more: string) => {
+    text += more;
+    isCut ||= text.length > kept;
+    text = text.slice(-kept);
+  });
+  return () => redactEnd(text, isCut, STDERR_CHARS, secrets).trim();
+}

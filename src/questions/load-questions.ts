@@ -1,0 +1,21 @@
+import type { QuestionSet } from "../domain/tasks/question.js";
+import type { HubRequest } from "../huggingface/hub-request.js";
+import { loadHubParquet } from "./hub-parquet.js";
+import { loadHubRows } from "./hub-rows.js";
+import { loadQuestionFile } from "./local-file.js";
+
+export interface QuestionRequest extends HubRequest {
+  /** A local file; null takes the dataset from the hub. */
+  readonly dataset: string | null;
+  /** From the hub: by the JSON rows API instead of the Parquet file. */
+  readonly useJson: boolean;
+}
+
+/**
+ * The questions of one split, checked, in the order of the dataset.
+ * @throws UserError; the signal's reason where it aborts
+ */
+export async function loadQuestions(request: QuestionRequest, signal: AbortSignal): Promise<QuestionSet> {
+  if (request.dataset !== null) return loadQuestionFile(request.dataset, request.split, signal);
+  return request.useJson ? loadHubRows(request, signal) : loadHubParquet(request, signal);
+}

@@ -1,0 +1,86 @@
+import { UserError } from "../domain/errors.js";
+import { type Question, questionSchema, type Split } from "../domain/tasks/question.js";
+import type { RawRow } from "./raw-row.js";
+
+export interface CheckRequest {
+  /** Name of the file or dataset, for messages. */
+  readonly name: string;
+  /** The split the user asked for; chosen from a file that holds both. */
+  readonly wanted: Split;
+  /** The split of rows that do not say theirs. */
+  readonly unmarked: Split;
+}
+
+/**
+ * Questions from raw rows, each with its split, in the order of the rows. One bad row refuses the whole,
+ * since a benchmark over some of its questions is another benchmark.
+ * @throws UserError: no rows, bad rows, or ids that occur twice
+ */
+export function checkQuestions(
+  rows: readonly RawRow[],
+  request: CheckRequest,
+): { split: Split; questions: readonly Question[] } {
+  const { name, wanted, unmarked } = request;
+  if (rows.length === 0) {
+    throw new UserError("questions_empty", `${name} holds no questions`, "Give a file with at least one row.");
+  }
+  const all = checkRows(rows, name).map((question) => ({ ...question, split: question.split ?? unmarked }));
+  const split = all.every((question) => question.split === all[0]?.split) ? (all[0]?.split ?? unmarked) : wanted;
+  const questions = all.filter((question) => question.split === split);
+  refuseRepeatedIds(questions, name);
+  return { split, questions };
+}
+
+function checkRows(rows: readonly RawRow[], name: string): Question[] {
+  const questions: Question[] = [];
+  let firstProblem: string | null = null;
+  for (const { where, value } of rows) {
+    const row = tidied(value);
+    const parsed = questionSchema.safeParse(row);
+    if (parsed.success) {
+      questions.push(parsed.data);
+      continue;
+    }
+    const [issue] = parsed.error.issues;
+    firstProblem ??= `${where}, ${describe(issue?.path ?? [], issue?.message ?? "", row)}`;
+  }
+  if (firstProblem === null) return questions;
+  const bad = rows.length - questions.length;
+  throw new UserError(
+    "question_rows_bad",
+    `${name}: ${firstProblem} (${bad} of ${rows.length} rows ${bad === 1 ? "is" : "are"} bad)`,
+    "Every row needs id, question, answer, message_ids, how_realistic (0 to 1), inbox_address and query_date (YYYY-MM-DD).",
+  );
+}
+
+function describe(path: readonly PropertyKey[], message: string, row: unknown): string {
+  const [field] = path;
+  if (field === undefined) return message;
+  const missing = typeof row === "object" && row !== null && (row as Record<PropertyKey, unknown>)[field] === undefined;
+  return missing ? `field "${String(field)}" is missing` : `field "${path.map(String).join(".")}": ${message}`;
+}
+
+/** Evens out what the public forms of the dataset differ in, before the row is checked. */
+function tidied(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const row: Record<string, unknown> = { ...value };
+  // Kept as float32, 0.7 reads as 0.699999988079071; six digits are what a float32 holds for certain.
+  if (typeof row.how_realistic === "number") row.how_realistic = Number(row.how_realistic.toPrecision(6));
+  // Both datasets write an empty list as [''] in places.
+  if (Array.isArray(row.message_ids)) row.message_ids = row.message_ids.filter((id) => id !== "");
+  if (row.split === null) delete row.split;
+  return row;
+}
+
+function refuseRepeatedIds(questions: readonly Question[], name: string): void {
+  const seen = new Set<number>();
+  const repeated = new Set<number>();
+  for (const { id } of questions) (seen.has(id) ? repeated : seen).add(id);
+  if (repeated.size === 0) return;
+  const shown = [...repeated].slice(0, 10).join(", ");
+  throw new UserError(
+    "question_ids_repeated",
+    `${name}: ids occur more than once: ${shown}${repeated.size > 10 ? ` and ${repeated.size - 10} more` : ""}`,
+    "Results are kept by id: give every question its own.",
+  );
+}

@@ -1,0 +1,75 @@
+import type { TaskResult } from "../../domain/runs/benchmark-result.js";
+import type { RunHead } from "../../domain/scores/comparison.js";
+import { type TaskVerdict, verdictOf } from "../../domain/scores/task-outcome.js";
+
+/** Characters of a question in a test's name. */
+const NAME = 120;
+
+/**
+ * A run as JUnit XML, piece by piece: a test case per task, wrong answers as failures, failed tasks as errors, tasks that
+ * the score says nothing of as skipped. The results are gone through twice: the counts stand first.
+ */
+export function* junit(run: RunHead, scorer: string, results: () => Iterable<TaskResult>): Generator<string> {
+  const better = run.scores[scorer]?.better ?? "higher";
+  const counts: Record<TaskVerdict, number> = { right: 0, wrong: 0, failed: 0, untold: 0 };
+  let ms = 0;
+  for (const task of results()) {
+    counts[verdictOf(task, scorer, better)]++;
+    ms += task.executionTimeMs;
+  }
+  const tests = counts.right + counts.wrong + counts.failed + counts.untold;
+  const sums = `tests="${tests}" failures="${counts.wrong}" errors="${counts.failed}" skipped="${counts.untold}" time="${seconds(ms)}"`;
+  const name = `${run.agentId} (${run.model}), ${scorer}`;
+  yield '<?xml version="1.0" encoding="UTF-8"?>\n';
+  yield `<testsuites name="art-e" ${sums}>\n  <testsuite name="${attribute(name)}" id="${attribute(run.runId)}" ${sums}>\n`;
+  for (const task of results()) yield testCase(task, scorer, verdictOf(task, scorer, better));
+  yield "  </testsuite>\n</testsuites>\n";
+}
+
+function testCase(task: TaskResult, scorer: string, verdict: TaskVerdict): string {
+  const { taskId, epoch, question } = task;
+  const id = epoch === 1 ? `${taskId}` : `${taskId}/${epoch}`;
+  const short = question.length <= NAME ? question : `${question.slice(0, NAME - 1)}…`;
+  const head = `    <testcase classname="${attribute(task.inbox)}" name="${attribute(`${id} ${short}`)}" time="${seconds(task.executionTimeMs)}"`;
+  if (verdict === "right") return `${head}/>\n`;
+  return `${head}>\n      ${outcome(task, scorer, verdict)}\n    </testcase>\n`;
+}
+
+function outcome(task: TaskResult, scorer: string, verdict: Exclude<TaskVerdict, "right">): string {
+  if (verdict === "untold") return `<skipped message="${attribute(`no ${scorer}`)}"/>`;
+  if (verdict === "failed") {
+    return `<error type="${task.ending}" message="${attribute(task.error ?? task.ending)}">${text(`Trace: ${task.traceId}`)}</error>`;
+  }
+  const lines = [
+    `Question: ${task.question}`,
+    `Answer:   ${task.agentAnswer || "-"}`,
+    `Gold:     ${task.groundTruth}`,
+    `Ending:   ${task.ending}`,
+    `Trace:    ${task.traceId}`,
+  ];
+  const message = `${scorer} ${task.scores[scorer]}`;
+  return `<failure type="${attribute(scorer)}" message="${attribute(message)}">${text(lines.join("\n"))}</failure>`;
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(3);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+/** What XML 1.0 has no way to write, not even escaped, is replaced: control characters, lone surrogates, non-characters. */
+function text(value: string): string {
+  return (
+    value
+      .toWellFormed()
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+      .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd")
+      .replace(/[&<>"]/g, (character) => ENTITIES[character] ?? "")
+      .replace(/\r/g, "&#13;")
+  );
+}
+
+/** In an attribute, white space would be read as plain spaces. */
+function attribute(value: string): string {
+  return text(value).replace(/[\t\n]/g, (space) => `&#${space.charCodeAt(0)};`);
+}

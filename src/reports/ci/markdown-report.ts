@@ -1,0 +1,113 @@
+import { printable } from "../../platform/strip-controls.js";
+import type { Figure, ReportHead, RunFigures, Slicing } from "../page/data.js";
+import { count, duration, share, usd } from "../text/format-number.js";
+
+/** The mailboxes told, those with the most tasks first: a pull request is no place for a hundred. */
+const INBOXES = 12;
+
+const SLICINGS: readonly (readonly [Slicing, string])[] = [
+  ["inbox", "Mailbox"],
+  ["realism", "Realism"],
+  ["sources", "Gold mails"],
+  ["year", "Year"],
+];
+
+/** The figures of a report in GitHub's Markdown, for a pull request. */
+export function markdownReport({ runs, scores, leading }: ReportHead): string {
+  const leader = scores.find(({ name }) => name === leading);
+  return [
+    `## ART-E: ${runs.map(({ label }) => inline(label)).join(", ")}`,
+    table(["", ...runs.map(({ label }) => label)], headlines(runs)),
+    "Scores over the completed tasks, with their 95 % intervals and the number of tasks they are taken over.",
+    table(
+      ["Score", ...runs.map(({ label }) => label)],
+      scores.map(({ name, label, better }) => [
+        better === "lower" ? `${label} (lower is better)` : label,
+        ...runs.map((run) => figureText(run.scores[name])),
+      ]),
+    ),
+    ...runs.flatMap((run) => profile(run, runs.length > 1)),
+    ...(leader === undefined ? [] : SLICINGS.map(([by, title]) => slices(by, title, leader, runs))),
+    "",
+  ].join("\n\n");
+}
+
+function headlines(runs: readonly RunFigures[]): string[][] {
+  const line = (label: string, read: (run: RunFigures) => string) => [label, ...runs.map(read)];
+  const ms = (value: number | null) => (value === null ? "-" : duration(value));
+  return [
+    line("Run", ({ runId }) => `\`${runId}\``),
+    ...(runs.every(({ answeredBy }) => answeredBy.length === 0)
+      ? []
+      : [line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model)]),
+    line("Tasks", ({ tasks, failed }) => `${count(tasks)}${failed === 0 ? "" : `, ${count(failed)} failed`}`),
+    line("Cost", ({ costUsd }) => usd(costUsd)),
+    line("Cost of 1,000 tasks", ({ costUsd, tasks }) =>
+      costUsd === null || tasks === 0 ? "-" : usd((costUsd / tasks) * 1_000),
+    ),
+    line("Model and tool time per task, median and 95 %", ({ latency }) => `${ms(latency.p50)}, ${ms(latency.p95)}`),
+    line("Waiting per task", ({ latency }) => ms(latency.waiting)),
+    line("Endings", ({ endings }) => sorted(endings)),
+  ];
+}
+
+function sorted(counts: Readonly<Record<string, number>>): string {
+  const entries = Object.entries(counts).sort(([, a], [, b]) => b - a);
+  return entries.map(([name, tasks]) => `${name} ${count(tasks)}`).join(", ") || "-";
+}
+
+function profile({ label, errors, tools }: RunFigures, named: boolean): string[] {
+  const of = named ? ` of ${label}` : "";
+  const failed = errors.map(({ message, tasks }) => [count(tasks), message]);
+  const used = tools.map(({ name, calls, errors: refused }) => [name, count(calls), count(refused)]);
+  return [
+    ...(failed.length === 0 ? [] : [details(`Errors${of}`, table(["Tasks", "Error"], failed))]),
+    ...(used.length === 0 ? [] : [details(`Tools${of}`, table(["Tool", "Calls", "Refused or failed"], used))]),
+  ];
+}
+
+function slices(by: Slicing, title: string, leader: ReportHead["scores"][number], runs: readonly RunFigures[]): string {
+  const labels = [...new Set(runs.flatMap((run) => run.slices[by].map(({ label }) => label)))];
+  const shown = by === "inbox" ? labels.slice(0, INBOXES) : labels;
+  const rows = shown.map((label) => [
+    label,
+    ...runs.map((run) => figureText(run.slices[by].find((slice) => slice.label === label)?.scores[leader.name])),
+  ]);
+  const left = labels.length - shown.length;
+  const more = left === 0 ? "" : `\n\n${count(left)} further mailboxes are not shown.`;
+  return details(
+    `${leader.label} by ${title.toLowerCase()}`,
+    table([title, ...runs.map((run) => run.label)], rows) + more,
+  );
+}
+
+function figureText(figure: Figure | undefined): string {
+  if (figure === undefined || figure.value === null) return "-";
+  const { value, low, high, n } = figure;
+  const interval = low === null || high === null ? "" : `${share(low)} to ${share(high)}; `;
+  return `${share(value)} (${interval}n ${count(n)})`;
+}
+
+function details(summary: string, body: string): string {
+  return `<details><summary>${inline(summary)}</summary>\n\n${body}\n\n</details>`;
+}
+
+function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
+  const rule = `| ${heading.map((_, i) => (i === 0 ? "---" : "---:")).join(" | ")} |`;
+  return [line(heading), rule, ...rows.map(line)].join("\n");
+}
+
+/** Code of our own making stays code; everything else is words. */
+function cell(text: string): string {
+  return /^`[\w-]+`$/.test(text) ? text : inline(text);
+}
+
+/** Words of others (models, servers, addresses) as words: no markup, no links, no one mentioned, one line. */
+function inline(text: string): string {
+  return printable(text)
+    .replace(/\s+/g, " ")
+    .replace(/[\\`*~[\]|<>&#]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, (character) => `&#${character.charCodeAt(0)};`)
+    .replace(/@/g, "&#64;")
+    .replace(/:\/\//g, "&#58;//");
+}

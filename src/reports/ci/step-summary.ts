@@ -1,0 +1,72 @@
+import type { TaskResult } from "../../domain/runs/benchmark-result.js";
+import type { RunHead } from "../../domain/scores/comparison.js";
+import type { Gate } from "../../domain/scores/gate.js";
+import { verdictOf } from "../../domain/scores/task-outcome.js";
+import { printable } from "../../platform/strip-controls.js";
+import { count, share, usd } from "../text/format-number.js";
+import { gateText } from "../text/gate-text.js";
+import { workTime } from "../text/task-time.js";
+
+/** Tasks shown, and characters of each text: a summary may not grow beyond 1 MiB. */
+const SHOWN_TASKS = 20;
+const SHOWN_TEXT = 200;
+
+/** A run as Markdown for a GitHub step summary: figures, gates, and the first tasks that went wrong by `scorer`. */
+export function stepSummary(
+  run: RunHead,
+  gates: readonly Gate[],
+  scorer: string,
+  results: Iterable<TaskResult>,
+): string {
+  const cost = run.costUsd === null ? "unknown" : usd(run.costUsd);
+  const time = workTime(run);
+  return `${[
+    `### ART-E: ${plain(run.agentId)} (${plain(run.model)})`,
+    "",
+    `Run ${plain(run.runId)}: ${count(run.completedTasks)} of ${count(run.totalTasks)} tasks completed, ${count(run.failedTasks)} failed; cost ${plain(cost)}; ${plain(time)} a task.`,
+    "",
+    ...gates.map((gate) => `- ${gate.passed ? ":white_check_mark:" : ":x:"} ${plain(gateText(gate))}`),
+    ...(gates.length === 0 ? [] : [""]),
+    "| score | value | 95 % interval | n |",
+    "| --- | ---: | --- | ---: |",
+    ...Object.values(run.scores).map(
+      ({ label, value, low, high, n }) =>
+        `| ${plain(label)} | ${share(value)} | ${low === null || high === null ? "-" : `${share(low)} to ${share(high)}`} | ${count(n)} |`,
+    ),
+    ...wentWrong(run, scorer, results),
+  ].join("\n")}\n\n`;
+}
+
+function wentWrong(run: RunHead, scorer: string, results: Iterable<TaskResult>): string[] {
+  const better = run.scores[scorer]?.better ?? "higher";
+  const rows: string[] = [];
+  let wrong = 0;
+  for (const task of results) {
+    const verdict = verdictOf(task, scorer, better);
+    if (verdict !== "wrong" && verdict !== "failed") continue;
+    wrong++;
+    if (rows.length === SHOWN_TASKS) continue;
+    const answer = verdict === "failed" ? `${task.ending}: ${task.error ?? ""}` : task.agentAnswer;
+    const cells = [String(task.taskId), task.question, answer, task.groundTruth];
+    rows.push(`| ${cells.map(plain).join(" | ")} |`);
+  }
+  if (wrong === 0) return [];
+  const which = wrong > rows.length ? `, the first ${rows.length}` : "";
+  return [
+    "",
+    `<details><summary>${count(wrong)} wrong or failed by ${plain(scorer)}${which}</summary>`,
+    "",
+    "| task | question | answer | gold |",
+    "| ---: | --- | --- | --- |",
+    ...rows,
+    "",
+    "</details>",
+  ];
+}
+
+/** Text that stays text in Markdown, in a table and in HTML: on one line, its punctuation written as entities. */
+function plain(value: string): string {
+  const line = printable(value.toWellFormed()).replace(/\s+/g, " ").trim();
+  const short = line.length <= SHOWN_TEXT ? line : `${line.slice(0, SHOWN_TEXT - 1).toWellFormed()}…`;
+  return short.replace(/[!-+./:-@[-`{-~]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+}

@@ -1,0 +1,18 @@
+import type { TaskResult } from "../../domain/runs/benchmark-result.js";
+import { bandOf } from "../../domain/scores/bands.js";
+import { isFailure } from "../../domain/tasks/ending.js";
+import type { Outcome, Stage } from "../page/data.js";
+
+/** How far the agent came: it opened a gold mail, only had it listed, never saw it; or there is none to see. */
+export function stageOf(result: TaskResult): Stage {
+  if (isFailure(result.ending)) return "failed";
+  if (result.readGold === null || result.foundGold === null) return "none";
+  if (result.readGold) return "read";
+  return result.foundGold ? "found" : "missed";
+}
+
+/** The band of the leading score, or that there is none. */
+export function outcomeOf(result: TaskResult, leading: string): Outcome {
+  if (isFailure(result.ending)) return "failed";
+  return bandOf(result.scores[leading] ?? null);
+}

@@ -1,0 +1,98 @@
+import type { TaskResult } from "../../domain/runs/benchmark-result.js";
+import { modelAndToolTimeOf } from "../../domain/runs/task-times.js";
+import type { Trace } from "../../domain/runs/trace.js";
+import type { Ending } from "../../domain/tasks/ending.js";
+import { isFailure } from "../../domain/tasks/ending.js";
+import type { ProfileCell, RunFigures, ScoreMeaning } from "../page/data.js";
+import { OUTCOMES, STAGES } from "../page/data.js";
+import { outcomeOf, stageOf } from "./classify-task.js";
+import { ToolUseTally } from "./tool-use.js";
+
+const BINS = 20;
+/** Kinds of error told; more of them is a list of requests, not a profile. */
+const ERRORS = 12;
+
+type Taken = Pick<
+  RunFigures,
+  "tasks" | "completed" | "failed" | "latency" | "endings" | "profile" | "errors" | "distribution" | "turns" | "tools"
+>;
+
+/** The figures of a run that its totals do not hold, taken task by task: nothing but figures is kept. */
+export class RunTally {
+  private failed = 0;
+  private completed = 0;
+  private readonly tools = new ToolUseTally();
+  private readonly endings: Partial<Record<Ending, number>> = {};
+  private readonly profile = new Map<string, number>();
+  private readonly errors = new Map<string, number>();
+  private readonly bins = new Map<string, number[]>();
+  private readonly turns: number[] = [];
+  private readonly times: number[] = [];
+  private waitingMs = 0;
+
+  constructor(
+    private readonly meanings: readonly ScoreMeaning[],
+    private readonly leading: string,
+  ) {}
+
+  add(result: TaskResult, trace: Trace): void {
+    this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
+    this.turns[result.turns] = (this.turns[result.turns] ?? 0) + 1;
+    this.tools.add(trace);
+    increase(this.profile, `${stageOf(result)} ${outcomeOf(result, this.leading)}`);
+    if (isFailure(result.ending)) {
+      this.failed++;
+      increase(this.errors, result.error ?? result.ending);
+      return;
+    }
+    this.times.push(modelAndToolTimeOf(result) ?? result.executionTimeMs);
+    this.waitingMs += result.waitingTimeMs ?? 0;
+    this.completed++;
+    for (const { name } of this.meanings) this.file(name, result.scores[name] ?? null);
+  }
+
+  figures(): Taken {
+    return {
+      tasks: this.completed + this.failed,
+      completed: this.completed,
+      failed: this.failed,
+      latency: { ...latencyOf(this.times), waiting: this.completed === 0 ? null : this.waitingMs / this.completed },
+      endings: this.endings,
+      profile: this.cells(),
+      errors: [...this.errors]
+        .map(([message, tasks]) => ({ message, tasks }))
+        .sort((a, b) => b.tasks - a.tasks)
+        .slice(0, ERRORS),
+      distribution: Object.fromEntries(this.bins),
+      turns: Array.from(this.turns, (tasks) => tasks ?? 0),
+      tools: this.tools.all(),
+    };
+  }
+
+  private file(name: string, value: number | null): void {
+    if (value === null || value < 0 || value > 1) return;
+    const bins = this.bins.get(name) ?? Array.from({ length: BINS }, () => 0);
+    const bin = Math.min(BINS - 1, Math.floor(value * BINS + 1e-9));
+    bins[bin] = (bins[bin] ?? 0) + 1;
+    this.bins.set(name, bins);
+  }
+
+  private cells(): ProfileCell[] {
+    const cells = STAGES.flatMap((stage) => OUTCOMES.map((outcome) => ({ stage, outcome })));
+    return cells
+      .map((cell) => ({ ...cell, tasks: this.profile.get(`${cell.stage} ${cell.outcome}`) ?? 0 }))
+      .filter(({ tasks }) => tasks > 0);
+  }
+}
+
+/** Quantiles as the smallest time that so many of the tasks did not exceed. */
+function latencyOf(times: readonly number[]): Omit<RunFigures["latency"], "waiting"> {
+  const sorted = Float64Array.from(times).sort();
+  const quantile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
+  const mean = sorted.length === 0 ? null : sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length;
+  return { mean, p50: quantile(0.5), p95: quantile(0.95) };
+}
+
+function increase(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}

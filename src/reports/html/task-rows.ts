@@ -1,0 +1,50 @@
+import type { TaskResult } from "../../domain/runs/benchmark-result.js";
+import { modelAndToolTimeOf } from "../../domain/runs/task-times.js";
+import type { QuestionRow, ReportTasks, ScoreMeaning, TaskRow } from "../page/data.js";
+import { stageOf } from "./classify-task.js";
+
+/** The tasks of a report as rows for its table; a question that several runs answered is kept once. */
+export class TaskRows {
+  private readonly questions: QuestionRow[] = [];
+  private readonly known = new Map<string, number>();
+  private readonly rows: TaskRow[][] = [];
+
+  constructor(private readonly meanings: readonly ScoreMeaning[]) {}
+
+  add(run: number, result: TaskResult): void {
+    const row: TaskRow = [
+      this.questionOf(result),
+      result.epoch,
+      result.agentAnswer,
+      result.ending,
+      result.turns,
+      modelAndToolTimeOf(result) ?? result.executionTimeMs,
+      result.costUsd,
+      stageOf(result),
+      this.meanings.map(({ name }) => rounded(result.scores[name] ?? null)),
+      result.error ?? null,
+    ];
+    while (this.rows.length <= run) this.rows.push([]);
+    this.rows[run]?.push(row);
+  }
+
+  all(): ReportTasks {
+    return { questions: this.questions, rows: this.rows };
+  }
+
+  private questionOf(result: TaskResult): number {
+    const { taskId, question, groundTruth, inbox, queryDate, goldSources } = result;
+    const realism = rounded(result.howRealistic) ?? 0;
+    const row: QuestionRow = [taskId, question, groundTruth, inbox, queryDate, realism, goldSources];
+    const key = JSON.stringify(row);
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
+    this.known.set(key, this.questions.length);
+    return this.questions.push(row) - 1;
+  }
+}
+
+/** Four digits tell any two answers apart that a table can show. */
+function rounded(value: number | null): number | null {
+  return value === null ? null : Math.round(value * 10_000) / 10_000;
+}

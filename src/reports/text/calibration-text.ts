@@ -1,0 +1,40 @@
+import type { Calibration } from "../../domain/scores/calibration.js";
+import type { Estimate } from "../../domain/scores/estimate.js";
+import type { JudgeSettings } from "../../domain/scores/judgement.js";
+import { printable } from "../../platform/strip-controls.js";
+import { count, share, usd } from "./format-number.js";
+import { box } from "./summary-box.js";
+
+/** How far a judge agrees with people, and where it does not. */
+export function calibrationText(
+  judge: JudgeSettings,
+  figures: Calibration & { readonly costUsd: number | null },
+): string {
+  const votes = judge.votes === 1 ? "" : `, ${judge.votes} votes`;
+  const head = box(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
+    ["Labels", `${count(figures.labels)}, ${count(figures.unscored)} without a verdict`],
+    ["Accuracy", estimate(figures.accuracy)],
+    ["Precision", estimate(figures.precision)],
+    ["Recall", estimate(figures.recall)],
+    ["Cohen's kappa", estimate(figures.kappa)],
+    ["Disagreements", count(figures.disagreements.length)],
+    ["Cost", usd(figures.costUsd)],
+  ]);
+  const each = figures.disagreements.map((row) =>
+    [
+      "",
+      `Question: ${row.question}`,
+      `Gold:     ${row.gold}`,
+      `Answer:   ${row.answer}`,
+      `Label:    ${row.label}`,
+      `Judge:    ${row.verdict ?? "-"}: ${row.reason}`,
+    ].join("\n"),
+  );
+  return printable([head, ...each].join("\n"));
+}
+
+function estimate({ value, n, low, high }: Estimate): string {
+  if (value === null) return `- of ${count(n)}`;
+  const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
+  return `${share(value)}${interval} of ${count(n)}`;
+}

@@ -1,0 +1,21 @@
+import type { QuestionStatistics } from "../../questions/statistics.js";
+import { count, share } from "./format-number.js";
+import { box } from "./summary-box.js";
+
+/** The dataset's figures, in the lines of the published runner and two more. */
+export function datasetSummary(statistics: QuestionStatistics): string {
+  const { averageMessageIds, firstDate, lastDate } = statistics;
+  return box(`ART-E Dataset Statistics (${statistics.split} split)`, [
+    ["Total tasks", count(statistics.totalTasks)],
+    ["Unique inboxes", count(statistics.uniqueInboxes)],
+    ["Avg realistic score", share(statistics.averageRealism)],
+    ["Avg message IDs per task", averageMessageIds === null ? "-" : averageMessageIds.toFixed(1)],
+    ["Dates of the questions", firstDate === null ? "-" : `${firstDate} to ${lastDate}`],
+    ["Realistic score", histogram(statistics)],
+  ]);
+}
+
+function histogram({ realismHistogram }: QuestionStatistics): string {
+  const filled = realismHistogram.filter((bin) => bin.count > 0);
+  return filled.map(({ from, to, count: tasks }) => `${from}-${to}: ${count(tasks)}`).join(", ") || "-";
+}

@@ -1,0 +1,67 @@
+import { UserError } from "../../domain/errors.js";
+
+/** What each code is sent with. The first five are those of the API that this one keeps to. */
+export const STATUS = {
+  VALIDATION_ERROR: 400,
+  NOT_FOUND: 404,
+  ALREADY_EXISTS: 409,
+  INTERNAL_ERROR: 500,
+  EXTERNAL_API_ERROR: 503,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  CONFLICT: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  /** A server that this one depends on will not do it, however often it is asked. */
+  UPSTREAM_REFUSED: 424,
+  OVERLOADED: 503,
+} as const;
+
+export type ErrorCode = keyof typeof STATUS;
+
+/** A request that is not served, in words for whoever sent it. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    /** JSON; null: there is no more to say. */
+    readonly details: unknown = null,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message);
+  }
+
+  get status(): (typeof STATUS)[ErrorCode] {
+    return STATUS[this.code];
+  }
+}
+
+const EXISTS: ReadonlySet<string> = new Set(["agent_exists", "tool_exists", "tool_attached"]);
+const MISSING: ReadonlySet<string> = new Set([
+  "agent_unknown",
+  "tool_unknown",
+  "trace_unknown",
+  "run_unknown",
+  "session_unknown",
+  "version_unknown",
+  "feedback_unknown",
+  "tool_not_attached",
+]);
+const IN_THE_WAY: ReadonlySet<string> = new Set(["tool_in_use", "tool_last", "agent_builtin", "tool_builtin"]);
+
+/** What was thrown, as an answer; a fault of ours says nothing of itself. */
+export function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof UserError && thrown.exitCode === 2) {
+    return new ApiError(codeOf(thrown.code), thrown.message, { reason: thrown.code, hint: thrown.hint });
+  }
+  return new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why.");
+}
+
+function codeOf(code: string): ErrorCode {
+  if (EXISTS.has(code)) return "ALREADY_EXISTS";
+  if (MISSING.has(code)) return "NOT_FOUND";
+  return IN_THE_WAY.has(code) ? "CONFLICT" : "VALIDATION_ERROR";
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { type ReadyChat, readyChat } from "../../app/chat/prepare-chat.js";
+import type { StoredAgent } from "../../domain/agents/agent.js";
+import type { ChatTrace } from "../../domain/runs/chat.js";
+import { getAgent, listAgents } from "../../store/registry/agents.js";
+import { ApiError } from "../http/api-error.js";
+import { defineRoute, type LogFields, type Route } from "../http/route.js";
+import type { Services } from "../http/services.js";
+import type { EventStream } from "../http/sse-writer.js";
+import { eventAnswer, logChat, toMessages } from "../playground/chat-routes.js";
+import { chatFailure, openaiError } from "./openai-error.js";
+import {
+  type Completing,
+  chunkShape,
+  completionBody,
+  completionShape,
+  firstChunk,
+  lastChunks,
+  toCompletion,
+} from "./openai-format.js";
+
+const modelShape = z.object({
+  id: z.string(),
+  object: z.literal("model"),
+  created: z.number().int(),
+  owned_by: z.literal("art-e"),
+});
+
+/** Our agents in the words of OpenAI's API: each is a model that does its searching itself. */
+export function openaiRoutes(services: Services): Route[] {
+  const tag = "OpenAI-compatible";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/v1/models",
+      tag,
+      summary: "The agents as models",
+      status: 200,
+      response: z.object({ object: z.literal("list"), data: z.array(modelShape) }),
+      errors: "openai",
+      handle: () => ({
+        object: "list",
+        data: listAgents(services.db).map(modelOf),
+      }),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/v1/models/:id",
+      tag,
+      summary: "One agent as a model",
+      status: 200,
+      response: modelShape,
+      errors: "openai",
+      handle: ({ params }) => modelOf(getAgent(services.db, params.id)),
+    }),
+    defineRoute({
+      method: "post",
+      path: "/v1/chat/completions",
+      tag,
+      summary: "Ask an agent; with stream, its answer comes as chunks when there is one",
+      body: completionBody,
+      status: 200,
+      response: completionShape,
+      events: chunkShape,
+      errors: "openai",
+      async handle({ body, requestId, signal, cut, log }) {
+        const { messages, metadata } = body;
+        const said = messages.filter((message) => message.role === "user" || message.role === "assistant");
+        const question = said.at(-1);
+        if (question?.role !== "user" || messages.at(-1) !== question) {
+          throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
+        }
+        const rules = messages.flatMap(({ role, content }) =>
+          role === "system" || role === "developer" ? [content ?? ""] : [],
+        );
+        const chat = await readyChat(services, {
+          agentId: body.model,
+          history: said.slice(0, -1).flatMap(({ role, content }) => toMessages({ role, content: content ?? "" })),
+          question: question.content,
+          instructions: rules.length === 0 ? null : rules.join("\n\n"),
+          inbox: metadata?.inbox_address ?? undefined,
+          queryDate: metadata?.query_date ?? undefined,
+          maxTurns: undefined,
+          modelProvider: undefined,
+          modelId: undefined,
+        });
+        const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model };
+        if (body.stream !== true) return toCompletion(head, await answerWhole(chat, signal, log));
+        const includeUsage = body.stream_options?.include_usage === true;
+        return eventAnswer(services, chat, cut, (stream) =>
+          tell(services, chat, stream, head, includeUsage, requestId, log),
+        );
+      },
+    }),
+  ];
+}
+
+function modelOf({ id, createdAt }: StoredAgent): z.output<typeof modelShape> {
+  return { id, object: "model", created: Date.parse(`${createdAt.replace(" ", "T")}Z`) / 1000, owned_by: "art-e" };
+}
+
+/** The chat's trace when it has ended; throws the ApiError of one that failed. It is ended when its client leaves. */
+export async function answerWhole(chat: ReadyChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
+  const leave = () => chat.abandon("the client is gone");
+  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted) leave();
+  try {
+    const answered = await chat.answer(() => undefined);
+    logChat(log, answered.trace);
+    const failure = chatFailure(answered);
+    if (failure !== null) throw failure;
+    return answered.trace;
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}
+
+async function tell(
+  services: Services,
+  chat: ReadyChat,
+  stream: EventStream,
+  head: Completing,
+  includeUsage: boolean,
+  requestId: string,
+  log: LogFields,
+): Promise<void> {
+  const failWith = (error: ApiError) => stream.send(openaiError(error, requestId).body);
+  try {
+    await stream.send(firstChunk(head));
+    const answered = await chat.answer(() => undefined);
+    logChat(log, answered.trace);
+    const failure = chatFailure(answered);
+    if (failure !== null) return await failWith(failure);
+    for (const chunk of lastChunks(head, answered.trace, includeUsage)) await stream.send(chunk);
+    await stream.send("[DONE]");
+  } catch (fault) {
+    services.report(fault, requestId);
+    await failWith(new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why."));
+  }
+}

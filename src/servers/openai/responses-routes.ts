@@ -1,0 +1,107 @@
+import type { z } from "zod";
+import { type ChatRequest, type ReadyChat, readyChat } from "../../app/chat/prepare-chat.js";
+import type { Message } from "../../domain/models/conversation.js";
+import { lastAnswer, sessionMessages } from "../../store/chats/sessions.js";
+import { ApiError } from "../http/api-error.js";
+import { defineRoute, type LogFields, type Route } from "../http/route.js";
+import type { Services } from "../http/services.js";
+import type { EventStream } from "../http/sse-writer.js";
+import { eventAnswer, logChat, toMessages } from "../playground/chat-routes.js";
+import { chatFailure } from "./openai-error.js";
+import { answerWhole } from "./openai-routes.js";
+import { answerEvents, failureEvents, openingEvents, responseEventShape } from "./responses-events.js";
+import {
+  endedResponse,
+  type InputItem,
+  openResponse,
+  type ResponseObject,
+  responseBody,
+  responseShape,
+  sessionIdOf,
+} from "./responses-format.js";
+
+/** The other of OpenAI's APIs, which newer clients speak where nothing else is chosen. */
+export function responsesRoutes(services: Services): Route[] {
+  return [
+    defineRoute({
+      method: "post",
+      path: "/v1/responses",
+      tag: "OpenAI-compatible",
+      summary: "Ask an agent; with stream, its answer comes as events when there is one",
+      body: responseBody,
+      status: 200,
+      response: responseShape,
+      events: responseEventShape,
+      errors: "openai",
+      async handle({ body, requestId, signal, cut, log }) {
+        const chat = await readyChat(services, toRequest(services, body));
+        const open = openResponse(chat.sessionId, body);
+        if (body.stream !== true) return endedResponse(open, await answerWhole(chat, signal, log));
+        return eventAnswer(services, chat, cut, (stream) => tell(services, chat, stream, open, requestId, log));
+      },
+    }),
+  ];
+}
+
+function toRequest({ db }: Services, body: z.output<typeof responseBody>): ChatRequest {
+  const said = body.input.map((item) => ("role" in item ? item : { role: "assistant" as const, content: named(item) }));
+  const question = said.at(-1);
+  if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
+  const rules = said.filter(({ role }) => role === "system" || role === "developer").map(({ content }) => content);
+  const instructions = [...(body.instructions ? [body.instructions] : []), ...rules];
+  const spoken = said.slice(0, -1).flatMap(({ role, content }): Message[] => {
+    return role === "user" || role === "assistant" ? toMessages({ role, content }) : [];
+  });
+  const before = body.previous_response_id ?? null;
+  return {
+    agentId: body.model,
+    history: before === null ? spoken : [...earlier(before), ...spoken],
+    question: question.content,
+    instructions: instructions.length === 0 ? null : instructions.join("\n\n"),
+    inbox: body.metadata?.inbox_address ?? undefined,
+    queryDate: body.metadata?.query_date ?? undefined,
+    boundAs: before === null ? undefined : (sessionIdOf(before) ?? undefined),
+    maxTurns: undefined,
+    modelProvider: undefined,
+    modelId: undefined,
+  };
+
+  function named({ id }: Extract<InputItem, { id: string }>): string {
+    const sessionId = sessionIdOf(id);
+    const answer = sessionId === null ? null : lastAnswer(db, sessionId);
+    if (answer === null) throw new ApiError("NOT_FOUND", `There is no answer "${id}" here.`);
+    return answer;
+  }
+
+  function earlier(id: string): Message[] {
+    const sessionId = sessionIdOf(id);
+    const messages = sessionId === null ? [] : sessionMessages(db, sessionId);
+    if (messages.length === 0) throw new ApiError("NOT_FOUND", `There is no response "${id}" to go on from.`);
+    return messages;
+  }
+}
+
+async function tell(
+  services: Services,
+  chat: ReadyChat,
+  stream: EventStream,
+  open: ResponseObject,
+  requestId: string,
+  log: LogFields,
+): Promise<void> {
+  const opening = openingEvents(open);
+  const ending = async () => {
+    const answered = await chat.answer(() => undefined);
+    logChat(log, answered.trace);
+    const failure = chatFailure(answered);
+    if (failure !== null) return failureEvents(opening.length, open, failure, requestId);
+    return answerEvents(opening.length, endedResponse(open, answered.trace));
+  };
+  for (const event of opening) await stream.send(event, event.type);
+  const last = await ending().catch((fault: unknown) => {
+    services.report(fault, requestId);
+    const unknown = new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why.");
+    return failureEvents(opening.length, open, unknown, requestId);
+  });
+  for (const event of last) await stream.send(event, event.type);
+}

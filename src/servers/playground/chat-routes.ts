@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { type ReadyChat, readyChat } from "../../app/chat/prepare-chat.js";
+import type { Message } from "../../domain/models/conversation.js";
+import { ApiError } from "../http/api-error.js";
+import { defineRoute, type LogFields, type Route } from "../http/route.js";
+import type { Services } from "../http/services.js";
+import { EventStream } from "../http/sse-writer.js";
+import { endingEvents, type PlaygroundEvent, playgroundEventSchema, stepEvents } from "./playground-events.js";
+
+const TEXT_LIMIT = 200_000;
+
+/** An address as prompts and tools can bear it; whether there is mail of it, the tools say. */
+export const inboxAddress = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .regex(/^[^\s{}"'`]{1,320}$/, "expected an email address");
+
+export const queryDate = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}/, "expected a day, YYYY-MM-DD")
+  .transform((date) => date.slice(0, 10))
+  .pipe(z.iso.date("expected a day, YYYY-MM-DD"));
+
+const maxTurns = z.coerce.number().int().min(1).max(1000);
+
+const chatBody = z.object({
+  messages: z
+    .array(z.object({ role: z.enum(["system", "user", "assistant"]), content: z.string().max(TEXT_LIMIT) }))
+    .min(1)
+    .max(1_000)
+    .meta({
+      description:
+        "The last is the question. System messages are put after the agent's own prompt. With a sessionId, what was said before is known already and not read.",
+    }),
+  sessionId: z.string().min(1).max(200).nullish(),
+  variables: z
+    .looseObject({
+      inbox_address: inboxAddress.nullish(),
+      query_date: queryDate.nullish(),
+      max_turns: maxTurns.nullish(),
+    })
+    .nullish()
+    .meta({
+      description:
+        "Fill {{name}} in the prompt. inbox_address binds the agent to that mailbox, query_date hides later mail, max_turns limits its turns.",
+    }),
+  modelProvider: z.string().max(100).nullish(),
+  modelId: z.string().max(500).nullish(),
+});
+
+export function chatRoutes(services: Services): Route[] {
+  return [
+    defineRoute({
+      method: "post",
+      path: "/api/agents/:id/playground/chat",
+      tag: "playground",
+      summary: "Ask an agent, and hear what it does as it does it",
+      body: chatBody,
+      status: 200,
+      response: null,
+      events: playgroundEventSchema,
+      async handle({ params, body, requestId, cut, log }) {
+        const { messages, variables } = body;
+        const question = messages.at(-1);
+        const rules = messages.filter(({ role }) => role === "system").map(({ content }) => content);
+        if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
+        const chat = await readyChat(services, {
+          agentId: params.id,
+          sessionId: body.sessionId ?? undefined,
+          history: messages.slice(0, -1).flatMap(toMessages),
+          question: question.content,
+          instructions: rules.length === 0 ? null : rules.join("\n\n"),
+          inbox: variables?.inbox_address ?? undefined,
+          queryDate: variables?.query_date ?? undefined,
+          maxTurns: variables?.max_turns ?? undefined,
+          modelProvider: body.modelProvider ?? undefined,
+          modelId: body.modelId ?? undefined,
+        });
+        return eventAnswer(services, chat, cut, (stream) => tell(services, chat, stream, requestId, log));
+      },
+    }),
+  ];
+}
+
+async function tell(services: Services, chat: ReadyChat, stream: EventStream, requestId: string, log: LogFields) {
+  const messageId = `message_${randomUUID()}`;
+  const send = async (events: readonly PlaygroundEvent[]) => {
+    for (const event of events) await stream.send(event);
+  };
+  const answering = async () => {
+    await send([{ type: "message-start", messageId }]);
+    const answered = await chat.answer((step) => send(stepEvents(step)));
+    logChat(log, answered.trace);
+    return endingEvents(answered, messageId);
+  };
+  const last = await answering().catch((fault: unknown): PlaygroundEvent[] => {
+    services.report(fault, requestId);
+    const errorText = "The server could not do this; its log says why.";
+    return [{ type: "error", errorText, errorCategory: "internal", retryable: false }];
+  });
+  await send(last);
+  await stream.send("[DONE]");
+}
+
+export function logChat(log: LogFields, trace: { agentId: string; model: string; ending: string; traceId: string }) {
+  Object.assign(log, { agent: trace.agentId, model: trace.model, ending: trace.ending, trace_id: trace.traceId });
+}
+
+/** An answer whose events come as they happen; the chat ends when its reader leaves. */
+export function eventAnswer(
+  services: Services,
+  chat: ReadyChat,
+  cut: () => void,
+  work: (stream: EventStream) => Promise<void>,
+): Response {
+  const stream = new EventStream(services.stream, (why) => chat.abandon(why), cut);
+  void work(stream).finally(() => stream.close());
+  return new Response(stream.body, {
+    headers: {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      // Proxies that collect answers would hold the events back.
+      "x-accel-buffering": "no",
+    },
+  });
+}
+
+/** What was said; what the system was told is none of it. */
+export function toMessages({ role, content }: { role: "system" | "user" | "assistant"; content: string }): Message[] {
+  if (role === "system") return [];
+  return [role === "user" ? { role, content } : { role, content, toolCalls: [] }];
+}

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { readCorpusStats } from "../../store/import/corpus-stats.js";
+import { listImportedInboxes } from "../../store/import/owners.js";
+import { defineRoute, type Route } from "../http/route.js";
+import type { Services } from "../http/services.js";
+
+/** What there is to choose from: mailboxes and models; and whether the server is well. */
+export function placeRoutes({ db, models, chats, version }: Services): Route[] {
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/inboxes",
+      tag: "mail",
+      summary: "The mailboxes that have been imported, and the days their mail is from",
+      status: 200,
+      response: z.object({
+        inboxes: z.array(z.string()),
+        messages: z.number().int(),
+        first_date: z.string().nullable(),
+        last_date: z.string().nullable(),
+      }),
+      handle() {
+        const { messages, firstDate, lastDate } = readCorpusStats(db);
+        return { inboxes: [...listImportedInboxes(db)].sort(), messages, first_date: firstDate, last_date: lastDate };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/models",
+      tag: "models",
+      summary: "One model of each provider that can be asked here; others of theirs may be named too",
+      status: 200,
+      response: z.object({
+        models: z.array(z.object({ id: z.string(), provider: z.string() })),
+        default_model: z.string().meta({ description: "Of agents without a model of their own" }),
+      }),
+      handle: () => ({ models: models.examples(), default_model: models.fallback() }),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/health",
+      tag: "health",
+      summary: "Whether the server and its database answer",
+      status: 200,
+      response: z.object({ status: z.literal("ok"), version: z.string(), chats: z.number().int() }),
+      handle() {
+        db.prepare("SELECT 1").get();
+        return { status: "ok", version, chats: chats.count };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,102 @@
+import { randomBytes } from "node:crypto";
+import type { Hono } from "hono";
+import { z } from "zod";
+import { gatherReport } from "../../app/results/collect-report.js";
+import { htmlReport, type PackedTraces } from "../../reports/html/html-report.js";
+import { packedTrace } from "../../reports/html/packed-trace.js";
+import { readPageAssets } from "../../reports/html/page-assets.js";
+import { getRun } from "../../store/runs/runs.js";
+import { ApiError } from "../http/api-error.js";
+import { defineRoute, type Env, type Route } from "../http/route.js";
+import type { Services } from "../http/services.js";
+
+/** A tab of its own cannot send a token: the link is the secret, and no longer than it takes to open it. */
+const LINK_MS = 5 * 60_000;
+
+/** Conversations up to so many bytes stand in the page. */
+const MOST_TRACE_BYTES = 5_000_000;
+
+const PREFIX = "/report/";
+
+interface Link {
+  readonly runId: string;
+  readonly until: number;
+}
+
+/** Opens the report of a run as a page: first a link is asked for, like everything else, then the page by the link. */
+export class ReportLinks {
+  private readonly links = new Map<string, Link>();
+
+  constructor(private readonly services: Services) {}
+
+  routes(): Route[] {
+    return [
+      defineRoute({
+        method: "post",
+        path: "/api/runs/:id/report",
+        tag: "runs",
+        summary: "A link to the report of a run as a page; it works for five minutes, without a token",
+        status: 201,
+        response: z.object({ url: z.string() }),
+        handle: ({ params }) => ({ url: this.make(getRun(this.services.db, params.id).id) }),
+      }),
+    ];
+  }
+
+  addPage(app: Hono<Env>): void {
+    app.get(`${PREFIX}:key`, async (c) => {
+      const link = this.links.get(c.req.param("key"));
+      if (link === undefined || link.until < Date.now()) {
+        throw new ApiError("NOT_FOUND", "This link to a report has run out. Ask for another in the playground.");
+      }
+      // The page bears a policy of its own, with the hashes of its scripts.
+      return c.body(await this.report(link.runId, c.req.raw.signal), 200, {
+        "content-type": "text/html; charset=utf-8",
+        "cache-control": "no-store",
+      });
+    });
+  }
+
+  private make(runId: string): string {
+    const now = Date.now();
+    for (const [key, { until }] of this.links) if (until < now) this.links.delete(key);
+    const key = randomBytes(24).toString("base64url");
+    this.links.set(key, { runId, until: now + LINK_MS });
+    return PREFIX + key;
+  }
+
+  private async report(runId: string, signal: AbortSignal): Promise<string> {
+    const { db, version } = this.services;
+    const traces: [key: string, packed: string][] = [];
+    let bytes = 0;
+    const add = (key: string, packed: string) => {
+      bytes += packed.length;
+      if (bytes > MOST_TRACE_BYTES) traces.length = 0;
+      else traces.push([key, packed]);
+    };
+    const { meanings, leading, runs, tasks } = await gatherReport(
+      db,
+      [getRun(db, runId)],
+      {
+        onTask: () => undefined,
+        onTrace: (key, view) => bytes > MOST_TRACE_BYTES || add(key, packedTrace(view())),
+      },
+      signal,
+    );
+    const kept: PackedTraces = traces;
+    const head = {
+      version,
+      createdAt: new Date().toISOString(),
+      scores: meanings,
+      leading,
+      runs,
+      traces: { kind: traces.length === 0 ? ("none" as const) : ("embed" as const) },
+    };
+    return [...htmlReport({ head, tasks }, readPageAssets(), kept)].join("");
+  }
+}
+
+/** Needs no token: nobody can guess the rest of the path. */
+export function isReport(path: string): boolean {
+  return path.startsWith(PREFIX);
+}

@@ -1,0 +1,140 @@
+import { z } from "zod";
+import { jsonObjectSchema } from "../../domain/json.js";
+import { RATINGS } from "../../domain/runs/chat.js";
+import { ENDINGS } from "../../domain/tasks/ending.js";
+
+/** What the API answers with, in snake case as its clients know it. */
+
+const time = z.iso.datetime().meta({ description: "ISO 8601, UTC" });
+
+export const settingsShape = z.object({
+  maxTurns: z.number().int(),
+  maxTokens: z.number().int(),
+  reasoningTokens: z.number().int().optional(),
+  toolCalls: z.enum(["all", "first"]),
+  toolChoice: z.enum(["auto", "required"]),
+  temperature: z.number().optional(),
+});
+
+export const agentShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  prompt: z.string(),
+  model: z.string().nullable().meta({ description: "provider/name; null takes the chat's" }),
+  settings: settingsShape,
+  version: z.number().int(),
+  builtin: z.boolean().meta({ description: "Came with the program: may be copied, never changed" }),
+  tools: z.array(z.string()),
+  created_at: time,
+  updated_at: time,
+});
+
+export const toolShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  parameters_schema: jsonObjectSchema,
+  handler_key: z.string(),
+  handler_config: jsonObjectSchema,
+  category: z.string(),
+  builtin: z.boolean(),
+  created_at: time,
+  updated_at: time,
+});
+
+export const agentToolShape = z.object({
+  id: z.string().meta({ description: "The tool's" }),
+  agent_id: z.string(),
+  tool_id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  parameters_schema: jsonObjectSchema,
+  handler_key: z.string(),
+  category: z.string(),
+  created_at: time,
+  config: jsonObjectSchema.nullable(),
+});
+
+export const sessionShape = z.object({
+  id: z.string(),
+  agent_id: z.string(),
+  inbox_address: z.string().nullable(),
+  query_date: z.string().nullable(),
+  chats: z.number().int().optional(),
+  created_at: time,
+  updated_at: time,
+});
+
+export const messageShape = z.object({
+  role: z.enum(["user", "assistant", "tool"]),
+  content: z.string(),
+  tool_calls: z.array(z.object({ id: z.string(), tool_name: z.string(), arguments: z.json() })).optional(),
+  tool_call_id: z.string().optional(),
+  is_error: z.boolean().optional(),
+});
+
+export const feedbackShape = z.object({
+  id: z.string(),
+  trace_id: z.string(),
+  agent_id: z.string(),
+  rating: z.enum(RATINGS),
+  notes: z.string().nullable(),
+  created_at: time,
+});
+
+export const traceLineShape = z.object({
+  id: z.string(),
+  trace_id: z.string(),
+  run_id: z.string().nullable(),
+  task_id: z.number().int().nullable(),
+  agent_id: z.string(),
+  session_id: z.string(),
+  model: z.string(),
+  ending: z.enum(ENDINGS),
+  question: z.string(),
+  answer: z.string().nullable(),
+  rating: z.enum(RATINGS).nullable(),
+  started_at: time,
+  duration_ms: z.number(),
+});
+
+export const stepShape = z.object({
+  step_id: z.string(),
+  trace_id: z.string(),
+  timestamp: time,
+  messages_added: z.array(z.object({ role: z.string(), content: z.string() })),
+  tool_calls: z.array(
+    z.object({ tool_name: z.string(), arguments: z.json(), result: z.json(), error: z.string().nullable() }),
+  ),
+  input: z.json(),
+  output: z.json(),
+  metadata: z.object({
+    span_id: z.string(),
+    parent_span_id: z.string().nullable(),
+    span_name: z.string(),
+    latency_ms: z.number(),
+    tokens_input: z.number().nullable(),
+    tokens_output: z.number().nullable(),
+  }),
+  error: z.string().nullable(),
+});
+
+export const errorShape = z.object({
+  error: z.object({ code: z.string(), message: z.string(), details: z.json(), request_id: z.string() }),
+});
+
+export const openaiErrorShape = z.object({
+  error: z.object({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string().nullable(),
+    request_id: z.string(),
+  }),
+});
+
+/** `2026-11-21 12:38:41`, as SQLite writes it, as ISO 8601. */
+export function isoTime(sqlite: string): string {
+  return `${sqlite.replace(" ", "T")}Z`;
+}

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import type { Message } from "../../domain/models/conversation.js";
+import type { Session } from "../../domain/runs/chat.js";
+import { getSession, listSessions, sessionMessages } from "../../store/chats/sessions.js";
+import { defineRoute, type Route } from "../http/route.js";
+import type { Services } from "../http/services.js";
+import { messageShape, sessionShape } from "./response-schemas.js";
+
+export function sessionRoutes({ db }: Services): Route[] {
+  const tag = "sessions";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/sessions",
+      tag,
+      summary: "Sessions, newest first",
+      query: z.object({
+        agent_id: z.string().optional(),
+        limit: z.coerce.number().int().min(1).max(200).default(50),
+      }),
+      status: 200,
+      response: z.object({ sessions: z.array(sessionShape) }),
+      handle: ({ query }) => ({
+        sessions: listSessions(db, query.agent_id ?? null, query.limit).map(({ chats, ...session }) => ({
+          ...shown(session),
+          chats,
+        })),
+      }),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/sessions/:id",
+      tag,
+      summary: "One session, with what has been said in it",
+      status: 200,
+      response: sessionShape.extend({ messages: z.array(messageShape) }),
+      handle: ({ params }) => ({
+        ...shown(getSession(db, params.id)),
+        messages: sessionMessages(db, params.id).map(messageShown),
+      }),
+    }),
+  ];
+}
+
+function shown({ id, agentId, inbox, queryDate, createdAt, updatedAt }: Session) {
+  return {
+    id,
+    agent_id: agentId,
+    inbox_address: inbox,
+    query_date: queryDate,
+    created_at: createdAt,
+    updated_at: updatedAt,
+  };
+}
+
+function messageShown(message: Message) {
+  const { role, content } = message;
+  if (role === "tool") return { role, content, tool_call_id: message.toolCallId, is_error: message.isError };
+  if (role !== "assistant" || message.toolCalls.length === 0) return { role, content };
+  const calls = message.toolCalls.map((call) => ({ id: call.id, tool_name: call.name, arguments: call.arguments }));
+  return { role, content, tool_calls: calls };
+}

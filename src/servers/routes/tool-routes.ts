@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { createTool, deleteTool, updateTool } from "../../app/registry/tools.js";
+import { registryIdSchema } from "../../domain/agents/registry-id.js";
+import type { StoredTool } from "../../domain/agents/tool.js";
+import { jsonObjectSchema } from "../../domain/json.js";
+import { getTool, listTools } from "../../store/registry/tools.js";
+import { parseJson } from "../http/request-body.js";
+import { defineRoute, type Route } from "../http/route.js";
+import type { Services } from "../http/services.js";
+import { isoTime, toolShape } from "./response-schemas.js";
+import { checkReach } from "./tool-permissions.js";
+
+/** As an object, or as the text that it is kept as. */
+const schemaOfParameters = z.union([
+  jsonObjectSchema,
+  z
+    .string()
+    .max(1_000_000)
+    .transform((text) => parseJson(text, "The body: parameters_schema"))
+    .pipe(jsonObjectSchema),
+]);
+
+const changes = z.strictObject({
+  name: z.string().min(1).max(200).optional(),
+  description: z.string().min(1).max(100_000).optional(),
+  parameters_schema: schemaOfParameters.optional(),
+  handler_config: jsonObjectSchema.optional(),
+  category: z.string().min(1).max(64).optional(),
+});
+
+const newTool = z.strictObject({
+  ...changes.shape,
+  id: registryIdSchema,
+  description: z.string().min(1).max(100_000),
+  handler_key: z.string().min(1),
+});
+
+export function toolRoutes(services: Services): Route[] {
+  const { db } = services;
+  const tag = "tools";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/tools",
+      tag,
+      summary: "All tools, or those of a category",
+      query: z.object({ category: z.string().optional() }),
+      status: 200,
+      response: z.object({ tools: z.array(toolShape) }),
+      handle: ({ query }) => ({ tools: listTools(db, query.category ?? null).map(shown) }),
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/tools",
+      tag,
+      summary: "Make a tool",
+      body: newTool,
+      status: 201,
+      response: toolShape,
+      handle({ body: { id, handler_key: handlerKey, ...rest } }) {
+        checkReach(services, { handlerKey, handlerConfig: {} }, rest.handler_config ?? null);
+        return shown(createTool(db, { ...namesOf(rest), description: rest.description, id, handlerKey }));
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/tools/:id",
+      tag,
+      summary: "One tool",
+      status: 200,
+      response: toolShape,
+      handle: ({ params }) => shown(getTool(db, params.id)),
+    }),
+    defineRoute({
+      method: "patch",
+      path: "/api/tools/:id",
+      tag,
+      summary: "Change a tool",
+      body: changes,
+      status: 200,
+      response: toolShape,
+      handle({ params, body }) {
+        checkReach(services, getTool(db, params.id), body.handler_config ?? null);
+        return shown(updateTool(db, params.id, namesOf(body)));
+      },
+    }),
+    defineRoute({
+      method: "delete",
+      path: "/api/tools/:id",
+      tag,
+      summary: "Delete a tool that no agent has",
+      status: 204,
+      response: null,
+      handle: ({ params }) => deleteTool(db, params.id),
+    }),
+  ];
+}
+
+/** The registry's names for what is given. */
+function namesOf({ parameters_schema, handler_config, ...same }: z.output<typeof changes>) {
+  const all = { ...same, parametersSchema: parameters_schema, handlerConfig: handler_config };
+  const given = Object.entries(all).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as { [K in keyof typeof all]?: Exclude<(typeof all)[K], undefined> };
+}
+
+function shown(tool: StoredTool) {
+  return {
+    id: tool.id,
+    name: tool.name,
+    description: tool.description,
+    parameters_schema: tool.parametersSchema,
+    handler_key: tool.handlerKey,
+    handler_config: tool.handlerConfig,
+    category: tool.category,
+    builtin: tool.builtin,
+    created_at: isoTime(tool.createdAt),
+    updated_at: isoTime(tool.updatedAt),
+  };
+}

@@ -1,0 +1,134 @@
+import { z } from "zod";
+import { type ChatTrace, RATINGS } from "../../domain/runs/chat.js";
+import type { Trace } from "../../domain/runs/trace.js";
+import { ENDINGS } from "../../domain/tasks/ending.js";
+import { iofoldSteps } from "../../exports/iofold.js";
+import { listFeedback } from "../../store/chats/feedback.js";
+import { pageOfTraces, type TraceCursor, type TraceLine } from "../../store/runs/trace-pages.js";
+import { getTrace } from "../../store/runs/traces.js";
+import { type PageEnd, readCursor, writeCursor } from "../http/cursor.js";
+import { defineRoute, type Route } from "../http/route.js";
+import type { Services } from "../http/services.js";
+import { feedbackShown } from "./feedback-routes.js";
+import { feedbackShape, stepShape, traceLineShape } from "./response-schemas.js";
+
+const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+const listQuery = z.object({
+  agent_id: z.string().optional(),
+  run_id: z.string().optional(),
+  session_id: z.string().optional(),
+  ending: z.enum(ENDINGS).optional(),
+  rating: z.enum(RATINGS).optional().meta({ description: "Of the newest feedback" }),
+  date_from: moment.optional().meta({ description: "Started then or later" }),
+  date_to: moment.optional().meta({ description: "Started before then" }),
+  cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
+
+export function traceRoutes({ db }: Services): Route[] {
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/traces",
+      tag: "traces",
+      summary: "Traces of runs and chats, newest first",
+      query: listQuery,
+      status: 200,
+      response: z.object({
+        traces: z.array(traceLineShape),
+        next_cursor: z.string().nullable(),
+        has_more: z.boolean(),
+        total_count: z.number().int(),
+      }),
+      handle({ query }) {
+        const asked = {
+          agentId: query.agent_id ?? null,
+          runId: query.run_id ?? null,
+          sessionId: query.session_id ?? null,
+          ending: query.ending ?? null,
+          rating: query.rating ?? null,
+          startedFrom: toIso(query.date_from),
+          startedBefore: toIso(query.date_to),
+        };
+        const after = query.cursor === undefined ? null : toCursor(readCursor(query.cursor));
+        const { lines, hasMore, total } = pageOfTraces(db, asked, after, query.limit);
+        const last = lines.at(-1);
+        return {
+          traces: lines.map(lineShown),
+          next_cursor: hasMore && last !== undefined ? writeCursor({ at: last.startedAt, id: last.id }) : null,
+          has_more: hasMore,
+          total_count: total,
+        };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/traces/:id",
+      tag: "traces",
+      summary: "One trace: its steps, and all of it",
+      status: 200,
+      response: traceLineShape.omit({ rating: true }).extend({
+        steps: z.array(stepShape),
+        feedback: z.array(feedbackShape),
+        trace: z.looseObject({ traceId: z.string() }).meta({ description: "As export-traces writes it" }),
+      }),
+      handle({ params }) {
+        const trace = getTrace(db, params.id);
+        return {
+          ...headOf(trace),
+          steps: iofoldSteps(ownPart(trace)).map((line) => JSON.parse(line)),
+          feedback: listFeedback(db, trace.traceId).map(feedbackShown),
+          trace,
+        };
+      },
+    }),
+  ];
+}
+
+function lineShown({ id, runId, taskId, agentId, sessionId, startedAt, durationMs, ...same }: TraceLine) {
+  return {
+    id,
+    trace_id: id,
+    run_id: runId,
+    task_id: taskId,
+    agent_id: agentId,
+    session_id: sessionId,
+    started_at: startedAt,
+    duration_ms: durationMs,
+    ...same,
+  };
+}
+
+function headOf(trace: Trace | ChatTrace) {
+  const isChat = !("task" in trace);
+  return {
+    id: trace.traceId,
+    trace_id: trace.traceId,
+    run_id: isChat ? null : trace.runId,
+    task_id: isChat ? null : trace.taskId,
+    agent_id: trace.agentId,
+    session_id: trace.sessionId,
+    model: trace.model,
+    ending: trace.ending,
+    question: isChat ? trace.question : trace.task.question,
+    answer: trace.answer,
+    started_at: trace.startedAt,
+    duration_ms: trace.durationMs,
+  };
+}
+
+/** Without what was said in earlier chats: those have traces of their own. */
+function ownPart(trace: Trace | ChatTrace): Trace | ChatTrace {
+  if ("task" in trace) return trace;
+  return { ...trace, messages: [...trace.messages.slice(0, 1), ...trace.messages.slice(1 + trace.historyLength)] };
+}
+
+/** As traces write their times, so that they sort together. */
+function toIso(when: string | undefined): string | null {
+  return when === undefined ? null : new Date(when).toISOString();
+}
+
+function toCursor({ at, id }: PageEnd): TraceCursor {
+  return { startedAt: at, id };
+}

@@ -1,0 +1,67 @@
+import { UserError } from "../../domain/errors.js";
+import type { Feedback } from "../../domain/runs/chat.js";
+import type { Db } from "../connection/open-store.js";
+
+/** Feedback with the agent whose answer it is about. */
+export interface FeedbackLine extends Feedback {
+  readonly agentId: string;
+}
+
+/** Which feedback; null: any. */
+export interface FeedbackQuery {
+  readonly traceId: string | null;
+  readonly agentId: string | null;
+  readonly rating: string | null;
+}
+
+const SELECT = `SELECT f.id, f.trace_id AS traceId, f.rating, f.notes, f.created_at AS createdAt, t.agent_id AS agentId
+  FROM feedback f JOIN traces t ON t.id = f.trace_id`;
+
+/** The trace must be there. */
+export function saveFeedback(db: Db, feedback: Feedback): void {
+  db.prepare(
+    "INSERT INTO feedback (id, trace_id, rating, notes, created_at) VALUES (@id, @traceId, @rating, @notes, @createdAt)",
+  ).run(feedback);
+}
+
+/** Newest first, those after `after`. */
+export function pageOfFeedback(
+  db: Db,
+  query: FeedbackQuery,
+  after: { readonly at: string; readonly id: string } | null,
+  limit: number,
+): { readonly lines: FeedbackLine[]; readonly hasMore: boolean } {
+  const conditions = ["1"];
+  if (query.traceId !== null) conditions.push("f.trace_id = @traceId");
+  if (query.agentId !== null) conditions.push("t.agent_id = @agentId");
+  if (query.rating !== null) conditions.push("f.rating = @rating");
+  // Of the same millisecond, the later row is the newer; ids say nothing of it.
+  if (after !== null) {
+    conditions.push(
+      "(f.created_at, f.rowid) < (@afterAt, (SELECT coalesce(max(rowid), 0) FROM feedback WHERE id = @afterId))",
+    );
+  }
+  const rows = db
+    .prepare(`${SELECT} WHERE ${conditions.join(" AND ")} ORDER BY f.created_at DESC, f.rowid DESC LIMIT @limit`)
+    .all({ ...query, afterAt: after?.at, afterId: after?.id, limit: limit + 1 }) as FeedbackLine[];
+  return { lines: rows.slice(0, limit), hasMore: rows.length > limit };
+}
+
+/** All that was said of a trace, newest first. */
+export function listFeedback(db: Db, traceId: string): FeedbackLine[] {
+  return pageOfFeedback(db, { traceId, agentId: null, rating: null }, null, 1_000_000).lines;
+}
+
+export function getFeedback(db: Db, id: string): FeedbackLine {
+  const line = db.prepare(`${SELECT} WHERE f.id = ?`).get(id) as FeedbackLine | undefined;
+  if (line !== undefined) return line;
+  throw new UserError("feedback_unknown", `There is no feedback "${id}".`, "GET /api/feedback lists what there is.");
+}
+
+export function updateFeedback(db: Db, { id, rating, notes }: Pick<Feedback, "id" | "rating" | "notes">): void {
+  db.prepare("UPDATE feedback SET rating = ?, notes = ? WHERE id = ?").run(rating, notes, id);
+}
+
+export function deleteFeedback(db: Db, id: string): void {
+  db.prepare("DELETE FROM feedback WHERE id = ?").run(id);
+}

@@ -1,0 +1,123 @@
+import { UserError } from "../../domain/errors.js";
+import type { Message } from "../../domain/models/conversation.js";
+import type { ChatTrace, Session } from "../../domain/runs/chat.js";
+import type { Db } from "../connection/open-store.js";
+
+const COLUMNS = `s.id, s.agent_id AS agentId, s.inbox, s.query_date AS queryDate,
+  s.created_at AS createdAt, s.updated_at AS updatedAt`;
+
+export function getSession(db: Db, id: string): Session {
+  const session = db.prepare(`SELECT ${COLUMNS} FROM sessions s WHERE id = ?`).get(id) as Session | undefined;
+  if (session !== undefined) return session;
+  throw new UserError("session_unknown", `There is no session "${id}".`, "A chat without a sessionId begins one.");
+}
+
+export interface SessionLine extends Session {
+  readonly chats: number;
+}
+
+/** Newest first. */
+export function listSessions(db: Db, agentId: string | null, limit: number): SessionLine[] {
+  return db
+    .prepare(
+      `SELECT ${COLUMNS}, (SELECT count(*) FROM traces WHERE session_id = s.id AND run_id IS NULL) AS chats
+       FROM sessions s WHERE @agentId IS NULL OR agent_id = @agentId ORDER BY updated_at DESC, id DESC LIMIT @limit`,
+    )
+    .all({ agentId, limit }) as SessionLine[];
+}
+
+/** What has been said in a session, without the system prompt; chats that failed left nothing to go on from. */
+export function sessionMessages(db: Db, sessionId: string): Message[] {
+  const trace = db
+    .prepare(
+      `SELECT trace FROM traces WHERE session_id = ? AND run_id IS NULL
+         AND ending NOT IN ('model_error', 'timeout', 'interrupted') ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+    )
+    .pluck()
+    .get(sessionId) as string | undefined;
+  return trace === undefined ? [] : (JSON.parse(trace) as ChatTrace).messages.slice(1);
+}
+
+/** A session with what its newest chat was held with, and how many of its chats it goes on from. */
+export interface SessionDetails extends Session {
+  readonly model: string;
+  readonly agentVersion: number;
+  readonly chats: number;
+}
+
+const KEPT = "session_id = s.id AND run_id IS NULL AND ending NOT IN ('model_error', 'timeout', 'interrupted')";
+const NEWEST = "FROM traces WHERE session_id = s.id AND run_id IS NULL ORDER BY started_at DESC, rowid DESC LIMIT 1";
+const DETAILS = `SELECT ${COLUMNS}, (SELECT trace ->> '$.model' ${NEWEST}) AS model,
+  (SELECT trace ->> '$.agentVersion' ${NEWEST}) AS agentVersion, (SELECT count(*) FROM traces WHERE ${KEPT}) AS chats
+  FROM sessions s`;
+
+/** Newest first; `total` counts those on all pages. */
+export function pageOfSessions(
+  db: Db,
+  agentId: string | null,
+  offset: number,
+  limit: number,
+): { readonly sessions: SessionDetails[]; readonly total: number } {
+  const where = "WHERE @agentId IS NULL OR agent_id = @agentId";
+  const total = db.prepare(`SELECT count(*) FROM sessions ${where}`).pluck().get({ agentId }) as number;
+  const sessions = db
+    .prepare(`${DETAILS} ${where} ORDER BY updated_at DESC, id DESC LIMIT @limit OFFSET @offset`)
+    .all({ agentId, limit, offset }) as SessionDetails[];
+  return { sessions, total };
+}
+
+/** One session of an agent, with the chats that it goes on from, oldest first. */
+export function sessionOfAgent(
+  db: Db,
+  agentId: string,
+  id: string,
+): { readonly session: SessionDetails; readonly traces: ChatTrace[] } {
+  const session = db.prepare(`${DETAILS} WHERE s.id = ? AND s.agent_id = ?`).get(id, agentId) as
+    | SessionDetails
+    | undefined;
+  if (session === undefined) {
+    const hint = "A chat without a sessionId begins one.";
+    throw new UserError("session_unknown", `Agent "${agentId}" has no session "${id}".`, hint);
+  }
+  const rows = db
+    .prepare(`SELECT t.trace FROM sessions s JOIN traces t ON ${KEPT} WHERE s.id = ? ORDER BY t.started_at, t.rowid`)
+    .pluck()
+    .all(id) as string[];
+  return { session, traces: rows.map((row) => JSON.parse(row) as ChatTrace) };
+}
+
+/** Its traces stay. */
+export function deleteSession(db: Db, id: string): void {
+  db.prepare("DELETE FROM sessions WHERE id = ?").run(id);
+}
+
+/** The newest answer given in a session; null where none was. */
+export function lastAnswer(db: Db, sessionId: string): string | null {
+  const answer = db
+    .prepare(
+      `SELECT trace ->> '$.answer' FROM traces WHERE session_id = ? AND run_id IS NULL
+         AND trace ->> '$.answer' IS NOT NULL ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+    )
+    .pluck()
+    .get(sessionId) as string | undefined;
+  return answer ?? null;
+}
+
+/** Saves a chat, and the session that it began or went on with. */
+export function saveChat(db: Db, trace: ChatTrace): void {
+  const session = db.prepare(
+    `INSERT INTO sessions (id, agent_id, inbox, query_date, created_at, updated_at)
+     VALUES (@sessionId, @agentId, @inbox, @queryDate, @startedAt, @endedAt)
+     ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at`,
+  );
+  const chat = db.prepare(
+    `INSERT INTO traces (id, agent_id, session_id, started_at, ending, trace)
+     VALUES (@traceId, @agentId, @sessionId, @startedAt, @ending, @json)`,
+  );
+  const { traceId, sessionId, agentId, inbox, queryDate, startedAt, endedAt, ending } = trace;
+  const save = db.transaction(() => {
+    session.run({ sessionId, agentId, inbox, queryDate, startedAt, endedAt });
+    chat.run({ traceId, agentId, sessionId, startedAt, ending, json: JSON.stringify(trace) });
+  });
+  save.immediate();
+}

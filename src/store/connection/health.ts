@@ -1,0 +1,99 @@
+import { rebuildBigrams, rebuildCorpusIndex } from "../import/corpus-index.js";
+import { renewFingerprint } from "../import/corpus-stats.js";
+import { PERIOD_SQL } from "../search/date-range.js";
+import { CANDIDATES_SQL } from "../search/fts-postings.js";
+import { MAILS_SQL } from "../search/mail-lookup.js";
+import { SEARCH_SQL } from "../search/mail-search.js";
+import { SHELF_SQL } from "../search/mailbox-listing.js";
+import type { Db } from "./open-store.js";
+
+export interface Finding {
+  readonly check: string;
+  readonly ok: boolean;
+  /** What was found, in words. */
+  readonly detail: string;
+}
+
+/** The queries that every search and every read makes: each must find its rows by an index. */
+const HOT_QUERIES: Readonly<Record<string, string>> = {
+  ...CANDIDATES_SQL,
+  ...SEARCH_SQL,
+  ...MAILS_SQL,
+  ...PERIOD_SQL,
+  ...SHELF_SQL,
+};
+
+/** Looks the whole file over, check by check; reads all of it and takes about as long as indexing. */
+export function* checkHealth(db: Db): Generator<Finding> {
+  yield sqliteIntegrity(db);
+  yield foreignKeys(db);
+  yield indexIntegrity(db);
+  yield counts(db);
+  yield queryPlans(db);
+}
+
+/** Makes the full-text index and the order of the mails anew from the mails themselves. */
+export function repairIndex(db: Db, onProgress: (done: number, total: number) => void): void {
+  db.transaction(() => {
+    rebuildBigrams(db);
+    rebuildCorpusIndex(db, onProgress);
+    renewFingerprint(db);
+  }).immediate();
+}
+
+function sqliteIntegrity(db: Db): Finding {
+  const found = db.prepare("PRAGMA integrity_check(5)").pluck().all() as string[];
+  const ok = found.length === 1 && found[0] === "ok";
+  return { check: "SQLite integrity", ok, detail: ok ? "no damage" : found.join("; ") };
+}
+
+function foreignKeys(db: Db): Finding {
+  const found = db.prepare("PRAGMA foreign_key_check").all() as { table: string }[];
+  const tables = [...new Set(found.map(({ table }) => table))].join(", ");
+  const detail =
+    found.length === 0 ? "every row belongs to one that is there" : `${found.length} stray rows in ${tables}`;
+  return { check: "Foreign keys", ok: found.length === 0, detail };
+}
+
+/** FTS5's own check, against the text of the mails; rank 1 asks for that. */
+function indexIntegrity(db: Db): Finding {
+  const check = "Full-text index";
+  try {
+    db.prepare("INSERT INTO emails_fts (emails_fts, rank) VALUES ('integrity-check', 1)").run();
+    return { check, ok: true, detail: "agrees with the mails" };
+  } catch (error) {
+    return { check, ok: false, detail: `${(error as Error).message}; art-e doctor --repair makes it anew` };
+  }
+}
+
+function counts(db: Db): Finding {
+  const count = (sql: string) => db.prepare(sql).pluck().get() as number;
+  const mails = count("SELECT count(*) FROM mails");
+  const ordered = count("SELECT count(*) FROM mail_order");
+  const homeless = count("SELECT count(*) FROM mails WHERE id NOT IN (SELECT mail_id FROM messages)");
+  const ok = mails === ordered && homeless === 0;
+  const detail = ok
+    ? `${mails} mails, all in order and all with a Message-ID`
+    : `${mails} mails, ${ordered} in order, ${homeless} without a Message-ID; art-e doctor --repair puts them in order`;
+  return { check: "Counts", ok, detail };
+}
+
+function queryPlans(db: Db): Finding {
+  const scans = Object.entries(HOT_QUERIES).flatMap(([name, sql]) => {
+    const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parametersOf(sql)) as { detail: string }[];
+    return steps.filter(({ detail }) => isScan(detail)).map(({ detail }) => `${name}: ${detail}`);
+  });
+  const queries = Object.keys(HOT_QUERIES).length;
+  const detail = scans.length === 0 ? `all ${queries} hot queries find their rows by an index` : scans.join("; ");
+  return { check: "Query plans", ok: scans.length === 0, detail };
+}
+
+/** FTS5 calls every MATCH a scan; its plan then names an index with an M. */
+function isScan(detail: string): boolean {
+  return /^SCAN\b/.test(detail) && !/M\d/.test(detail.split("VIRTUAL TABLE INDEX")[1] ?? "");
+}
+
+/** EXPLAIN wants its parameters bound, though it does not use them. */
+function parametersOf(sql: string): null[] {
+  return Array.from(sql.matchAll(/\?/g), () => null);
+}

@@ -1,0 +1,97 @@
+import type { Agent } from "../../domain/agents/agent.js";
+import { UserError } from "../../domain/errors.js";
+import type { Db } from "../connection/open-store.js";
+import type { AttachedTool } from "./tools.js";
+
+/** All that an agent is at one time: itself and its tools whole, so that it can be run again though both have changed. */
+export interface AgentSnapshot {
+  readonly agent: Agent;
+  readonly tools: readonly AttachedTool[];
+}
+
+export interface AgentVersion extends AgentSnapshot {
+  readonly version: number;
+  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
+  readonly createdAt: string;
+}
+
+interface Row {
+  version: number;
+  snapshot: string;
+  createdAt: string;
+}
+
+const SELECT = "SELECT version, snapshot, created_at AS createdAt FROM agent_versions WHERE agent_id = ?";
+
+/** Newest first; also those of an agent that has been deleted. */
+export function listVersions(db: Db, agentId: string): AgentVersion[] {
+  return (db.prepare(`${SELECT} ORDER BY version DESC`).all(agentId) as Row[]).map(toVersion);
+}
+
+export function getVersion(db: Db, agentId: string, version: number): AgentVersion {
+  const row = db.prepare(`${SELECT} AND version = ?`).get(agentId, version) as Row | undefined;
+  if (row !== undefined) return toVersion(row);
+  throw new UserError(
+    "version_unknown",
+    `Agent "${agentId}" has no version ${version}.`,
+    `art-e agents versions ${agentId} lists them.`,
+  );
+}
+
+/** The number of a version that says the same as `snapshot`: the newest if it does, else the next, which is not kept yet. */
+export function versionOf(db: Db, snapshot: AgentSnapshot): { readonly version: number; readonly isNew: boolean } {
+  const last = db.prepare(`${SELECT} ORDER BY version DESC LIMIT 1`).get(snapshot.agent.id) as Row | undefined;
+  if (last === undefined) return { version: 1, isNew: true };
+  return last.snapshot === toText(snapshot)
+    ? { version: last.version, isNew: false }
+    : { version: last.version + 1, isNew: true };
+}
+
+/** Keeps a snapshot as the agent's newest version, unless the newest says the same. Returns its number. */
+export function keepVersion(db: Db, snapshot: AgentSnapshot): number {
+  const keep = db.transaction(() => {
+    const { version, isNew } = versionOf(db, snapshot);
+    if (isNew) {
+      db.prepare("INSERT INTO agent_versions (agent_id, version, snapshot) VALUES (?, ?, ?)").run(
+        snapshot.agent.id,
+        version,
+        toText(snapshot),
+      );
+    }
+    return version;
+  });
+  // Two runs that begin together would both find the number free.
+  return keep.immediate();
+}
+
+/** The same text for the same agent, whatever else its objects carry and in whatever order. */
+function toText({ agent, tools }: AgentSnapshot): string {
+  const { id, name, description, prompt, model, settings } = agent;
+  const { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens } = settings;
+  return JSON.stringify({
+    agent: {
+      id,
+      name,
+      description,
+      prompt,
+      model,
+      settings: { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens },
+    },
+    tools: tools.map(({ tool, config }) => ({
+      tool: {
+        id: tool.id,
+        name: tool.name,
+        description: tool.description,
+        parametersSchema: tool.parametersSchema,
+        handlerKey: tool.handlerKey,
+        handlerConfig: tool.handlerConfig,
+        category: tool.category,
+      },
+      config,
+    })),
+  });
+}
+
+function toVersion({ version, snapshot, createdAt }: Row): AgentVersion {
+  return { version, createdAt, ...(JSON.parse(snapshot) as AgentSnapshot) };
+}

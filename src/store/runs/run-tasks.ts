@@ -1,0 +1,64 @@
+import { type PlannedTask, questionSchema } from "../../domain/tasks/question.js";
+import { inPieces } from "../../platform/chunk.js";
+import type { Db } from "../connection/open-store.js";
+
+/** Keeps what a run is to answer, in its order: these tasks after the first `before`. */
+export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[], before = 0): void {
+  const add = db.prepare("INSERT INTO run_tasks (run_id, position, task_id, epoch) VALUES (?, ?, ?, ?)");
+  tasks.forEach(({ question, epoch }, i) => {
+    add.run(runId, before + i + 1, question.id, epoch);
+  });
+}
+
+/** Tasks that are read ahead: few, as they are read between the steps of those under way. */
+const AHEAD = 20;
+
+/**
+ * The tasks at some places of a run's order, given in that order. Some of them are read when their turn comes, as a run has
+ * more than need be in memory.
+ */
+export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
+  const select = db.prepare(
+    `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
+  );
+  for (const some of inPieces(positions, AHEAD)) {
+    const rows = select.all({ runId, some: JSON.stringify(some) }) as TaskRow[];
+    // A run cannot be answered whole without each of them, and would be resumed for ever.
+    const lost = some.length - rows.length;
+    if (lost > 0) throw new Error(`${lost} of ${some.length} tasks of run ${runId} are not in the file`);
+    for (const row of rows) yield toTask(row);
+  }
+}
+
+const PLANNED = `FROM run_tasks t
+  JOIN runs r ON r.id = t.run_id
+  JOIN art_e_tasks q ON q.dataset_id = r.dataset_id AND q.split = r.split AND q.id = t.task_id
+  WHERE t.run_id = @runId`;
+
+/** Places of a run's order that are looked at in one query: a few milliseconds. */
+const PAGE = 100;
+
+/**
+ * Where in a run's order the tasks stand that are left: without a result and, if wanted, those whose last attempt failed.
+ * A page of the order at a time, whether or not there are any in it.
+ */
+export function* positionsLeft(db: Db, runId: string, retryFailed: boolean): Generator<readonly number[]> {
+  const select = db
+    .prepare(
+      `SELECT t.position ${PLANNED} AND t.position > @after AND t.position <= @after + ${PAGE} AND NOT EXISTS (
+         SELECT 1 FROM results x WHERE x.run_id = t.run_id AND x.task_id = t.task_id AND x.epoch = t.epoch
+           AND x.superseded = 0 AND NOT (x.failed AND @retryFailed))
+       ORDER BY t.position`,
+    )
+    .pluck();
+  const last = db.prepare("SELECT max(position) FROM run_tasks WHERE run_id = ?").pluck().get(runId) as number | null;
+  for (let after = 0; after < (last ?? 0); after += PAGE) {
+    yield select.all({ runId, after, retryFailed: retryFailed ? 1 : 0 }) as number[];
+  }
+}
+
+type TaskRow = Record<string, unknown> & { message_ids: string; epoch: number };
+
+function toTask({ epoch, ...row }: TaskRow): PlannedTask {
+  return { question: questionSchema.parse({ ...row, message_ids: JSON.parse(row.message_ids) }), epoch };
+}

@@ -1,0 +1,56 @@
+import type { RunSettings, TaskResult } from "../../domain/runs/benchmark-result.js";
+import type { Trace } from "../../domain/runs/trace.js";
+import type { Db } from "../connection/open-store.js";
+
+/** Where a reading of a run's traces stands. */
+export interface Place {
+  readonly taskId: number;
+  readonly epoch: number;
+}
+
+/** The next graded or gradable traces of a run after a place (null: from the start), in the order of the task ids and repeats. */
+export function tracesAfter(db: Db, runId: string, after: Place | null, limit: number): Trace[] {
+  const rows = db
+    .prepare(
+      `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
+       WHERE r.run_id = ? AND r.superseded = 0 AND r.failed = 0 AND (r.task_id, r.epoch) > (?, ?)
+       ORDER BY r.task_id, r.epoch LIMIT ?`,
+    )
+    .pluck()
+    .all(runId, after?.taskId ?? Number.MIN_SAFE_INTEGER, after?.epoch ?? 0, limit) as string[];
+  return rows.map((row) => JSON.parse(row) as Trace);
+}
+
+/** Puts new grades in the place of the old ones: all of a batch, trace and result line, or none. */
+export function openGradeWriter(db: Db): (graded: readonly { trace: Trace; result: TaskResult }[]) => void {
+  const setTrace = db.prepare("UPDATE traces SET trace = ? WHERE id = ?");
+  const setResult = db.prepare(
+    `UPDATE results SET result = @result, semantic_score = @score
+     WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND trace_id = @traceId`,
+  );
+  const write = db.transaction((graded: readonly { trace: Trace; result: TaskResult }[]) => {
+    for (const { trace, result } of graded) {
+      const { runId, taskId, epoch, traceId } = trace;
+      setTrace.run(JSON.stringify(trace), traceId);
+      setResult.run({
+        runId,
+        taskId,
+        epoch,
+        traceId,
+        score: result.semanticScore,
+        result: JSON.stringify(result),
+      });
+    }
+  });
+  return (graded) => write.immediate(graded);
+}
+
+/** Records what a run has been graded with. */
+export function saveGrading(db: Db, runId: string, settings: RunSettings): void {
+  db.prepare("UPDATE runs SET settings = ? WHERE id = ?").run(JSON.stringify(settings), runId);
+}
+
+/** Lets go of a run without changing how it stands. */
+export function releaseRun(db: Db, runId: string, worker: string): void {
+  db.prepare("UPDATE runs SET worker = NULL WHERE id = ? AND worker = ?").run(runId, worker);
+}

@@ -1,0 +1,48 @@
+import type { Db } from "../connection/open-store.js";
+import { readInTurns } from "../connection/tick-transaction.js";
+
+/**
+ * Tokens of the index's `parties` column. They end in digits, which the porter stemmer leaves alone.
+ * `in`: the mail lies in the address's mailbox; `from`: sent by it; `to`: to, cc or bcc it.
+ */
+export const PARTY = {
+  in: (addressId: number) => `in${addressId}`,
+  from: (addressId: number) => `from${addressId}`,
+  to: (addressId: number) => `to${addressId}`,
+} as const;
+
+/** More addresses than this under one filter: the filter says too little. */
+const MAX_FILTER_ADDRESSES = 200;
+
+export type AddressMatch =
+  | { readonly found: "some"; readonly ids: readonly number[] }
+  | { readonly found: "none" }
+  | { readonly found: "too_many"; readonly count: number };
+
+export interface AddressBook {
+  idOf(address: string): number | null;
+  /** The address itself where it is one of the corpus; otherwise every address that contains the words. */
+  matching(text: string): AddressMatch;
+}
+
+export function openAddressBook(db: Db): AddressBook {
+  const exact = db.prepare("SELECT id FROM addresses WHERE address = ?").pluck();
+  const containing = db.prepare("SELECT id FROM addresses WHERE instr(address, ?) > 0 LIMIT ?").pluck();
+  const inTurn = readInTurns(db);
+  const idOf = (address: string) =>
+    (inTurn(() => exact.get(address.trim().toLowerCase())) as number | undefined) ?? null;
+  return {
+    idOf,
+    matching(text) {
+      const id = idOf(text);
+      if (id !== null) return { found: "some", ids: [id] };
+      // A name as people write it: "Kay Mann" is kay.mann@ in the mail.
+      const wanted = text.trim().toLowerCase().replace(/\s+/g, ".");
+      if (wanted === "") return { found: "none" };
+      const ids = inTurn(() => containing.all(wanted, MAX_FILTER_ADDRESSES + 1)) as number[];
+      if (ids.length === 0) return { found: "none" };
+      if (ids.length > MAX_FILTER_ADDRESSES) return { found: "too_many", count: ids.length };
+      return { found: "some", ids };
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import Database from "better-sqlite3";
+import type { Db } from "../connection/open-store.js";
+import { openPeriods, type Period } from "./date-range.js";
+import { openCandidates } from "./fts-postings.js";
+import { allWordsExpression } from "./fts-query.js";
+import { SEARCH_SQL } from "./mail-search.js";
+
+export interface ArtQuery {
+  readonly keywords: readonly string[];
+  /** Address ids: who sent or got the mail; whom it is from; to whom it went. */
+  readonly namedId: number;
+  readonly fromIds: readonly number[] | null;
+  readonly toIds: readonly number[] | null;
+  readonly period: Period;
+  readonly limit: number;
+}
+
+export interface ArtHit {
+  readonly messageId: string;
+  readonly snippet: string;
+}
+
+/** Mails looked at before it is seen whether they are enough; then twice as many, and so on. */
+const FIRST_LOOK = 20;
+const MOST_AT_ONCE = 500;
+
+const ART_SQL = {
+  table: "CREATE VIRTUAL TABLE mail USING fts5(subject, body)",
+  add: "INSERT INTO mail (rowid, subject, body) VALUES (?, ?, ?)",
+  match: "SELECT rowid, snippet(mail, -1, '<b>', '</b>', ' ... ', 15) FROM mail WHERE mail MATCH ? ORDER BY rowid",
+  clear: "DELETE FROM mail",
+} as const;
+
+/**
+ * ART's search: every keyword as it stands, not its stem, in mail from or to the address; newest first. Our index knows
+ * stems only, so it names candidates, and an index in memory with the tokenizer of ART's, SQLite's default, chooses among
+ * them and makes the snippets. Words are equal there only where their stems are equal here, so none is missed.
+ */
+export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
+  const periods = openPeriods(db);
+  const candidatesOf = openCandidates(db);
+  const read = db.prepare(SEARCH_SQL.ranked).raw();
+  const listed = db.prepare(SEARCH_SQL.listed).raw();
+  const chosen = openChoice();
+  return db.transaction(({ keywords, limit, period, ...parties }: ArtQuery) => {
+    const words = allWordsExpression(keywords.map((keyword) => `"${keyword.replaceAll('"', " ")}"`).join(" "));
+    if (words === null) return [];
+    const expression = keywords.map((keyword) => `"${keyword.replaceAll('"', '""').replaceAll("\0", " ")}"`).join(" ");
+    const range = periods.positions(period);
+    const candidates = candidatesOf({ ...parties, inboxId: null, range });
+    const hits: ArtHit[] = [];
+    let first = range.first;
+    for (let look = FIRST_LOOK; hits.length < limit; look = Math.min(look * 2, MOST_AT_ONCE)) {
+      const positions = candidates.newest(words, { first, last: range.last }, look);
+      const mails = positions.map(
+        (position) => [position, read.get(candidates.mailAt(position)) as [number, string, string]] as const,
+      );
+      for (const [position, snippet] of chosen(mails, expression)) {
+        if (hits.length === limit) break;
+        const [messageId] = listed.get(candidates.mailAt(position)) as [string];
+        hits.push({ messageId, snippet });
+      }
+      if (positions.length < look) break;
+      first = (positions.at(-1) ?? range.last) + 1;
+    }
+    return hits;
+  });
+}
+
+type Mail = readonly [position: number, mail: readonly [id: number, subject: string, body: string]];
+
+/** Which of some mails match, each with its snippet. One for all searches of a thread, made when it is first needed. */
+function openChoice(): (mails: readonly Mail[], expression: string) => [number, string][] {
+  let statements: { [name in "add" | "match" | "clear"]: Database.Statement } | null = null;
+  return (mails, expression) => {
+    if (mails.length === 0) return [];
+    if (statements === null) {
+      const memory = new Database(":memory:");
+      memory.exec(ART_SQL.table);
+      const { add, match, clear } = ART_SQL;
+      statements = { add: memory.prepare(add), match: memory.prepare(match).raw(), clear: memory.prepare(clear) };
+    }
+    try {
+      for (const [position, [, subject, body]] of mails) statements.add.run(position, subject, body);
+      return statements.match.all(expression) as [number, string][];
+    } finally {
+      statements.clear.run();
+    }
+  };
+}

@@ -1,0 +1,49 @@
+import type { Db } from "../connection/open-store.js";
+
+/** A stretch of time in ISO 8601 UTC; null leaves that side open. */
+export interface Period {
+  /** Inclusive. */
+  readonly after: string | null;
+  /** Exclusive. */
+  readonly before: string | null;
+}
+
+export interface Positions {
+  readonly first: number;
+  readonly last: number;
+}
+
+export const EVERYTHING: Positions = { first: 0, last: Number.MAX_SAFE_INTEGER };
+const NOTHING: Positions = { first: 1, last: 0 };
+
+export const PERIOD_SQL = {
+  newestBefore: "SELECT position FROM mail_order WHERE date < ? ORDER BY date DESC, position LIMIT 1",
+  oldestFrom: "SELECT position FROM mail_order WHERE date >= ? ORDER BY date, position DESC LIMIT 1",
+} as const;
+
+/**
+ * A period as a range of positions, newest first. Mail without a date is in no period: nobody can say
+ * that it was written before a cutoff.
+ */
+export function openPeriods(db: Db): { positions(period: Period): Positions } {
+  const newestBefore = db.prepare(PERIOD_SQL.newestBefore).pluck();
+  const oldestFrom = db.prepare(PERIOD_SQL.oldestFrom).pluck();
+  return {
+    positions({ after, before }) {
+      if (after === null && before === null) return EVERYTHING;
+      const first = before === null ? EVERYTHING.first : (newestBefore.get(before) as number | undefined);
+      // Every date comes after "".
+      const last = oldestFrom.get(after ?? "") as number | undefined;
+      return first === undefined || last === undefined ? NOTHING : { first, last };
+    },
+  };
+}
+
+/** The first moment after a day, `2001-05-14` -> `2001-05-15T00:00:00Z`: a cutoff that the day itself is before. */
+export function endOfDay(day: string): string {
+  // The year 10000 would sort before all others.
+  if (day.startsWith("9999-12-31")) return "9999-12-31T24:00:00Z";
+  const next = new Date(`${day.slice(0, 10)}T00:00:00Z`);
+  next.setUTCDate(next.getUTCDate() + 1);
+  return `${next.toISOString().slice(0, 19)}Z`;
+}

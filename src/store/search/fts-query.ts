@@ -1,0 +1,78 @@
+import { bigramsOf, isUnsegmentedAt, type Piece, piecesOf, runTokens } from "../tokenizer/bigrams.js";
+import { foldText } from "../tokenizer/fold.js";
+
+/**
+ * Words to FTS5 expressions. Any string is safe: only letters and digits, as the index's tokenizer reads them, reach
+ * the expression, always inside double quotes, so no text can be read as an operator.
+ */
+
+/** Too common to tell mails apart; left out of best match, never out of all-words. */
+const STOP_WORDS = new Set(
+  `a about after all also am an and any anyone are as at be because been before being between both but by can could
+  did do does doing done down during each else ever every few find for from further get gets give given gives go goes going
+  gone got had has have having he her here hers him his how i if in into is it its just let like ll m made make many me
+  mention mentioned might more most much must my myself name named need no nor not now of off on once one only or
+  other our out over own please re s same say said says she should so some such t take tell than that the their them
+  then there these they thing this those through to told too under until up us ve very was we were what when where
+  which while who whom whose why will with would yes you your`
+    .split(/\s+/)
+    .filter((word) => word !== ""),
+);
+
+/** A query longer than this is cut: FTS5 would take it, but no mail is found by its 65th word. */
+const MAX_TERMS = 64;
+
+/** What is read of a query at all, so that no text of any length holds the search up. */
+export const MAX_QUERY_CHARS = 10_000;
+
+/** What is looked for one by one: words, and pairs of characters of scripts without spaces. */
+export function tokenize(text: string): string[] {
+  return [...piecesOf(foldText(text).text)].flatMap(termsOf);
+}
+
+/** All tokens of a query, each once, as far as it is read. */
+export function queryTokens(text: string): string[] {
+  return [...new Set(phrasesOf(text).flat().flatMap(termsOf))].slice(0, MAX_TERMS);
+}
+
+/** Tokens worth matching on, of those that `allWordsExpression` asks for: stop words and repeats out, unless nothing else is left. */
+export function contentTokens(text: string): string[] {
+  const tokens = [...new Set(phrasesOf(text).flat().flatMap(termsOf))];
+  const content = tokens.filter((token) => !STOP_WORDS.has(token));
+  return (content.length > 0 ? content : tokens).slice(0, MAX_TERMS);
+}
+
+/** Every word must occur; `"quoted words"` and words joined by punctuation (`Q3-budget`) must stand together. Null: no words. */
+export function allWordsExpression(text: string): string | null {
+  const phrases = phrasesOf(text);
+  return phrases.length === 0 ? null : [...new Set(phrases.map(phraseExpression))].join(" AND ");
+}
+
+/** What must stand together: the pieces of each. */
+function phrasesOf(text: string): Piece[][] {
+  const phrases = new Map<string, Piece[]>();
+  for (const [, quoted, word] of text.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"|([^\s"]+)/g)) {
+    const pieces = [...piecesOf(foldText(quoted ?? word ?? "").text)].slice(0, MAX_TERMS);
+    if (pieces.length > 0) phrases.set(pieces.map((piece) => piece.text).join(" "), pieces);
+    if (phrases.size === MAX_TERMS) break;
+  }
+  return [...phrases.values()];
+}
+
+function termsOf({ text, isUnsegmented }: Piece): string[] {
+  return isUnsegmented ? bigramsOf(text) : [text];
+}
+
+function phraseExpression(pieces: readonly Piece[]): string {
+  const last = pieces.at(-1);
+  const before = pieces.slice(0, -1).flatMap(({ text, isUnsegmented }) => (isUnsegmented ? runTokens(text) : [text]));
+  const phrase = last === undefined ? before : [...before, ...termsOf(last)];
+  return termExpression(phrase.join(" "));
+}
+
+/** One word in any of its forms, or one pair of characters; a single character may be the first of any pair. */
+export function termExpression(term: string): string {
+  const last = term.slice(term.lastIndexOf(" ") + 1);
+  const isSingle = isUnsegmentedAt(last, 0) && [...last].length === 1;
+  return isSingle ? `"${term}" *` : `"${term}"`;
+}

@@ -1,0 +1,89 @@
+import type { Db } from "../connection/open-store.js";
+import { readInTurns } from "../connection/tick-transaction.js";
+import { PARTY } from "./address-book.js";
+
+/** One mail, whole. */
+export interface StoredMail {
+  readonly mailId: number;
+  readonly messageId: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly bcc: readonly string[];
+  readonly date: string | null;
+  readonly body: string;
+}
+
+export interface Mails {
+  /** By any of its Message-IDs; the angle brackets may be missing. Null: there is no such mail. */
+  get(messageId: string): StoredMail | null;
+  isInInbox(mailId: number, addressId: number): boolean;
+  /** The same name for every Message-ID of one mail; an id that is not in the file names itself. */
+  canonicalId(messageId: string): string;
+}
+
+interface Row {
+  mailId: number;
+  messageId: string;
+  subject: string;
+  sender: string;
+  recipients: string;
+  toCount: number;
+  ccCount: number;
+  date: string | null;
+  body: string;
+}
+
+export const MAILS_SQL = {
+  get: `SELECT m.id AS mailId, x.message_id AS messageId, m.subject, m.sender, m.recipients,
+               m.to_count AS toCount, m.cc_count AS ccCount, m.date, m.body
+        FROM messages x JOIN mails m ON m.id = x.mail_id WHERE x.message_id = ?`,
+  parties: "SELECT parties FROM mail_order WHERE mail_id = ?",
+  canonical: "SELECT min(c.message_id) FROM messages x JOIN messages c ON c.mail_id = x.mail_id WHERE x.message_id = ?",
+} as const;
+
+export function openMails(db: Db): Mails {
+  const get = db.prepare(MAILS_SQL.get);
+  const parties = db.prepare(MAILS_SQL.parties).pluck();
+  const canonical = db.prepare(MAILS_SQL.canonical).pluck();
+  const inTurn = readInTurns(db);
+  return {
+    get(messageId) {
+      for (const id of spellings(messageId)) {
+        const row = inTurn(() => get.get(id)) as Row | undefined;
+        if (row !== undefined) return toMail(row);
+      }
+      return null;
+    },
+    isInInbox(mailId, addressId) {
+      const row = inTurn(() => parties.get(mailId)) as string | undefined;
+      return row?.split(" ").includes(PARTY.in(addressId)) ?? false;
+    },
+    canonicalId(messageId) {
+      for (const id of spellings(messageId)) {
+        const found = inTurn(() => canonical.get(id)) as string | null;
+        if (found !== null) return found;
+      }
+      return messageId;
+    },
+  };
+}
+
+/** As it is first, which most are found by. */
+function* spellings(messageId: string): Generator<string> {
+  yield messageId;
+  const bare = messageId.trim();
+  yield bare;
+  yield `<${bare.replace(/^<|>$/g, "")}>`;
+}
+
+function toMail({ recipients, toCount, ccCount, ...mail }: Row): StoredMail {
+  const all = JSON.parse(recipients) as string[];
+  return {
+    ...mail,
+    to: all.slice(0, toCount),
+    cc: all.slice(toCount, toCount + ccCount),
+    bcc: all.slice(toCount + ccCount),
+  };
+}

@@ -1,0 +1,183 @@
+import { insertInOrder } from "../../platform/top-k.js";
+import type { Db } from "../connection/open-store.js";
+import { MAX_PER_WEIGHT, scoreMail } from "./bm25f.js";
+import { type Nominee, nominate } from "./candidate-generation.js";
+import { openPeriods, type Period } from "./date-range.js";
+import { type Candidates, type MailFilter, openCandidates } from "./fts-postings.js";
+import { allWordsExpression, contentTokens, queryTokens } from "./fts-query.js";
+import { holds, spanOfAll, type TermLists, termsAt, weigh } from "./posting-lists.js";
+import { snippet } from "./snippet.js";
+import { distinctTerms, type FindOccurrences, type Occurrence, occurrenceFinder } from "./term-matches.js";
+
+export interface MailQuery {
+  readonly words: string;
+  /** Address ids, from the address book. Null: everybody's mail. */
+  readonly inboxId: number | null;
+  readonly fromIds: readonly number[] | null;
+  readonly toIds: readonly number[] | null;
+  readonly period: Period;
+  readonly limit: number;
+}
+
+export interface MailHit {
+  readonly mailId: number;
+  readonly messageId: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly date: string | null;
+  readonly snippet: string;
+  /** Whether the mail holds every word of the query, or was the best match on some. */
+  readonly match: "all_words" | "best_match";
+}
+
+export interface MailHits {
+  readonly hits: readonly MailHit[];
+  /** Mails that hold every word, counted up to 1,000; or as many as are listed where best matches fill up. */
+  readonly total: number;
+}
+
+export interface MailSearch {
+  /** Mails with every word, newest first (ART's search). */
+  newestFirst(query: MailQuery): readonly MailHit[];
+  /** Mails with every word, best first; filled up by the best matches on any word. */
+  bestFirst(query: MailQuery): MailHits;
+}
+
+/** Of the mails with every word, the newest so many compete for the first places. */
+const ALL_WORDS_RANKED = 60;
+
+/** Mails with every word are counted up to here: where there are more, nobody needs to know how many. */
+const COUNTED = 1_000;
+
+/** Bodies are ranked by their beginning: what a mail is about stands there, quoted mail behind it. */
+const RANKED_REACH = 4_000;
+
+/** Of a mail that is listed the body is searched this far for words not found so far; beyond it the mail's beginning is shown. */
+const SHOWN_REACH = 60_000;
+
+/** What ranking reads of a mail. */
+type Ranked = readonly [mailId: number, subject: string, body: string];
+
+/** What only a listed mail is asked for. */
+type Listed = readonly [messageId: string, sender: string, date: string | null];
+
+/** A mail that was read for its score. What was found in it is kept for the snippet. */
+interface Scored {
+  readonly position: number;
+  readonly score: number;
+  readonly mail: Ranked;
+  /** That it holds, or may hold. */
+  readonly terms: readonly number[];
+  readonly inSubject: readonly Occurrence[];
+  /** In its beginning. */
+  readonly inBody: readonly Occurrence[];
+}
+
+export const SEARCH_SQL = {
+  ranked: "SELECT id, subject, body FROM mails WHERE id = ?",
+  listed: `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = m.id), m.sender, m.date
+           FROM mails m WHERE m.id = ?`,
+} as const;
+
+export function openMailSearch(db: Db): MailSearch {
+  const periods = openPeriods(db);
+  const candidatesOf = openCandidates(db);
+  // As lists: to name the columns of a row takes longer than to read it.
+  const ranked = db.prepare(SEARCH_SQL.ranked).raw();
+  const listed = db.prepare(SEARCH_SQL.listed).raw();
+  const filterOf = ({ inboxId, fromIds, toIds, period }: MailQuery): MailFilter => ({
+    inboxId,
+    fromIds,
+    toIds,
+    range: periods.positions(period),
+  });
+  const readAt = (candidates: Candidates, position: number) => ranked.get(candidates.mailAt(position)) as Ranked;
+  const toHit = ([mailId, subject, body]: Ranked, inBody: readonly Occurrence[], match: MailHit["match"]): MailHit => {
+    const [messageId, sender, date] = listed.get(mailId) as Listed;
+    return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
+  };
+  const scorer =
+    (candidates: Candidates, find: FindOccurrences, lists: TermLists, weights: readonly number[]) =>
+    (position: number) => {
+      const mail = readAt(candidates, position);
+      const [, subject, whole] = mail;
+      const body = whole.slice(0, RANKED_REACH);
+      const terms = termsAt(lists, position);
+      const inSubject = find(subject, terms);
+      const inBody = find(body, terms);
+      return { position, mail, terms, inSubject, inBody, score: scoreMail({ body, inSubject, inBody }, weights) };
+    };
+
+  // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
+  // Of the forty statements of a search only the first then asks for SQLite's locks, and looks whether a page has changed.
+  return {
+    newestFirst: db.transaction((query: MailQuery) => {
+      const words = allWordsExpression(query.words);
+      if (words === null) return [];
+      const find = occurrenceFinder(distinctTerms(queryTokens(query.words)));
+      const filter = filterOf(query);
+      const candidates = candidatesOf(filter);
+      return candidates.newest(words, filter.range, query.limit).map((position) => {
+        const mail = readAt(candidates, position);
+        return toHit(mail, find(shownOf(mail)), "all_words");
+      });
+    }),
+
+    bestFirst: db.transaction((query: MailQuery) => {
+      const words = allWordsExpression(query.words);
+      if (words === null) return { hits: [], total: 0 };
+      const { limit } = query;
+      const filter = filterOf(query);
+      const terms = distinctTerms(contentTokens(query.words));
+      const find = occurrenceFinder(terms);
+      const candidates = candidatesOf(filter);
+      const lists = terms.map((term) => candidates.holding(term));
+      const weights = weigh(lists, candidates.inMailbox);
+      const matching = candidates.newest(words, spanOfAll(lists, filter.range), COUNTED);
+      const all = matching.slice(0, ALL_WORDS_RANKED);
+      const scoreAt = scorer(candidates, find, lists, weights);
+      const whole = weights.reduce((sum, weight) => sum + weight, 0);
+      const first = best(
+        all.map((position) => ({ position, weight: whole })),
+        limit,
+        scoreAt,
+      );
+      const have = new Set(all);
+      const others = all.length < limit ? nominate(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
+      const rest = best(others, limit - first.length, scoreAt);
+      const shown = (match: MailHit["match"]) => (one: Scored) =>
+        toHit(one.mail, holdsMore(one, lists) ? find(shownOf(one.mail), one.terms) : one.inBody, match);
+      const hits = [...first.map(shown("all_words")), ...rest.map(shown("best_match"))];
+      return { hits, total: Math.max(matching.length, hits.length) };
+    }),
+  };
+}
+
+function shownOf([, , body]: Ranked): string {
+  return body.slice(0, SHOWN_REACH);
+}
+
+/** Whether the mail holds a word, by the lists of those that do, that was not found in its subject or its beginning. */
+function holdsMore({ position, mail, terms, inSubject, inBody }: Scored, lists: TermLists): boolean {
+  const [, , body] = mail;
+  const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
+  return body.length > RANKED_REACH && terms.some((term) => !isFound(term) && holds(lists[term] ?? [], position));
+}
+
+/**
+ * The `wanted` best of the nominees, heaviest first, by their scores; the newer of two that score the same. Mails that cannot be
+ * among them any more are not read.
+ */
+function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
+  const found: Scored[] = [];
+  for (const { position, weight } of nominees) {
+    const worst = found.length < wanted ? undefined : found.at(-1);
+    if (worst !== undefined && weight * MAX_PER_WEIGHT < worst.score) break;
+    insertInOrder(found, scoreAt(position), wanted, isBetter);
+  }
+  return found;
+}
+
+function isBetter(a: Scored, b: Scored): boolean {
+  return a.score > b.score || (a.score === b.score && a.position < b.position);
+}

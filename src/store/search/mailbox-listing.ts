@@ -1,0 +1,66 @@
+import type { Db } from "../connection/open-store.js";
+import { openAddressBook, PARTY } from "./address-book.js";
+import { openPeriods } from "./date-range.js";
+import { openMails } from "./mail-lookup.js";
+
+/** A mail as it stands in a list of a mailbox. */
+export interface MailHead {
+  readonly messageId: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly date: string | null;
+  /** Its place in the order of dates; the list goes on behind it. */
+  readonly cursor: number;
+}
+
+export interface Shelf {
+  /** Newest first, behind the cursor where there is one. */
+  list(cursor: number | null, limit: number): MailHead[];
+  /** Message-IDs of the mailbox that begin with the text, with or without angle bracket; looks at a bounded number. */
+  complete(prefix: string, limit: number): { ids: string[]; hasMore: boolean };
+}
+
+/** Message-IDs looked at for one completion: most begin with a number, and a prefix of one figure fits a tenth of all mail. */
+const LOOKED_AT = 2_000;
+
+export const SHELF_SQL = {
+  list: `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
+                m.subject, m.sender, m.date
+         FROM emails_fts f JOIN mail_order o ON o.position = f.rowid JOIN mails m ON m.id = o.mail_id
+         WHERE emails_fts MATCH ? AND f.rowid BETWEEN ? AND ? ORDER BY f.rowid LIMIT ?`,
+  idsFrom: `SELECT x.message_id AS messageId, x.mail_id AS mailId, m.date
+            FROM messages x JOIN mails m ON m.id = x.mail_id
+            WHERE x.message_id >= ? AND x.message_id < ? ORDER BY x.message_id LIMIT ?`,
+} as const;
+
+/** What lies in one mailbox before the cutoff (ISO 8601, exclusive; null: all of it), to be listed. */
+export function openShelf(db: Db, inbox: string, cutoff: string | null): Shelf {
+  const inboxId = openAddressBook(db).idOf(inbox);
+  const mails = openMails(db);
+  const { first, last } = openPeriods(db).positions({ after: null, before: cutoff });
+  const list = db.prepare(SHELF_SQL.list);
+  const idsFrom = db.prepare(SHELF_SQL.idsFrom);
+  if (inboxId === null) return { list: () => [], complete: () => ({ ids: [], hasMore: false }) };
+  return {
+    list(cursor, limit) {
+      const from = cursor === null ? first : Math.max(first, cursor + 1);
+      return list.all(`parties : ${PARTY.in(inboxId)}`, from, last, limit) as MailHead[];
+    },
+    complete(prefix, limit) {
+      const from = `<${prefix.trim().replace(/^</, "")}`;
+      const rows = idsFrom.all(from, `${from}\u{10ffff}`, LOOKED_AT) as {
+        messageId: string;
+        mailId: number;
+        date: string | null;
+      }[];
+      const ids: string[] = [];
+      for (const { messageId, mailId, date } of rows) {
+        const isVisible = cutoff === null || (date !== null && date < cutoff);
+        if (!isVisible || !mails.isInInbox(mailId, inboxId)) continue;
+        if (ids.length === limit) return { ids, hasMore: true };
+        ids.push(messageId);
+      }
+      return { ids, hasMore: rows.length === LOOKED_AT };
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { idf } from "./bm25f.js";
+import type { Positions } from "./date-range.js";
+
+/** A word that more of the searched mails hold than this names no candidates, where rarer words name enough. */
+const COMMON = 1_000;
+
+/** The mails that hold a word are listed up to here, newest first: enough to see that it is common. */
+export const COUNTED_TO = COMMON + 1;
+
+/** Of each term the positions of the mails that hold it, newest first; up to `COUNTED_TO`. */
+export type TermLists = readonly (readonly number[])[];
+
+/** How much each term says, by the share of the mails searched that hold it. A common one was counted up to `COMMON` only. */
+export function weigh(lists: TermLists, mails: number): number[] {
+  const holding = lists.map((list) => (isRare(list) ? list.length : Math.max(COMMON, mails / 4)));
+  return lists.map((_, term) => idf({ mails, holding }, term));
+}
+
+/** Whether the list names every mail that holds the term. */
+export function isRare(list: readonly number[]): boolean {
+  return list.length <= COMMON;
+}
+
+/** Where a mail with every word can lie: within the mails that hold all the rare words. Looking there only is most of the speed. */
+export function spanOfAll(lists: TermLists, range: Positions): Positions {
+  const [rarest, ...others] = lists.filter(isRare).sort((a, b) => a.length - b.length);
+  if (rarest === undefined) return range;
+  const shared = rarest.filter((position) => others.every((list) => holds(list, position)));
+  return { first: shared[0] ?? 1, last: shared.at(-1) ?? 0 };
+}
+
+/** Whether a list of positions, newest first, has this one. */
+export function holds(list: readonly number[], position: number): boolean {
+  return list[placeOf(list, position)] === position;
+}
+
+/** Those of a list that lie in a range. */
+export function listWithin(list: readonly number[], { first, last }: Positions): readonly number[] {
+  const isWhole = first <= (list[0] ?? first) && last >= (list.at(-1) ?? last);
+  return isWhole ? list : list.slice(placeOf(list, first), placeOf(list, last + 1));
+}
+
+/** Of the first entry that is not below `position`. */
+function placeOf(list: readonly number[], position: number): number {
+  let from = 0;
+  let to = list.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((list[middle] as number) < position) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** The terms that a mail holds, or may hold: a list that was cut off does not tell. */
+export function termsAt(lists: TermLists, position: number): number[] {
+  const terms: number[] = [];
+  for (const [term, list] of lists.entries()) if (!isRare(list) || holds(list, position)) terms.push(term);
+  return terms;
+}

@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { listEntries } from "../../sandbox/files.js";
+import { defineHandler } from "../handler.js";
+import { inWorkspace } from "./in-workspace.js";
+
+/** More would fill a model's context with names. */
+const MOST = 200;
+
+/** Everything below a folder. Result: `{files: [{path, type, size}], total}`; `total` may be more than are listed. */
+export const listFiles = defineHandler({
+  args: z.object({ path: z.string().default(".") }),
+  config: z.strictObject({}),
+  call: ({ path }, context) =>
+    inWorkspace(context, async (folders) => {
+      const { entries, total } = await listEntries(folders, path, MOST);
+      return { ok: true, value: { files: entries.map(({ path, type, size }) => ({ path, type, size })), total } };
+    }),
+});

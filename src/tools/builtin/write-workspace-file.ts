@@ -1,0 +1,15 @@
+import { z } from "zod";
+import { writeText } from "../../sandbox/files.js";
+import { defineHandler } from "../handler.js";
+import { inWorkspace } from "./in-workspace.js";
+
+/** Makes or replaces a text file. Result: `{path, bytes}`. */
+export const writeFile = defineHandler({
+  args: z.object({ path: z.string(), content: z.string() }),
+  config: z.strictObject({}),
+  call: ({ path, content }, context) =>
+    inWorkspace(context, async (folders) => ({
+      ok: true,
+      value: { path, bytes: await writeText(folders, path, content) },
+    })),
+});

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { runProgram } from "../../processes/run-process.js";
+import { defineOutsideTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
+import { cleanEnvironment, environmentName } from "./secrets.js";
+
+/** A program with its arguments: no shell reads them. */
+export const argvSchema = z
+  .array(
+    z
+      .string()
+      .max(10_000)
+      .refine((word) => !word.includes("\0"), "has a zero byte in it"),
+  )
+  .min(1, "expected a program and its arguments")
+  .max(200)
+  .refine(([program]) => program !== "", "expected the name of a program");
+
+const config = z.strictObject({
+  command: argvSchema,
+  /** The variables it is given beside PATH, HOME and LANG. */
+  env: z.array(environmentName).max(100).default([]),
+  /** Its working folder. */
+  cwd: z.string().min(1).optional(),
+  ...limitsShape,
+});
+
+/** A program that reads the arguments as JSON on stdin and writes its result as JSON on stdout. */
+export const commandTool = defineOutsideTool({
+  config,
+  secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
+  async call({ args, outside, signal, secrets }, { command, env, cwd, maxBytes }) {
+    const environment = cleanEnvironment(env, outside.env);
+    if (!environment.ok) {
+      throw new ToolFailed(`The tool cannot be called: the environment variable ${environment.missing} is not set`);
+    }
+    const start = { argv: command, env: environment.values, cwd };
+    const input = `${JSON.stringify(args)}\n`;
+    const { end, stdout, stderr, tooLong } = await runProgram(start, input, maxBytes, signal, secrets);
+    const said = stderr === "" ? "" : `: ${stderr}`;
+    if (tooLong) throw new ToolFailed(`The program wrote more than ${maxBytes} bytes`);
+    if ("error" in end) throw new ToolFailed(`The program ${command[0]} cannot be started: ${end.error}`);
+    if (end.code !== 0) {
+      throw new ToolFailed(
+        `The program ended ${end.code === null ? `by ${end.signal}` : `with code ${end.code}`}${said}`,
+      );
+    }
+    return parseJsonText(stdout, "What the program wrote", secrets);
+  },
+});

@@ -1,0 +1,145 @@
+import { z } from "zod";
+import type { ToolContext, ToolResult, ToolRow } from "../../domain/agents/tool.js";
+import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../domain/json.js";
+import { redact, redactJson } from "../../domain/redact.js";
+import { defineHandler, type Handler } from "../handler.js";
+import { withLinearPatterns } from "../linear-pattern.js";
+import { refuse } from "../mailbox.js";
+import { checkUnfolding } from "../schema-unfolding.js";
+import type { Outside } from "./external-resources.js";
+
+/** What all tools of one's own can be told. */
+export const limitsShape = {
+  /** A call that takes longer is given up. */
+  timeoutMs: z.number().int().min(1).max(600_000).default(30_000),
+  /** Bytes read of an answer; one that is longer is refused. */
+  maxBytes: z.number().int().min(1).max(100_000_000).default(1_000_000),
+  /** Characters of the result that the model gets; the rest is cut off. */
+  maxResultChars: z.number().int().min(100).max(1_000_000).default(20_000),
+  /** JSON Schema that every result must fit. */
+  resultSchema: jsonObjectSchema.optional(),
+};
+
+type Limits = z.output<z.ZodObject<typeof limitsShape>>;
+
+/** One call as a kind of tool sees it. */
+export interface OutsideCall {
+  readonly args: JsonObject;
+  readonly context: ToolContext;
+  readonly outside: Outside;
+  /** Aborts when the task ends or the time is over. */
+  readonly signal: AbortSignal;
+  /** Values that must appear in no result. */
+  readonly secrets: readonly string[];
+}
+
+/** What a tool could not do, in words for the model. Anything else that is thrown is told in the same way. */
+export class ToolFailed extends Error {
+  override readonly name = "ToolFailed";
+}
+
+export interface OutsideKind<Config extends Limits> {
+  readonly config: z.ZodType<Config>;
+  readonly misfit?: (config: Config, tool: ToolRow) => string | undefined;
+  /** Values that must appear in no result. */
+  readonly secrets?: (config: Config, outside: Outside) => readonly string[];
+  call(call: OutsideCall, config: Config): Promise<JsonValue>;
+}
+
+/**
+ * A handler for a tool that is not ours, under the rules that all of them obey: an end in time, results of limited
+ * size that fit their schema, and every failure a result that the model can act on. When the task is aborted the
+ * call rejects with its reason.
+ */
+export function defineOutsideTool<Config extends Limits>(kind: OutsideKind<Config>): Handler {
+  return defineHandler<JsonObject, Config>({
+    args: jsonObjectSchema,
+    config: kind.config,
+    misfit(config, tool) {
+      const reason = config.resultSchema === undefined ? undefined : whyUnusable(config.resultSchema);
+      return reason === undefined ? kind.misfit?.(config, tool) : `its resultSchema: ${reason}`;
+    },
+    async call(args, context, { outside }, config) {
+      if (outside === undefined) return refuse("failed", "Tools of one's own cannot be called here.");
+      context.signal.throwIfAborted();
+      const timeout = AbortSignal.timeout(config.timeoutMs);
+      const signal = AbortSignal.any([context.signal, timeout]);
+      const secrets = kind.secrets?.(config, outside) ?? [];
+      try {
+        const value = await withEnd(kind.call({ args, context, outside, signal, secrets }, config), signal);
+        return resultOf(redactJson(value, secrets), config);
+      } catch (error) {
+        context.signal.throwIfAborted();
+        if (timeout.aborted) return refuse("failed", `The tool did not answer within ${config.timeoutMs / 1000} s.`);
+        return refuse("failed", wordsOf(error, secrets));
+      }
+    },
+  });
+}
+
+/** A kind that does not listen to its signal cannot hold the task up. */
+async function withEnd<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = () => {};
+  const ended = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+  });
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    work.catch(() => undefined);
+  }
+}
+
+function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
+  if (resultSchema !== undefined) {
+    const checked = toResultSchema(resultSchema).safeParse(value);
+    if (!checked.success) {
+      const [issue] = checked.error.issues;
+      const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.join(".")}`;
+      return refuse("failed", `The tool's result does not fit its schema${where}: ${issue?.message}.`);
+    }
+  }
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (Buffer.byteLength(text) > maxBytes)
+    return refuse("failed", `The tool answered with more than ${maxBytes} bytes.`);
+  if (text.length <= maxResultChars) return { ok: true, value };
+  const beginning = text.slice(0, maxResultChars);
+  if (typeof value === "string") {
+    return { ok: true, value: `${beginning}\n[cut off: ${maxResultChars} of ${text.length} characters]` };
+  }
+  return { ok: true, value: { truncated: true, characters: text.length, beginning } };
+}
+
+function toResultSchema(schema: JsonObject): z.ZodType {
+  checkUnfolding(schema);
+  return withLinearPatterns(schema, () => z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]));
+}
+
+function whyUnusable(schema: JsonObject): string | undefined {
+  try {
+    toResultSchema(schema);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function wordsOf(error: unknown, secrets: readonly string[]): string {
+  const message = redact(error instanceof Error ? error.message : String(error), secrets);
+  return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
+}
+
+/** A text from outside as JSON, checked to be nothing else. */
+export function parseJsonText(text: string, whose: string, secrets: readonly string[]): JsonValue {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    const start = redact(text.trim(), secrets).slice(0, 200);
+    throw new ToolFailed(`${whose} is not JSON${start === "" ? ": it is empty" : `; it begins: ${start}`}`);
+  }
+  return jsonValueSchema.parse(value);
+}

@@ -1,0 +1,113 @@
+import { z } from "zod";
+import type { ToolRow } from "../../domain/agents/tool.js";
+import type { JsonObject, JsonValue } from "../../domain/json.js";
+import { redact } from "../../domain/redact.js";
+import { guardedRequest } from "../../web/guarded-request.js";
+import { isPublicAddress } from "../../web/public-address.js";
+import { defineOutsideTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
+import { fillIn, headersSchema, secretsIn } from "./secrets.js";
+
+export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+const PLACEHOLDER = /\{\{\s*([\w.-]+)\s*\}\}/g;
+
+/** Methods whose arguments go into the query rather than into a body. */
+const BODILESS = new Set<string>(["GET", "DELETE"]);
+
+const config = z.strictObject({
+  method: z.enum(HTTP_METHODS).default("GET"),
+  /** `{{argument}}` is put in URL-encoded, in the path or the query only. */
+  url: z
+    .string()
+    .min(1)
+    .max(4_000)
+    .superRefine((url, issues) => {
+      const message = whyUrlUnusable(url);
+      if (message !== null) issues.addIssue({ code: "custom", message });
+    }),
+  headers: headersSchema,
+  /** Whether private, loopback and link-local addresses may be asked. */
+  allowPrivate: z.boolean().default(false),
+  ...limitsShape,
+});
+
+/**
+ * A web address. Arguments that the URL does not name go into the query (GET, DELETE) or are the JSON body (POST, PUT,
+ * PATCH). A JSON answer is the result; other text is the result as it is; a status from 400 on is a failure.
+ */
+export const httpTool = defineOutsideTool({
+  config,
+  misfit({ url }, tool) {
+    const known = propertiesOf(tool);
+    const unknown = namesIn(url).find((name) => !known.includes(name));
+    return unknown === undefined ? undefined : `its url asks for {{${unknown}}}, which is none of its parameters`;
+  },
+  secrets: ({ headers }, outside) => secretsIn(headers, outside.env),
+  async call({ args, outside, signal, secrets }, { method, url, headers, allowPrivate, maxBytes }) {
+    const filled = fillIn(headers, outside.env);
+    if (!filled.ok)
+      throw new ToolFailed(`The tool cannot be called: the environment variable ${filled.missing} is not set`);
+    const inUrl = new Set(namesIn(url));
+    const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !inUrl.has(name)));
+    const target = fillUrl(url, args);
+    const sendsBody = !BODILESS.has(method);
+    if (!sendsBody) for (const [name, value] of Object.entries(rest)) target.searchParams.append(name, asText(value));
+    const answer = await guardedRequest(
+      {
+        method,
+        url: target.href,
+        headers: {
+          accept: "application/json, text/*;q=0.9, */*;q=0.1",
+          ...(sendsBody ? { "content-type": "application/json" } : {}),
+          ...filled.values,
+        },
+        body: sendsBody ? JSON.stringify(rest) : null,
+        maxBytes,
+        allows: allowPrivate ? () => true : isPublicAddress,
+        lookup: outside.lookup,
+      },
+      signal,
+    );
+    if (answer.status >= 400) {
+      const said = redact(answer.text.trim(), secrets).slice(0, 500);
+      throw new ToolFailed(`The server answered with status ${answer.status}${said === "" ? "" : `: ${said}`}`);
+    }
+    if (/\bjson\b/i.test(answer.contentType)) return parseJsonText(answer.text, "The server's answer", secrets);
+    return answer.text;
+  },
+});
+
+function namesIn(url: string): string[] {
+  return [...url.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
+}
+
+function propertiesOf({ parametersSchema: { properties } }: ToolRow): string[] {
+  return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+}
+
+/** A value must never choose the host, nor climb out of the path it stands in. */
+function fillUrl(template: string, args: JsonObject): URL {
+  const text = template.replace(PLACEHOLDER, (_, name: string) => {
+    const value = Object.hasOwn(args, name) ? args[name] : undefined;
+    return value === undefined ? "" : encodeURIComponent(asText(value));
+  });
+  const url = new URL(text);
+  const path = /^[^/]*\/\/[^/?#]*([^?#]*)/.exec(text)?.[1] ?? "";
+  if (path.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part))) {
+    throw new ToolFailed("An argument makes . or .. a part of the address, which is not asked");
+  }
+  return url;
+}
+
+function asText(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function whyUrlUnusable(template: string): string | null {
+  const [a, b] = ["a", "b"].map((letter) => URL.parse(template.replace(PLACEHOLDER, letter)));
+  if (a == null || b == null) return "expected an address such as https://example.com/{{argument}}";
+  if (a.protocol !== "https:" && a.protocol !== "http:") return "expected an http or https address";
+  if (a.username !== "" || a.password !== "") return `has a name or password in it: use a header with \${ENV:NAME}`;
+  if (a.origin !== b.origin || a.hash !== b.hash) return "may have {{arguments}} in its path and query only";
+  return null;
+}

@@ -1,0 +1,58 @@
+import { z } from "zod";
+import type { McpServer } from "../../mcp/connections.js";
+import { argvSchema } from "./command-tool.js";
+import type { Outside } from "./external-resources.js";
+import { defineOutsideTool, limitsShape, ToolFailed } from "./external-tool.js";
+import { cleanEnvironment, environmentName, fillIn, headersSchema, secretsIn } from "./secrets.js";
+
+/** A server as it is kept: started as a program, or reached at an address. Secrets are named, never written out. */
+export const serverSchema = z.union([
+  z.strictObject({
+    command: argvSchema,
+    /** The variables it is given beside PATH, HOME and LANG. */
+    env: z.array(environmentName).max(100).default([]),
+  }),
+  z.strictObject({
+    url: z.url({ protocol: /^https?$/, message: "expected an http or https address" }),
+    headers: headersSchema,
+  }),
+]);
+
+export type KeptServer = z.output<typeof serverSchema>;
+
+const config = z.strictObject({
+  server: serverSchema,
+  /** The tool's name at the server. */
+  tool: z.string().min(1),
+  ...limitsShape,
+});
+
+/** A tool of an MCP server; one connection to each server is shared by the whole run. */
+export const mcpTool = defineOutsideTool({
+  config,
+  secrets: ({ server }, outside) => secretsOf(server, outside),
+  async call({ args, outside, signal, secrets }, { server, tool, timeoutMs }) {
+    const { callServerTool } = await import("../../mcp/server-tools.js");
+    const connections = await outside.mcp();
+    const client = await connections.to(reachable(server, outside), signal, secrets);
+    const answer = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });
+    if (!answer.ok) throw new ToolFailed(answer.error);
+    return answer.value;
+  },
+});
+
+/** The server with the environment filled in. */
+export function reachable(server: KeptServer, { env }: Pick<Outside, "env">): McpServer {
+  const filled = "command" in server ? cleanEnvironment(server.env, env) : fillIn(server.headers, env);
+  if (!filled.ok) {
+    throw new ToolFailed(`The MCP server cannot be reached: the environment variable ${filled.missing} is not set`);
+  }
+  return "command" in server
+    ? { command: server.command, env: filled.values }
+    : { url: server.url, headers: filled.values };
+}
+
+/** Values that must stand in no result and no error. */
+export function secretsOf(server: KeptServer, { env }: Pick<Outside, "env">): readonly string[] {
+  return "command" in server ? server.env.flatMap((name) => env[name] ?? []) : secretsIn(server.headers, env);
+}

@@ -1,0 +1,25 @@
+import { z } from "zod";
+import { defineOutsideTool, limitsShape, ToolFailed } from "./external-tool.js";
+import { cleanEnvironment, environmentName } from "./secrets.js";
+
+const config = z.strictObject({
+  /** The TypeScript or JavaScript file. */
+  module: z.string().startsWith("/", "expected an absolute path"),
+  /** The variables it is given beside PATH, HOME and LANG. */
+  env: z.array(environmentName).max(100).default([]),
+  ...limitsShape,
+});
+
+/** A file with a function `call(args, context)`; `context` tells `inbox` and `cutoff` of the task. */
+export const moduleTool = defineOutsideTool({
+  config,
+  secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
+  async call({ args, context, outside, signal }, { module, env }) {
+    const environment = cleanEnvironment(env, outside.env);
+    if (!environment.ok) {
+      throw new ToolFailed(`The tool cannot be called: the environment variable ${environment.missing} is not set`);
+    }
+    const task = { inbox: context.inbox, cutoff: context.cutoff };
+    return outside.modules.call({ path: module, env: environment.values }, args, task, signal);
+  },
+});

@@ -1,0 +1,32 @@
+import { searchEmails } from "./builtin/art-search.js";
+import { emailGet } from "./builtin/email-get.js";
+import { emailSearch } from "./builtin/email-search.js";
+import { executePython } from "./builtin/execute-python.js";
+import { listFiles } from "./builtin/list-files.js";
+import { readFile } from "./builtin/read-file.js";
+import { returnFinalAnswer } from "./builtin/return-final-answer.js";
+import { writeFile } from "./builtin/write-workspace-file.js";
+import { commandTool } from "./external/command-tool.js";
+import { httpTool } from "./external/http-tool.js";
+import { mcpTool } from "./external/mcp-tool.js";
+import { moduleTool } from "./external/module-tool.js";
+import type { Handler } from "./handler.js";
+
+/** handler_key to the code behind it. A new tool is a file beside these and a line here. */
+export const HANDLERS: Readonly<Record<string, Handler>> = {
+  email_search: emailSearch,
+  email_get: emailGet,
+  search_emails: searchEmails,
+  return_final_answer: returnFinalAnswer,
+  execute_python: executePython,
+  read_file: readFile,
+  write_file: writeFile,
+  list_files: listFiles,
+  http: httpTool,
+  command: commandTool,
+  mcp: mcpTool,
+  module: moduleTool,
+};
+
+/** What an agent without rows in agent_tools gets. */
+export const DEFAULT_TOOL_IDS = ["email_search", "email_get", "return_final_answer"] as const;

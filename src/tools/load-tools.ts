@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { Agent } from "../domain/agents/agent.js";
+import type { Tool, ToolRow } from "../domain/agents/tool.js";
+import { UserError } from "../domain/errors.js";
+import { type JsonValue, jsonObjectSchema } from "../domain/json.js";
+import type { Db } from "../store/connection/open-store.js";
+import { type AttachedTool, getTool, listAttachedTools } from "../store/registry/tools.js";
+import { toArgumentSchema } from "./argument-schema.js";
+import type { Handler, ToolResources } from "./handler.js";
+import { DEFAULT_TOOL_IDS, HANDLERS } from "./handlers.js";
+import { refuse } from "./mailbox.js";
+import { SEARCH_HANDLERS } from "./search-pool/search-handlers.js";
+
+/** The agent's live tools, made from its rows; an agent without rows gets the defaults. */
+export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {
+  return attachedOrDefault(db, agent.id).map((attached) => toTool(attached, resources));
+}
+
+export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
+  const attached = listAttachedTools(db, agentId);
+  return attached.length > 0 ? attached : DEFAULT_TOOL_IDS.map((id) => ({ tool: getTool(db, id), config: null }));
+}
+
+/** SHA-256 over all that a model is told of an agent's tools, and over how they are configured. */
+export function toolsDigest(db: Db, agentId: string): string {
+  const told = attachedOrDefault(db, agentId).map(({ tool, config }) => [
+    tool.id,
+    tool.description,
+    tool.parametersSchema,
+    tool.handlerKey,
+    tool.handlerConfig,
+    config,
+  ]);
+  return createHash("sha256").update(JSON.stringify(told)).digest("hex");
+}
+
+/** A row come to life. An unknown handler, a broken schema or a config that does not fit names the tool. */
+export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
+  const { tool } = attached;
+  const { handler, schema, settings } = checkAttached(attached);
+  const threads = Object.hasOwn(SEARCH_HANDLERS, tool.handlerKey) ? resources.searchThreads : undefined;
+  return {
+    id: tool.id,
+    description: tool.description,
+    parameters: tool.parametersSchema,
+    async call(args, context) {
+      const checked = check(tool.id, schema, args);
+      if (!checked.ok) return checked;
+      const typed = check(tool.id, handler.args, checked.value);
+      if (!typed.ok) return typed;
+      if (threads !== undefined) return threads.call(tool.handlerKey, typed.value, context, settings);
+      return handler.call(typed.value, context, resources, settings);
+    },
+  };
+}
+
+/** All that must hold before a tool can be called; throws the UserError of the first thing that does not. */
+export function checkAttached({ tool, config }: AttachedTool): {
+  handler: Handler;
+  schema: z.ZodType<JsonValue>;
+  settings: unknown;
+} {
+  const handler = Object.hasOwn(HANDLERS, tool.handlerKey) ? HANDLERS[tool.handlerKey] : undefined;
+  if (handler === undefined) {
+    throw new UserError(
+      "handler_unknown",
+      `Tool "${tool.id}" has the handler_key "${tool.handlerKey}", which this program does not have.`,
+      `The handlers are: ${Object.keys(HANDLERS).join(", ")}.`,
+    );
+  }
+  const schema = readSchema(tool);
+  const settings = readConfig(tool, handler, config);
+  const misfit = handler.misfit?.(settings, tool);
+  if (misfit !== undefined) throw configError(tool, misfit);
+  return { handler, schema, settings };
+}
+
+function readSchema(tool: ToolRow): z.ZodType<JsonValue> {
+  try {
+    return toArgumentSchema(tool.parametersSchema);
+  } catch (cause) {
+    throw new UserError(
+      "tool_schema",
+      `The parameters_schema of tool "${tool.id}" cannot be used: ${(cause as Error).message}.`,
+      "It is a column of its row in the table tools: one JSON Schema of type object.",
+      2,
+      { cause },
+    );
+  }
+}
+
+/** The tool's own configuration, and over it that of the agent. */
+function readConfig(tool: ToolRow, handler: Handler, config: string | null): unknown {
+  const own = jsonObjectSchema.safeParse(parseJson(config ?? "{}"));
+  if (!own.success) throw configError(tool, "it is not a JSON object");
+  const result = handler.config.safeParse({ ...tool.handlerConfig, ...own.data });
+  if (result.success) return result.data;
+  throw configError(tool, inOneLine(result.error));
+}
+
+function configError(tool: ToolRow, why: string): UserError {
+  return new UserError(
+    "tool_config",
+    `The config of tool "${tool.id}" cannot be used: ${why}.`,
+    "It is the tool's handler_config (table tools) and, over it, the agent's config (table agent_tools): JSON objects.",
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function check<T>(
+  toolId: string,
+  schema: z.ZodType<T>,
+  args: unknown,
+): { ok: true; value: T } | ReturnType<typeof refuse> {
+  const result = schema.safeParse(args);
+  if (result.success) return { ok: true, value: result.data };
+  return refuse("bad_arguments", `${toolId} was called with arguments that do not fit: ${inOneLine(result.error)}.`);
+}
+
+/** Names of arguments are the model's own, and of any length and number. */
+const LONGEST_COMPLAINT = 2_000;
+const MOST_COMPLAINTS = 20;
+
+/** What zod complains of, in one line. */
+function inOneLine({ issues }: z.ZodError): string {
+  const said = z.prettifyError(new z.ZodError(issues.slice(0, MOST_COMPLAINTS)));
+  const text = said.replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; ");
+  return text.length > LONGEST_COMPLAINT ? `${text.slice(0, LONGEST_COMPLAINT)} ...` : text;
+}

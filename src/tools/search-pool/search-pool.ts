@@ -1,0 +1,54 @@
+import { availableParallelism } from "node:os";
+import type { ToolContext, ToolResult } from "../../domain/agents/tool.js";
+import type { JsonValue } from "../../domain/json.js";
+import { ThreadCalls } from "../../platform/worker-rpc.js";
+
+/** A call of a search handler. Arguments and config are checked already. */
+export interface SearchCall {
+  readonly handlerKey: string;
+  readonly args: unknown;
+  readonly context: Omit<ToolContext, "signal">;
+  readonly config: unknown;
+}
+
+/** Text crosses between threads in a third of the time of what it says. */
+export type SearchAnswer = { readonly ok: true; readonly json: string } | Extract<ToolResult, { ok: false }>;
+
+/** More than a few threads wait for each other's pages of the file. */
+const MOST_THREADS = 3;
+
+/** Of all threads together. A search makes half a megabyte of garbage: with 12 it is collected so often that it takes 4 % longer. */
+const YOUNG_MEGABYTES = 32;
+
+/**
+ * Threads that search mail, so that the loop of a run waits for no search. One core is left to the loop: on two cores a
+ * second thread takes more from the loop, and from the first, than it gives.
+ */
+export class SearchThreads {
+  private readonly threads: readonly ThreadCalls<SearchCall, SearchAnswer>[];
+
+  constructor(path: string, count = Math.max(1, Math.min(MOST_THREADS, availableParallelism() - 1))) {
+    const file = new URL("./search-thread.js", import.meta.url);
+    const options = { data: { path }, youngMegabytes: YOUNG_MEGABYTES / count };
+    this.threads = Array.from({ length: count }, () => new ThreadCalls(file, options));
+  }
+
+  /** Rejects only where a thread failed, which is a fault of ours. */
+  async call(handlerKey: string, args: unknown, context: ToolContext, config: unknown): Promise<ToolResult> {
+    const { inbox, cutoff } = context;
+    const answer = await this.threadFor(inbox).call({ handlerKey, args, context: { inbox, cutoff }, config });
+    return answer.ok ? { ...answer, value: JSON.parse(answer.json) as JsonValue } : answer;
+  }
+
+  /** The idlest, and of equals the same for a mailbox each time: it has the mailbox's words at hand. */
+  private threadFor(inbox: string | null): ThreadCalls<SearchCall, SearchAnswer> {
+    const idlest = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
+    const letters = [...(inbox ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
+    const home = this.threads[letters % this.threads.length];
+    return home !== undefined && home.pending <= idlest.pending ? home : idlest;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.close()));
+  }
+}

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { Tool, ToolContext } from "../domain/agents/tool.js";
+import { type JsonObject, type JsonValue, jsonObjectSchema } from "../domain/json.js";
+import type { Db } from "../store/connection/open-store.js";
+import { getTool } from "../store/registry/tools.js";
+import type { ToolResources } from "./handler.js";
+import { toTool } from "./load-tools.js";
+import { openReadable } from "./mailbox.js";
+
+const schemaSchema = z.looseObject({
+  properties: z.record(z.string(), jsonObjectSchema),
+  required: z.array(z.string()),
+});
+
+/** email_search and email_get for callers that have one mailbox only: it need not be named, and no other can be. */
+export function boundMailTools(db: Db, resources: ToolResources): Tool[] {
+  return ["email_search", "email_get"].map((id) =>
+    withoutInbox(toTool({ tool: getTool(db, id), config: null }, resources)),
+  );
+}
+
+function withoutInbox(tool: Tool): Tool {
+  const { properties, required, ...rest } = schemaSchema.parse(tool.parameters);
+  const { inbox_id, ...others } = properties;
+  if (inbox_id === undefined) return tool;
+  return {
+    id: tool.id,
+    description: tool.description,
+    parameters: { ...rest, properties: others, required: required.filter((name) => name !== "inbox_id") } as JsonObject,
+    call: (args, context) => tool.call(withInbox(args, context.inbox), context),
+  };
+}
+
+/** The arguments of a call with the mailbox named, for a tool that asks for it. */
+export function namingInbox(
+  { parameters }: Pick<Tool, "parameters">,
+  args: JsonValue,
+  inbox: string | null,
+): JsonValue {
+  const { success, data } = schemaSchema.partial().safeParse(parameters);
+  return success && data.properties?.inbox_id !== undefined ? withInbox(args, inbox) : args;
+}
+
+function withInbox(args: JsonValue, inbox: string | null): JsonValue {
+  const object = jsonObjectSchema.safeParse(args);
+  return object.success && inbox !== null ? { inbox_id: inbox, ...object.data } : args;
+}
+
+/** A mail of the context's mailbox as a text with its headers; null where it may not be read. */
+export function readMailText(messageId: string, context: ToolContext, { mailbox }: ToolResources): string | null {
+  const readable = openReadable(messageId, context, mailbox);
+  if (!readable.ok) return null;
+  const { mail } = readable;
+  const list = (name: string, addresses: readonly string[]) =>
+    addresses.length === 0 ? [] : [`${name}: ${addresses.join(", ")}`];
+  return [
+    `Message-ID: ${mail.messageId}`,
+    `Date: ${mail.date ?? "unknown"}`,
+    `From: ${mail.sender}`,
+    ...list("To", mail.to),
+    ...list("Cc", mail.cc),
+    ...list("Bcc", mail.bcc),
+    `Subject: ${mail.subject}`,
+    "",
+    mail.body,
+  ].join("\n");
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { listTools } from "../../../src/agents/loop/list-tools.js";
+import { checkPrompt, renderPrompt } from "../../../src/domain/agents/prompt.js";
+import { UserError } from "../../../src/domain/errors.js";
+import { getAgent, listAgents } from "../../../src/store/registry/agents.js";
+import { loadTools } from "../../../src/tools/load-tools.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
+import { openEmpty } from "../../app/run/demo-setup.js";
+
+const variables = {
+  inbox_address: "marcus.hale@kestrelplains.example",
+  query_date: "2001-05-14",
+  max_turns: 10,
+  tools: "- a: A",
+};
+
+describe("a prompt", () => {
+  test.each([
+    "user_name",
+    "user-name",
+    "user.name",
+    "inboxaddress",
+    "constructor",
+    "toString",
+    "__proto__",
+    "hasOwnProperty",
+    "two words",
+    "#if tools",
+  ])("that asks for {{%s}} is an error that says what there is", (name) => {
+    const render = () => renderPrompt(`You are {{${name}}}.`, variables);
+    expect(render).toThrow(UserError);
+    expect(render).toThrow(`{{${name}}}`);
+    expect(() => checkPrompt(`You are {{${name}}}.`)).toThrow(`{{${name}}}`);
+    try {
+      render();
+    } catch (error) {
+      expect(error).toMatchObject({
+        code: "prompt_variable",
+        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}.",
+      });
+    }
+  });
+
+  test("gets every variable, as often as it asks, with blanks or without", () => {
+    expect(renderPrompt("{{inbox_address}} {{ query_date }} {{max_turns}} {{max_turns}}", variables)).toBe(
+      "marcus.hale@kestrelplains.example 2001-05-14 10 10",
+    );
+  });
+
+  test("keeps single braces, and a value that looks like a variable or a replacement pattern", () => {
+    const odd = { ...variables, inbox_address: "{{query_date}} $& $1" };
+    expect(renderPrompt('{"a": {}} {{inbox_address}}', odd)).toBe('{"a": {}} {{query_date}} $& $1');
+  });
+
+  test("of every seeded agent can be filled in, and tells the inbox and the date", () => {
+    const { db, close } = openEmpty();
+    const prompts = listAgents(db).map((agent) => renderPrompt(agent.prompt, variables));
+    close();
+    expect(prompts).toHaveLength(3);
+    for (const prompt of prompts) {
+      expect(prompt).toContain(variables.inbox_address);
+      expect(prompt).toContain("2001-05-14");
+      expect(prompt).not.toContain("{{");
+    }
+  });
+
+  test("lists the tools one a line", () => {
+    const { db, close } = openEmpty();
+    const tools = loadTools(db, getAgent(db, "art-e"), { mailbox: openMailbox(db) });
+    const text = renderPrompt("Your tools:\n{{tools}}", { ...variables, tools: listTools(tools) });
+    close();
+    expect(text.split("\n")).toEqual([
+      "Your tools:",
+      expect.stringMatching(/^- search_emails: Search the user's mailbox/),
+      expect.stringMatching(/^- read_email: Read one mail/),
+      expect.stringMatching(/^- return_final_answer: /),
+    ]);
+  });
+});

@@ -1,0 +1,208 @@
+/** A whole run as the program makes one, and everything it left behind. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Answering } from "../../../src/app/run/answer-question.js";
+import { Budget } from "../../../src/app/run/budget.js";
+import { beginRun, resumeRun, type Session } from "../../../src/app/run/create-run.js";
+import type { Worker } from "../../../src/app/run/run-lock.js";
+import { type RunRequest, runTasks, type SessionEnd } from "../../../src/app/run/run-tasks.js";
+import type { Agent } from "../../../src/domain/agents/agent.js";
+import type { Tool } from "../../../src/domain/agents/tool.js";
+import type { Model } from "../../../src/domain/models/model.js";
+import type { RunSettings, TaskResult } from "../../../src/domain/runs/benchmark-result.js";
+import type { RunEvent } from "../../../src/domain/runs/run-event.js";
+import { NO_LIMITS, type RunLimits } from "../../../src/domain/runs/run-limits.js";
+import { type Trace, traceSchema } from "../../../src/domain/runs/trace.js";
+import type { Judge } from "../../../src/domain/scores/judgement.js";
+import type { Question, QuestionSet } from "../../../src/domain/tasks/question.js";
+import { parseModelName } from "../../../src/models/model-name.js";
+import { priceOf } from "../../../src/models/prices.js";
+import { resolveModel } from "../../../src/models/resolve-model.js";
+import { ALWAYS, type ScorerName } from "../../../src/scoring/scorers.js";
+import type { Db } from "../../../src/store/connection/open-store.js";
+import { getAgent } from "../../../src/store/registry/agents.js";
+import { resultWriter } from "../../../src/store/runs/result-writer.js";
+import { attemptPages, getRun, iterateResults, type RunRow } from "../../../src/store/runs/runs.js";
+import { iterateTraces } from "../../../src/store/runs/traces.js";
+import { openMails } from "../../../src/store/search/mail-lookup.js";
+import { loadTools, toolsDigest } from "../../../src/tools/load-tools.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
+import type { WireFormat } from "../../providers/wire-request.js";
+import { never } from "./demo-setup.js";
+
+export interface Wanted {
+  readonly model: Model;
+  readonly set: QuestionSet;
+  /** All of the set where left out. */
+  readonly questions?: readonly Question[];
+  readonly agentId?: string;
+  readonly tools?: readonly Tool[];
+  readonly cutoff?: "query_date" | "off";
+  readonly concurrency?: number;
+  readonly taskTimeoutMs?: number;
+  readonly epochs?: number;
+  readonly scorers?: readonly ScorerName[];
+  readonly judge?: Judge;
+  readonly limits?: Partial<RunLimits>;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+export interface Saved {
+  readonly run: RunRow;
+  readonly results: readonly TaskResult[];
+  readonly traces: readonly Trace[];
+}
+
+export interface Finished extends Saved, SessionEnd {
+  readonly events: readonly RunEvent[];
+}
+
+export const WORKER: Worker = { name: "here:1", isGone: () => false };
+
+export async function benchmark(db: Db, wanted: Wanted): Promise<Finished> {
+  const runId = `run_${randomUUID()}`;
+  const { set, questions = set.questions, epochs = 1 } = wanted;
+  const tasks = Array.from({ length: epochs }, (_, i) => questions.map((question) => ({ question, epoch: i + 1 })));
+  const settings = settingsOf(db, wanted);
+  const session = await beginRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });
+  return answerAll(db, wanted, runId, session);
+}
+
+/** The run taken up again: what is missing of it and, if wanted, what failed. */
+export async function resumed(db: Db, wanted: Wanted, runId: string, retryFailed = false): Promise<Finished> {
+  const run = getRun(db, runId);
+  const session = await resumeRun(db, run, { settings: run.settings, retryFailed, worker: WORKER });
+  return answerAll(db, wanted, runId, session);
+}
+
+async function answerAll(db: Db, wanted: Wanted, runId: string, session: Session): Promise<Finished> {
+  const { concurrency = 4 } = wanted;
+  const budget = new Budget({ ...NO_LIMITS, ...wanted.limits });
+  for (const { result } of [...attemptPages(db, runId)].flat()) budget.charge(result);
+  const events: RunEvent[] = [];
+  const emit = (event: RunEvent) => {
+    events.push(event);
+    wanted.onEvent?.(event);
+  };
+  const request: RunRequest = {
+    answering: answering(db, wanted, runId),
+    session,
+    budget,
+    writer: resultWriter(db),
+    onConcurrency: (listener) => listener(concurrency),
+  };
+  const end = await runTasks(db, request, emit, wanted.signal ?? never);
+  return { ...end, events, ...saved(db, runId) };
+}
+
+/** Every trace is checked against its schema: what is saved can be read again. */
+export function saved(db: Db, runId = "latest"): Saved {
+  const run = getRun(db, runId);
+  const filter = { runId: run.id, band: null, minScore: null, maxScore: null, failedOnly: false };
+  const traces = [...iterateTraces(db, filter)].map((trace) => traceSchema.parse(trace));
+  return { run, results: [...iterateResults(db, run.id)], traces };
+}
+
+function toolsOf(db: Db, wanted: Wanted): readonly Tool[] {
+  return wanted.tools ?? loadTools(db, agentOf(db, wanted), { mailbox: openMailbox(db) });
+}
+
+const agentOf = (db: Db, wanted: Wanted): Agent => getAgent(db, wanted.agentId ?? "email-search");
+
+function answering(db: Db, wanted: Wanted, runId: string): Answering {
+  const { model, cutoff = "query_date", taskTimeoutMs = 60_000 } = wanted;
+  return {
+    runId,
+    agent: agentOf(db, wanted),
+    model,
+    tools: toolsOf(db, wanted),
+    cutoff,
+    taskTimeoutMs,
+    maxTaskCostUsd: null,
+    grading: {
+      sameMail: openMails(db).canonicalId,
+      scorers: wanted.scorers ?? ALWAYS,
+      judge: wanted.judge ?? null,
+    },
+    priceOf: (usage) => priceOf(model.id, usage),
+  };
+}
+
+export function settingsOf(db: Db, wanted: Wanted): RunSettings {
+  const agent = agentOf(db, wanted);
+  const { maxTurns, maxTokens, temperature, toolCalls, toolChoice } = agent.settings;
+  return {
+    agentId: agent.id,
+    agentVersion: 1,
+    model: wanted.model.id,
+    baseUrl: null,
+    wireApi: null,
+    prompt: agent.prompt,
+    tools: toolsOf(db, wanted).map((tool) => tool.id),
+    toolsDigest: toolsDigest(db, agent.id),
+    maxTurns,
+    maxTokens,
+    temperature: temperature ?? null,
+    toolCalls,
+    toolChoice,
+    cutoff: wanted.cutoff ?? "query_date",
+    taskTimeoutMs: wanted.taskTimeoutMs ?? 60_000,
+    maxTaskCostUsd: null,
+    price: null,
+    scorers: wanted.scorers ?? ALWAYS,
+    judge: wanted.judge?.settings ?? null,
+    concurrency: wanted.concurrency ?? 4,
+    epochs: wanted.epochs ?? 1,
+    selection: {},
+  };
+}
+
+export const baseline = (): Promise<Model> =>
+  resolveModel(parseModelName("offline/baseline", null), {
+    apiKey: null,
+    baseUrl: null,
+    wireApi: null,
+    timeoutMs: 60_000,
+  });
+
+/** One that takes longer for a reply than a finished task takes to be saved. */
+export function unhurried({ id, complete }: Model): Model {
+  return {
+    id,
+    async complete(request, signal) {
+      await delay(3);
+      return complete(request, signal);
+    },
+  };
+}
+
+/** Models whose prices are known, each over one wire format. */
+export const REMOTE: Readonly<Record<WireFormat, string>> = {
+  anthropic: "anthropic/claude-sonnet-4-5",
+  "openai-chat": "openai/gpt-4.1",
+  "openai-responses": "openai/gpt-4.1",
+  google: "google/gemini-2.5-pro",
+};
+
+export function remote(format: WireFormat, baseUrl: string, attempts = 1): Promise<Model> {
+  const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
+  const policy = { attempts, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0.5 };
+  return resolveModel(
+    parseModelName(REMOTE[format], null),
+    { apiKey: "test-key", baseUrl, wireApi, timeoutMs: 30_000 },
+    policy,
+  );
+}
+
+/** What must be the same however often and however many at once a question is asked. */
+export function answersOf({ results, traces }: Saved): string {
+  const kept = results.map(
+    ({ executionTimeMs: _, traceId: __, modelTimeMs: _m, toolTimeMs: _t, waitingTimeMs: _w, ...result }) => result,
+  );
+  const said = traces.map((trace) => [
+    trace.messages,
+    trace.toolCalls.map(({ startedAt: _, durationMs: __, ...call }) => call),
+  ]);
+  return JSON.stringify([kept, said]);
+}

@@ -1,0 +1,127 @@
+import Database from "better-sqlite3";
+import { afterEach, describe, expect, it } from "vitest";
+import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import { demoQuestion, MAIL, MARCUS, workFolder } from "../art-e.js";
+
+const { artE, path } = workFolder({ mail: MAIL });
+
+const question = demoQuestion(1);
+
+function traces(): number {
+  const db = new Database(path("art-e.db"), { readonly: true });
+  const count = db.prepare("SELECT count(*) FROM traces").pluck().get() as number;
+  db.close();
+  return count;
+}
+
+let provider: FakeProvider | null = null;
+afterEach(async () => {
+  await provider?.close();
+  provider = null;
+});
+
+describe("without a key", () => {
+  it("the offline baseline answers, says that it is one, and leaves a trace", async () => {
+    const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("No API key is set")]);
+    expect(stderr).toContain("offline baseline, which is no language model");
+    expect(stdout).toMatch(/^Source: .+, \d{4}-\d\d-\d\d, from \S+@\S+\n {8}<\S+>$/m);
+    const [, id = ""] = /art-e show (trace_\S+)/.exec(stdout) ?? [];
+    const shown = await artE(`show ${id}`);
+    expect(shown.stdout).toContain(`Question: ${question.question}`);
+    // It is no run: latest means what it meant before.
+    expect((await artE("stats --runs --json")).stdout.trim()).toBe("[]");
+  });
+
+  it("--json is one document", async () => {
+    const line = [
+      "ask",
+      question.inbox_address.toUpperCase(),
+      question.question,
+      "--before",
+      "2003-01-01",
+      "--json",
+      "--quiet",
+    ];
+    const { stdout, stderr } = await artE(line);
+    const answer = JSON.parse(stdout);
+    expect(stderr).toBe("");
+    expect(answer).toMatchObject({
+      ending: "answered",
+      inbox: question.inbox_address,
+      queryDate: "2002-12-31",
+      agentId: "baseline",
+      model: "offline/baseline",
+      costUsd: 0,
+      traceId: expect.stringMatching(/^trace_/),
+    });
+    expect(answer.sources[0]).toMatchObject({
+      messageId: expect.stringMatching(/^<.+>$/),
+      subject: expect.any(String),
+    });
+  });
+
+  it("a question need not be quoted, and must not be empty", async () => {
+    const { stdout } = await artE(["ask", MARCUS, ...question.question.split(" "), "--json", "--quiet"]);
+    const [id = ""] = [JSON.parse(stdout).traceId];
+    expect((await artE(`show ${id}`)).stdout).toContain(`Question: ${question.question}`);
+    expect(await artE(["ask", MARCUS, " "])).toMatchObject({ code: 2, stderr: expect.stringContaining("is empty") });
+  });
+
+  it("--before hides what came later", async () => {
+    const { stdout } = await artE(["ask", MARCUS, question.question, "--before", "1999-01-01", "--quiet"]);
+    expect(stdout).toMatch(/^I don't know/);
+  });
+});
+
+describe("with a key", () => {
+  it("the agent and model that it is for are asked, with mailbox and day in the prompt", async () => {
+    provider = await startFakeProvider((request) =>
+      request.turn === 0
+        ? { toolCalls: [{ name: "email_get", arguments: { message_id: question.message_ids[0] ?? "" } }] }
+        : {
+            toolCalls: [
+              {
+                name: "return_final_answer",
+                arguments: { answer: "42", sources: [question.message_ids[0] ?? "", "<made@up>"] },
+              },
+            ],
+          },
+    );
+    const variables = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
+    const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question], variables);
+    expect([code, stderr]).toEqual([0, "Asking email-search with openai/gpt-6.1-sol.\n"]);
+    expect(stdout).toMatch(/^42\n\nSource: /);
+    expect(stdout).toContain("Source: <made@up> (there is no such mail in the mailbox)");
+    expect(stdout).toMatch(
+      /email-search \(openai\/gpt-6\.1-sol\): 2 turns, .*\$0\.\d+\. All that was said and read: art-e show trace_/,
+    );
+    expect(JSON.stringify(provider.requests[0]?.body)).toContain(question.inbox_address);
+  });
+
+  it("a refused key is said, and nothing is kept", async () => {
+    provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "bad key" }));
+    const before = traces();
+    const variables = { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.baseUrl("anthropic") };
+    const { code, stderr } = await artE(["ask", MARCUS, "What?", "--quiet"], variables);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("401")]);
+    expect(traces()).toBe(before);
+  });
+
+  it("an agent that uses up its turns has no answer, and exits with 1", async () => {
+    provider = await startFakeProvider(() => ({
+      toolCalls: [{ name: "email_search", arguments: { query: "x", inbox_id: MARCUS } }],
+    }));
+    const variables = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
+    const { code, stdout } = await artE(["ask", MARCUS, "What?", "--max-turns", "2", "--quiet"], variables);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^No answer: its turns are used up\./)]);
+  });
+});
+
+it("names the addresses there are where the mailbox is none of them", async () => {
+  const { code, stderr } = await artE(["ask", "me@my.example", "What?"]);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/No mail .* me@my\.example\.[\s\S]*most mail: \S+@\S+ \(\d+\), /),
+  ]);
+});

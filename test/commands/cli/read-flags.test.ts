@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { ids, readFlags } from "../../../src/commands/cli/read-flags.js";
+import { refuseEmptyValues, usageError } from "../../../src/commands/cli/usage-error.js";
+import { datasetSchema, refuseContradictions, selectionSchema } from "../../../src/commands/flags/question-flags.js";
+import { runSchema } from "../../../src/commands/run/run-flags.js";
+import { UserError } from "../../../src/domain/errors.js";
+
+function thrownBy(work: () => unknown): UserError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("a value out of its range is refused by its flag's name:", () => {
+  it.each([
+    [{ limit: -1 }, "--limit: expected a whole number of at least 0."],
+    [{ limit: 1.5 }, "--limit: expected a whole number of at least 0."],
+    [{ limit: Number.NaN }, "--limit: expected a whole number of at least 0."],
+    [{ minRealism: 1.1 }, "--min-realism: expected a number from 0 to 1."],
+    [{ maxSources: 0 }, "--max-sources: expected a whole number of at least 1."],
+    [{ ids: "1,two" }, "--ids: expected whole numbers, separated by commas."],
+    [{ ids: "," }, "--ids: expected whole numbers, separated by commas."],
+    [{ seed: -1 }, "--seed: expected a whole number from 0 to 4294967295."],
+    [{ concurrency: "0" }, "--concurrency: expected auto, or a whole number from 1 to 9999."],
+    [{ concurrency: "10000" }, "--concurrency: expected auto, or a whole number from 1 to 9999."],
+    [{ concurrency: "many" }, "--concurrency: expected auto, or a whole number from 1 to 9999."],
+    [{ rpm: 0 }, "--rpm: expected a number above 0, at most 9007199254740991."],
+    [{ epochs: 0 }, "--epochs: expected a whole number from 1 to 1000."],
+    [{ maxCost: 0 }, "--max-cost: expected a number above 0, at most 9007199254740991."],
+    [{ maxFailures: "0" }, "--max-failures: expected at least 1, or a share from 1% to 100%."],
+    [{ maxFailures: "101%" }, "--max-failures: expected at least 1, or a share from 1% to 100%."],
+    [{ maxFailures: "few" }, "--max-failures: expected a number of tasks, or a share such as 5%."],
+    [{ price: "3" }, "--price: expected IN,OUT or IN,OUT,CACHED: US dollars for a million tokens."],
+    [{ maxTurns: 0 }, "--max-turns: expected a whole number from 1 to 1000."],
+    [{ temperature: 2.1 }, "--temperature: expected a number from 0 to 2."],
+    [{ taskTimeout: 0 }, "--task-timeout: expected a number above 0, at most 2147483."],
+    [{ requestTimeout: 1e9 }, "--request-timeout: expected a number above 0, at most 2147483."],
+    [{ split: "dev" }, "--split: expected train or test."],
+    [{ cutoff: "tomorrow" }, "--cutoff: expected query_date or off."],
+    [{ wireApi: "soap" }, "--wire-api: expected chat or responses."],
+    [{ agent: "" }, "--agent: expected a text."],
+  ])("%o", (flags, message) => {
+    const error = thrownBy(() => readFlags("run", runSchema, flags));
+    expect(error).toMatchObject({ message, hint: "See art-e run --help.", exitCode: 2 });
+  });
+});
+
+it("the borders of a range are in it", () => {
+  const flags = { limit: 0, minRealism: 0, maxSources: 1, temperature: 2, taskTimeout: 2_147_483 };
+  expect(readFlags("run", runSchema, { ...flags, concurrency: "9999" })).toMatchObject({
+    ...flags,
+    concurrency: 9_999,
+  });
+  expect(readFlags("run", runSchema, { concurrency: "1", maxFailures: "100%" })).toMatchObject({
+    concurrency: 1,
+    maxFailures: { share: 1 },
+  });
+});
+
+it("run without flags is what --help says it is", () => {
+  expect(readFlags("run", runSchema, {})).toEqual({
+    split: "test",
+    useJson: false,
+    excludeKnownBad: false,
+    shuffle: false,
+    limit: 10,
+    stats: false,
+    tellTask: false,
+    concurrency: "auto",
+    epochs: 1,
+    retryFailed: false,
+    force: false,
+    cache: false,
+    dryRun: false,
+    unsafeHostPython: false,
+    taskTimeout: 600,
+    requestTimeout: 180,
+    cutoff: "query_date",
+    partialInboxes: false,
+    noJudge: false,
+    overwrite: false,
+  });
+});
+
+describe("--ids are read", () => {
+  it.each([
+    ["one", 7, [7]],
+    ["several with commas", "3,1,2", [3, 1, 2]],
+    ["several with commas and spaces", "3, 1 2", [3, 1, 2]],
+  ])("from %s", (_, given, expected) => {
+    expect(ids.parse(given)).toEqual(expected);
+  });
+});
+
+it("an empty value is refused, with its flag where it has one", () => {
+  const message = (args: string[]) => thrownBy(() => refuseEmptyValues(args)).message;
+  expect(message(["run", "--limit="])).toBe("--limit: the value is empty.");
+  expect(message(["run", "-l", " "])).toBe("-l: the value is empty.");
+  expect(message(["import", ""])).toBe("An argument is empty.");
+  expect(() => refuseEmptyValues(["run", "-l", "0", "--ids=1,2", "a = b"])).not.toThrow();
+});
+
+it("what the parser calls an argument is named as it was written", () => {
+  const message = (complaint: string, ...args: string[]) => usageError(complaint, args, ["run", "show"]).message;
+  expect(message("Unknown arguments: no-x, noX", "run", "--no-x=1")).toBe("Unknown flag: --no-x.");
+  expect(message("Unknown argument: rum", "rum")).toBe("Unknown command: rum.");
+  expect(message("Unknown argument: b", "show", "a", "b")).toBe("Unknown argument: b.");
+  expect(message("Not enough arguments following: db", "run", "--db")).toBe("--db needs a value.");
+  expect(message("Not enough arguments following: l", "run", "-l")).toBe("-l needs a value.");
+  expect(usageError("Unknown argument: b", ["show", "b"], ["run", "show"]).hint).toBe("See art-e show --help.");
+  expect(usageError("No command is given.", [], ["run", "show"]).hint).toBe("See art-e --help.");
+});
+
+describe("flags contradict each other:", () => {
+  const flags = datasetSchema.extend(selectionSchema.shape);
+
+  it.each([
+    [{ dataset: "f.csv", useJson: true }, "--dataset names a file, --use-json the dataset on the hub."],
+    [{ dataset: "f.csv", revision: "main" }, "--dataset names a file, --revision the dataset on the hub."],
+    [{ seed: 4 }, "--seed is for --shuffle, which is not given."],
+  ])("%o", (given, message) => {
+    expect(thrownBy(() => refuseContradictions(flags.parse(given)))).toMatchObject({ message, exitCode: 2 });
+  });
+
+  it("but not --use-json or --dataset with --exclude-known-bad, --shuffle with --seed", () => {
+    const given = { useJson: true, excludeKnownBad: true, shuffle: true, seed: 4 };
+    expect(() => refuseContradictions(flags.parse(given))).not.toThrow();
+    expect(() => refuseContradictions(flags.parse({ dataset: "copy.parquet", excludeKnownBad: true }))).not.toThrow();
+  });
+});

@@ -1,0 +1,85 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { RetryPolicy } from "../../src/huggingface/retry.js";
+
+export interface Seen {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+}
+
+export interface HubServer extends AsyncDisposable {
+  readonly endpoint: string;
+  /** Every request, in order. */
+  readonly seen: readonly Seen[];
+}
+
+export type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
+
+/** A real HTTP server on a free port; `count` is the number of the request, from 1. */
+export async function startHub(handler: Handler): Promise<HubServer> {
+  const seen: Seen[] = [];
+  const server = createServer((request, response) => {
+    seen.push({ path: request.url ?? "", headers: request.headers });
+    handler(request, response, seen.length);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    seen,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Sends the file as a hub would: ETag, and a part of it where Range asks for one and If-Range agrees. */
+export function sendFile(request: IncomingMessage, response: ServerResponse, bytes: Buffer, etag = '"v1"'): void {
+  const start = askedStart(request, etag);
+  if (start !== null && start >= bytes.length) {
+    response.writeHead(416, { "content-range": `bytes */${bytes.length}` }).end();
+    return;
+  }
+  if (start === null) {
+    response.writeHead(200, { etag, "content-length": bytes.length }).end(bytes);
+    return;
+  }
+  const range = `bytes ${start}-${bytes.length - 1}/${bytes.length}`;
+  response.writeHead(206, { etag, "content-range": range, "content-length": bytes.length - start });
+  response.end(bytes.subarray(start));
+}
+
+export function sendJson(response: ServerResponse, value: unknown, headers: Record<string, string> = {}): void {
+  response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
+}
+
+/**
+ * Begins to send the file and sends `until` bytes of it. The returned function ends the connection
+ * there; called once the client has the bytes, it cuts at a known place.
+ */
+export function sendUntil(
+  request: IncomingMessage,
+  response: ServerResponse,
+  bytes: Buffer,
+  until: number,
+  etag = '"v1"',
+): () => void {
+  const start = askedStart(request, etag) ?? 0;
+  const status = start === 0 ? 200 : 206;
+  const range = start === 0 ? {} : { "content-range": `bytes ${start}-${bytes.length - 1}/${bytes.length}` };
+  response.writeHead(status, { etag, ...range, "content-length": bytes.length - start });
+  response.write(bytes.subarray(start, until));
+  return () => request.socket.destroy();
+}
+
+function askedStart(request: IncomingMessage, etag: string): number | null {
+  const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? "");
+  return range !== null && request.headers["if-range"] === etag ? Number(range[1]) : null;
+}
+
+/** Retries without waiting worth the name. */
+export const QUICK: RetryPolicy = { attempts: 4, firstWaitMs: 1, longestWaitMs: 1000 };
+export const ONCE: RetryPolicy = { ...QUICK, attempts: 1 };
+
+export const never = new AbortController().signal;

@@ -1,0 +1,215 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkedEndpoint, type Hub, QUESTIONS_REVISION } from "../../src/huggingface/hub.js";
+import { loadQuestions } from "../../src/questions/load-questions.js";
+import { parquetOf, questionRows } from "../questions/question-rows.js";
+import { type Handler, never, QUICK, sendFile, sendJson, startHub } from "./hub-server.js";
+
+const COMMIT = "0123456789abcdef0123456789abcdef01234567";
+
+let folder: string;
+let open: AsyncDisposable[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "hub-"));
+  open = [];
+});
+
+afterEach(async () => {
+  for (const server of open) await server[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function hub(handler: Handler) {
+  const server = await startHub(handler);
+  open.push(server);
+  return server;
+}
+
+function load(
+  endpoint: string,
+  changes: { useJson?: boolean; revision?: string; token?: string; split?: "test" | "train" } = {},
+) {
+  const { useJson = false, revision = COMMIT, token = null, split = "test" } = changes;
+  const where: Hub = { endpoint, rowsEndpoint: endpoint, token, retry: QUICK };
+  return loadQuestions({ split, dataset: null, useJson, hub: { ...where, revision }, cacheDir: folder }, never);
+}
+
+describe("the hub's address", () => {
+  it.each(["huggingface.co", "ftp://huggingface.co", "https://name:secret@mirror.example.com"])(
+    "%s is refused, without repeating it",
+    (address) => {
+      expect(() => checkedEndpoint(address)).toThrow(/not a plain http or https address$/);
+    },
+  );
+
+  it("loses the slash at its end", () => {
+    expect(checkedEndpoint("https://mirror.example.com/hf/")).toBe("https://mirror.example.com/hf");
+  });
+});
+
+describe("questions from the Parquet file", () => {
+  const FILE = parquetOf(questionRows(5));
+
+  it("are refused where the pinned revision has another size than is known", async () => {
+    const server = await hub((req, res) => sendFile(req, res, FILE));
+    await expect(load(server.endpoint, { revision: QUESTIONS_REVISION })).rejects.toMatchObject({
+      message: expect.stringContaining(`has ${FILE.length} bytes, not 267520`),
+    });
+  });
+
+  it("are refused with the row where one is bad", async () => {
+    const bad = parquetOf(questionRows(5).map((row) => ({ ...row, query_date: "some day" })));
+    const server = await hub((req, res) => sendFile(req, res, bad));
+    await expect(load(server.endpoint)).rejects.toMatchObject({ message: expect.stringMatching(/row 1.*5 of 5 rows/) });
+  });
+
+  it("come from the file of their split at the commit, with the token", async () => {
+    const server = await hub((req, res) => sendFile(req, res, FILE));
+    const set = await load(server.endpoint, { split: "train", token: "hf_secret" });
+    expect(server.seen).toMatchObject([
+      {
+        path: `/datasets/corbt/enron_emails_sample_questions/resolve/${COMMIT}/data/train-00000-of-00001.parquet`,
+        headers: { authorization: "Bearer hf_secret" },
+      },
+    ]);
+    expect(set).toEqual({
+      source: `corbt/enron_emails_sample_questions@${COMMIT}`,
+      revision: COMMIT,
+      sha256: createHash("sha256").update(FILE).digest("hex"),
+      split: "train",
+      questions: questionRows(5).map((row) => ({ ...row, split: "train" })),
+    });
+  });
+
+  it("are not asked for again once they are cached", async () => {
+    const server = await hub((req, res) => sendFile(req, res, FILE));
+    const first = await load(server.endpoint);
+    expect(await load("http://127.0.0.1:1")).toEqual(first);
+    expect(server.seen).toHaveLength(1);
+  });
+
+  it("of a branch come from the commit it stands for", async () => {
+    const server = await hub((req, res) => {
+      if (req.url?.includes("/revision/")) sendJson(res, { sha: COMMIT });
+      else sendFile(req, res, FILE);
+    });
+    const set = await load(server.endpoint, { revision: "refs/convert/parquet" });
+    expect(set.revision).toBe(COMMIT);
+    expect(server.seen[0]?.path).toBe(
+      "/api/datasets/corbt/enron_emails_sample_questions/revision/refs%2Fconvert%2Fparquet",
+    );
+    expect(server.seen[1]?.path).toContain(`/resolve/${COMMIT}/`);
+  });
+});
+
+describe("questions from the rows API", () => {
+  const ROWS = questionRows(230);
+
+  function page(request: IncomingMessage, total = ROWS.length) {
+    const query = new URL(request.url ?? "", "http://hub").searchParams;
+    const offset = Number(query.get("offset"));
+    const rows = ROWS.slice(offset, offset + Number(query.get("length")));
+    return {
+      rows: rows.map((row, i) => ({ row_idx: offset + i, row, truncated_cells: [] as string[] })),
+      num_rows_total: total,
+      partial: false,
+    };
+  }
+
+  const refused = (message: string) => ({ code: "download_failed", message: expect.stringContaining(message) });
+
+  it("are refused where the API holds a part only", async () => {
+    const server = await hub((req, res) => sendJson(res, { ...page(req), partial: true }));
+    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("only a part"));
+  });
+
+  it("are refused where there are none, and that is not cached", async () => {
+    const server = await hub((_, res) => sendJson(res, { rows: [], num_rows_total: 0 }));
+    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("has no rows"));
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("are refused where a cell was cut short", async () => {
+    const server = await hub((req, res) => {
+      const { rows, ...rest } = page(req);
+      sendJson(res, { ...rest, rows: rows.map((row) => ({ ...row, truncated_cells: ["answer"] })) });
+    });
+    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("cut short: answer"));
+  });
+
+  it("are refused where pages end before all rows came", async () => {
+    const server = await hub((req, res) => sendJson(res, page(req, 231)));
+    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(
+      refused("no rows came from row 230 on, of 231"),
+    );
+  });
+
+  it("are refused where a page is another than the one asked for", async () => {
+    const server = await hub((req, res, count) => {
+      if (count === 2 && req.url !== undefined) req.url = req.url.replace("offset=100", "offset=0");
+      sendJson(res, page(req));
+    });
+    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(
+      refused("row 0 came where row 100 was to come"),
+    );
+  });
+
+  it("are refused where the dataset changes between two pages", async () => {
+    const server = await hub((req, res, count) => sendJson(res, page(req), { "x-revision": `commit-${count}` }));
+    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("changed while it was read"));
+  });
+
+  it("are refused where the answer is no JSON, or another", async () => {
+    const html = await hub((_, res) => res.end("<html>"));
+    await expect(load(html.endpoint, { useJson: true })).rejects.toMatchObject(refused("not JSON"));
+    const other = await hub((_, res) => sendJson(res, { error: "no such config" }));
+    await expect(load(other.endpoint, { useJson: true })).rejects.toMatchObject(refused("rows"));
+  });
+
+  it("that came in part only are not kept", async () => {
+    const server = await hub((req, res, count) => {
+      if (count <= 2) sendJson(res, page(req));
+      else res.writeHead(404).end();
+    });
+    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("404"));
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("are all of them, page by page, through a 429, a 500 and a cut connection", async () => {
+    const server = await hub((req, res, count) => {
+      if (count === 2) res.writeHead(429, { "retry-after": "0" }).end();
+      else if (count === 4) res.writeHead(500).end();
+      else if (count === 5) req.socket.destroy();
+      else sendJson(res, page(req), { "x-revision": COMMIT });
+    });
+    const set = await load(server.endpoint, { useJson: true });
+    expect(set.questions).toEqual(ROWS.map((row) => ({ ...row, split: "test" })));
+    expect(set).toMatchObject({
+      source: `corbt/enron_emails_sample_questions@${COMMIT} (rows API)`,
+      revision: COMMIT,
+      split: "test",
+    });
+    const offsets = server.seen.map((seen) => new URL(seen.path, "http://hub").searchParams.get("offset"));
+    expect(offsets).toEqual(["0", "100", "100", "200", "200", "200"]);
+    expect(server.seen[0]?.path).toBe(
+      "/rows?dataset=corbt%2Fenron_emails_sample_questions&config=default&split=test&offset=0&length=100",
+    );
+  });
+
+  it("are not asked for again once they are cached, and are where the cache is damaged", async () => {
+    const server = await hub((req, res) => sendJson(res, page(req)));
+    const first = await load(server.endpoint, { useJson: true });
+    expect(await load(server.endpoint, { useJson: true })).toEqual(first);
+    expect(server.seen).toHaveLength(3);
+    const path = join(folder, "corbt", "enron_emails_sample_questions", "rows-api", "test.jsonl");
+    const lines = (await readFile(path, "utf8")).split("\n");
+    await writeFile(path, lines.slice(0, 100).join("\n"));
+    expect(await load(server.endpoint, { useJson: true })).toEqual(first);
+    expect(server.seen).toHaveLength(6);
+  });
+});

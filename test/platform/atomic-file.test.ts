@@ -1,0 +1,67 @@
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { checkWritable, writeWhole } from "../../src/platform/atomic-file.js";
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "write-file-"));
+  file = join(folder, "out.json");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+it("a file is written whole, in place of the one before, and nothing is left beside it", async () => {
+  writeFileSync(file, "before");
+  await writeWhole(file, ["a", "b", "c"]);
+  expect(readFileSync(file, "utf8")).toBe("abc");
+  expect(readdirSync(folder)).toEqual(["out.json"]);
+});
+
+it("many pieces make one file, in their order", async () => {
+  const pieces = Array.from({ length: 5_000 }, (_, i) => `${"é".repeat(i % 100)}${i}\n`);
+  await writeWhole(file, pieces);
+  expect(readFileSync(file, "utf8")).toBe(pieces.join(""));
+});
+
+it("a file stays as it was where what goes into it breaks off", async () => {
+  writeFileSync(file, "before");
+  function* breaking() {
+    yield "half";
+    throw new Error("broken off");
+  }
+  await expect(writeWhole(file, breaking())).rejects.toThrow("broken off");
+  expect(readFileSync(file, "utf8")).toBe("before");
+  expect(readdirSync(folder)).toEqual(["out.json"]);
+});
+
+it("a file that cannot be written says so, and that nothing is lost", async () => {
+  await expect(writeWhole(join(folder, "no", "out.json"), ["a"])).rejects.toThrow(
+    expect.objectContaining({ exitCode: 1, hint: expect.stringContaining("is still in the database") }),
+  );
+});
+
+it("a pipe is written to as it is, and not put a file in the place of", async () => {
+  const pipe = join(folder, "pipe");
+  execFileSync("sh", ["-c", `mkfifo "${pipe}"`]);
+  checkWritable("--output", pipe);
+  const reader = spawn("cat", [pipe], { stdio: ["ignore", "pipe", "ignore"] });
+  const got = text(reader.stdout);
+  await writeWhole(pipe, ["a", "b"]);
+  expect(await got).toBe("ab");
+  expect(statSync(pipe).isFIFO()).toBe(true);
+  expect(readdirSync(folder)).toEqual(["pipe"]);
+});
+
+it("what could not be written is refused beforehand, by the flag's name", () => {
+  mkdirSync(join(folder, "folder"));
+  writeFileSync(file, "");
+  for (const path of [join(folder, "no", "out"), join(folder, "folder"), join(file, "out")]) {
+    expect(() => checkWritable("--record", path), path).toThrow(/^--record: /);
+  }
+  expect(() => checkWritable("--record", file)).not.toThrow();
+  expect(() => checkWritable("--record", join(folder, "new"))).not.toThrow();
+});

@@ -1,0 +1,27 @@
+/** A report's page made of runs that a test saves, as the command makes it. */
+import { join } from "node:path";
+import { readSettings } from "../../../src/app/settings/settings.js";
+import { openOutput } from "../../../src/commands/cli/output.js";
+import { reportCommand } from "../../../src/commands/report/report.js";
+import { never, openEmpty, type TestDb } from "../../app/run/demo-setup.js";
+
+export async function writeReport(
+  save: (db: TestDb["db"]) => void,
+  flags: Readonly<Record<string, unknown>> = {},
+): Promise<{ readonly file: string; readonly folder: string; close(): void }> {
+  const test = openEmpty();
+  save(test.db);
+  const file = join(test.folder, "report.html");
+  const settings = readSettings({ db: join(test.folder, "art-e.db"), quiet: true }, {});
+  await reportCommand.run(
+    { output: file, ...flags },
+    {
+      settings,
+      out: openOutput(settings),
+      signal: never,
+      untilSecond: () => never,
+      letSignalsEnd: () => () => {},
+    },
+  );
+  return { file, folder: test.folder, close: () => test.close() };
+}

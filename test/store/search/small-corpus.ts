@@ -1,0 +1,76 @@
+/** Small corpora, made through the parts of the store that an import uses. */
+import type { FiledEmail } from "../../../src/domain/mail/email.js";
+import { type Db, openStore } from "../../../src/store/connection/open-store.js";
+import { rebuildCorpusIndex } from "../../../src/store/import/corpus-index.js";
+import { renewFingerprint } from "../../../src/store/import/corpus-stats.js";
+import { type Outcome, openCorpusWriter } from "../../../src/store/import/corpus-writer.js";
+import { listOwners, setOwnerAddress } from "../../../src/store/import/owners.js";
+import { openAddressBook } from "../../../src/store/search/address-book.js";
+import type { MailQuery } from "../../../src/store/search/mail-search.js";
+
+export const ANN = "ann@plains.example";
+export const BEN = "ben@plains.example";
+export const CAT = "cat@plains.example";
+export const DAN = "dan@hills.example";
+
+export const ALWAYS = { after: null, before: null };
+
+/** From Ann to Ben about nothing: two of these without changes are copies of one mail. */
+export function mail(id: string, changes: Partial<FiledEmail> = {}): FiledEmail {
+  return {
+    messageId: `<${id}@plains.example>`,
+    subject: "",
+    sender: ANN,
+    to: [BEN],
+    cc: [],
+    bcc: [],
+    date: "2001-05-14T10:00:00Z",
+    body: "",
+    path: "",
+    owner: null,
+    inbox: null,
+    ...changes,
+  };
+}
+
+/** Stores mail as an import does; `owners` gives folders their addresses. */
+export function fill(db: Db, mails: readonly FiledEmail[], owners: Readonly<Record<string, string>> = {}): Outcome[] {
+  return db
+    .transaction(() => {
+      const writer = openCorpusWriter(db, { source: "made for a test", format: "maildir", filter: "none" });
+      const outcomes = mails.map((email) => writer.add(email));
+      for (const { id, folder } of listOwners(db)) {
+        const address = owners[folder];
+        if (address !== undefined) setOwnerAddress(db, id, address, "map");
+      }
+      rebuildCorpusIndex(db, () => {});
+      renewFingerprint(db);
+      return outcomes;
+    })
+    .immediate();
+}
+
+export function openCorpus(
+  mails: readonly FiledEmail[],
+  owners: Readonly<Record<string, string>> = {},
+  path = ":memory:",
+): Db {
+  const db = openStore(path, { mustExist: false });
+  fill(db, mails, owners);
+  return db;
+}
+
+export function addressId(db: Db, address: string): number {
+  const id = openAddressBook(db).idOf(address);
+  if (id === null) throw new Error(`no address ${address}`);
+  return id;
+}
+
+/** A query of everybody's mail of all times. */
+export function query(words: string, changes: Partial<MailQuery> = {}): MailQuery {
+  return { words, inboxId: null, fromIds: null, toIds: null, period: ALWAYS, limit: 10, ...changes };
+}
+
+/** As `mail` was given them. */
+export const idsOf = (hits: readonly { readonly messageId: string }[]) =>
+  hits.map(({ messageId }) => messageId.replace(/^<|@plains\.example>$/g, ""));
