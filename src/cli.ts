@@ -3,13 +3,13 @@ import { readEnvironment } from "./app/settings/env-file.js";
 import { programVersion } from "./app/settings/program-version.js";
 import { DEFAULT_CACHE_DIR, DEFAULT_DB, readSettings } from "./app/settings/settings.js";
 import type { Command } from "./commands/cli/command.js";
-import { explain } from "./commands/cli/format-error.js";
+import { formatError } from "./commands/cli/format-error.js";
 import { listenForInterrupt } from "./commands/cli/interrupt.js";
 import { showMigrationProgress } from "./commands/cli/migration-progress.js";
 import { endQuietlyWhenNobodyReads, openOutput } from "./commands/cli/output.js";
 import { refuseEmptyValues, usageError } from "./commands/cli/usage-error.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
-import { printable } from "./platform/strip-controls.js";
+import { stripControls } from "./platform/strip-controls.js";
 import { databaseError } from "./store/connection/database-error.js";
 
 /** A command is loaded when it is called: what one of them needs would make all of them slow to start. */
@@ -153,8 +153,8 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
     // The parser's own complaints come as errors too, where a value is missing.
     const isComplaint = error instanceof Error && error.name === "YError";
     const told = isComplaint ? usageError(error.message, args, NAMES) : error;
-    const { text, exitCode } = explain(told, args.includes("--verbose"));
-    process.stderr.write(`${printable(text)}\n`);
+    const { text, exitCode } = formatError(told, args.includes("--verbose"));
+    process.stderr.write(`${stripControls(text)}\n`);
     return exitCode;
   } finally {
     onEnd();

@@ -6,7 +6,7 @@ import { comparableRun } from "../evaluation/comparable-run.js";
 import { compareRuns } from "../evaluation/compare-runs.js";
 import { PUBLISHED, protocolDifferences } from "../evaluation/published-figures.js";
 import { comparisonText, publishedText } from "../reports/text/comparison-text.js";
-import type { Command, Door } from "./cli/command.js";
+import type { Command, CommandContext } from "./cli/command.js";
 import { readFlags, whole } from "./cli/read-flags.js";
 import { metrics, scorersAmong } from "./flags/metric-flags.js";
 
@@ -68,7 +68,7 @@ export const compareCommand: Command = {
 
 type Flags = z.output<typeof schema>;
 
-function print(runs: readonly ComparableRun[], flags: Flags, { out }: Door): void {
+function print(runs: readonly ComparableRun[], flags: Flags, { out }: CommandContext): void {
   const [baseline, ...candidates] = runs as [ComparableRun, ...ComparableRun[]];
   const comparisons = candidates.map((candidate) => {
     const scorers = scorersAmong(flags.metric ?? everyMetric(baseline, candidate), sharedScores(baseline, candidate));

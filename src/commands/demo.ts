@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { type ExitCode, UserError } from "../domain/errors.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./cli/check-outputs.js";
-import type { Command, Door } from "./cli/command.js";
+import type { Command, CommandContext } from "./cli/command.js";
 import type { Output } from "./cli/output.js";
 import { readFlags, text } from "./cli/read-flags.js";
 import { exportTracesCommand } from "./export-traces.js";
@@ -35,7 +35,7 @@ export const demoCommand: Command = {
     // With `--json` one document stands on stdout: what the commands tell is gathered in it.
     const told: unknown[] = [];
     const gather: Output = { ...out, result: (json) => told.push(json) };
-    const there: Door = { ...door, settings, out: settings.json ? gather : out };
+    const there: CommandContext = { ...door, settings, out: settings.json ? gather : out };
     const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
       [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
       [

@@ -5,14 +5,14 @@ import { z } from "zod";
 import { programVersion } from "../app/settings/program-version.js";
 import { EXIT } from "../domain/errors.js";
 import { count } from "../reports/text/format-number.js";
-import { box } from "../reports/text/summary-box.js";
+import { summaryBox } from "../reports/text/summary-box.js";
 import { table } from "../reports/text/text-table.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import type { SandboxChoice } from "../sandbox/python-sandbox.js";
 import { checkHealth, type Finding, repairIndex } from "../store/connection/health.js";
 import { type Db, openStore } from "../store/connection/open-store.js";
 import { listOwners } from "../store/import/owners.js";
-import type { Command, Door } from "./cli/command.js";
+import type { Command, CommandContext } from "./cli/command.js";
 import { openProgressLater, rate } from "./cli/progress.js";
 import { readFlags } from "./cli/read-flags.js";
 
@@ -53,7 +53,7 @@ export const doctorCommand: Command = {
   },
 };
 
-function rebuild(db: Db, { settings }: Door): void {
+function rebuild(db: Db, { settings }: CommandContext): void {
   const started = performance.now();
   const bar = openProgressLater(settings, "Indexing");
   repairIndex(db, (done, total) =>
@@ -111,7 +111,7 @@ function sandboxFacts(choice: SandboxChoice): Facts["sandbox"] {
 function report(findings: readonly Finding[], facts: Facts): string {
   const owners = Object.entries(facts.ownersByBasis).map(([basis, folders]) => `${folders} by ${basis}`);
   const megabytes = (bytes: number) => `${count(Math.round(bytes / 1e6))} MB`;
-  return box(`ART-E Doctor (${facts.file})`, [
+  return summaryBox(`ART-E Doctor (${facts.file})`, [
     ...findings.map(({ check, ok, detail }): [string, string] => [check, `${ok ? "ok" : "BAD"}: ${detail}`]),
     ["Owner folders", owners.join(", ") || "none"],
     ["Python sandbox", facts.sandbox.kind === null ? `none: ${facts.sandbox.detail}` : `ok: ${facts.sandbox.detail}`],

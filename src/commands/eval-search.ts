@@ -2,7 +2,7 @@ import { checkMailboxes } from "../app/run/check-mailboxes.js";
 import { EXIT } from "../domain/errors.js";
 import { measureSearch, type SearchQuality } from "../evaluation/search-quality.js";
 import { count, share } from "../reports/text/format-number.js";
-import { box } from "../reports/text/summary-box.js";
+import { summaryBox } from "../reports/text/summary-box.js";
 import { openStore } from "../store/connection/open-store.js";
 import { endOfDay } from "../store/search/date-range.js";
 import { openMailbox } from "../tools/mailbox.js";
@@ -66,7 +66,7 @@ function qualityText(quality: SearchQuality, source: string): string {
   const { p50, p95, p99 } = quality.latencyMs;
   const ms = (value: number | null) => (value === null ? "-" : `${value.toFixed(2)} ms`);
   const missed = quality.missed.length === 0 ? "none" : quality.missed.slice(0, 20).join(", ");
-  return box(`ART-E Search Quality (${source})`, [
+  return summaryBox(`ART-E Search Quality (${source})`, [
     ["Questions", count(quality.questions)],
     ["Recall@1", share(quality.recallAt1)],
     ["Recall@5", share(quality.recallAt5)],

@@ -3,7 +3,7 @@ import { EXIT, UserError } from "../domain/errors.js";
 import type { Trace } from "../domain/runs/trace.js";
 import { BANDS } from "../domain/scores/score.js";
 import { FORMATS, type Format } from "../exports/formats.js";
-import { writeWhole } from "../platform/atomic-file.js";
+import { writeFileAtomically } from "../platform/atomic-file.js";
 import { count } from "../reports/text/format-number.js";
 import { openStore } from "../store/connection/open-store.js";
 import { getRun } from "../store/runs/runs.js";
@@ -61,7 +61,7 @@ export const exportTracesCommand: Command = {
       const traces = counted(iterateTraces(db, filterOf(run.id, flags)));
       const lines = linesOf(traces.each(), flags.format);
       if (flags.output === undefined) await out.lines(lines);
-      else await writeWhole(flags.output, withLineEnds(lines));
+      else await writeFileAtomically(flags.output, withLineEnds(lines));
       const where = flags.output === undefined ? "" : ` to ${flags.output}`;
       const { output, format } = flags;
       if (settings.json && output !== undefined) {

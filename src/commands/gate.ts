@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { openGating, refuseMissed } from "../app/gates/run-gates.js";
+import { openGates, refuseMissed } from "../app/gates/run-gates.js";
 import { RunSources, unfinished } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { gateText } from "../reports/text/gate-text.js";
@@ -23,7 +23,7 @@ export const gateCommand: Command = {
       ],
       { db: door.settings.db, overwrite: flags.overwrite },
     );
-    const gating = await openGating(flags, door);
+    const gating = await openGates(flags, door);
     if (!gating.isAsked) {
       throw new UserError(
         "gate_missing",

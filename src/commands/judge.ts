@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { calibrate } from "../app/score/calibrate-judge.js";
-import { JUDGE_CONCURRENCY, readyJudge } from "../app/score/create-judge.js";
+import { createJudge, JUDGE_CONCURRENCY } from "../app/score/create-judge.js";
 import { readLabels } from "../app/score/read-labels.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { calibrationText } from "../reports/text/calibration-text.js";
@@ -31,7 +31,7 @@ export const judgeCommand: Command = {
         "Name one: --judge provider/model, or set the key of a provider.",
       );
     }
-    const ready = await readyJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: out.note });
+    const ready = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: out.note });
     const progress = openProgress(settings, "Judging", items.length);
     const told = (judged: number) => progress.update(judged, `${count(judged)}/${count(items.length)}`);
     const figures = await calibrate(items, ready.judge, JUDGE_CONCURRENCY, told, signal).finally(() => progress.stop());

@@ -1,16 +1,16 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { z } from "zod";
-import { checkInbox } from "../app/chat/resolve-inbox.js";
+import { resolveInbox } from "../app/chat/resolve-inbox.js";
 import { programVersion } from "../app/settings/program-version.js";
 import type { ToolContext } from "../domain/agents/tool.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { isLoopback, listenMcp } from "../mcp/http-listener.js";
 import { type MailOffer, mailServer } from "../mcp/mail-server.js";
 import { openStore } from "../store/connection/open-store.js";
-import { openShelf } from "../store/search/mailbox-listing.js";
+import { openMailboxListing } from "../store/search/mailbox-listing.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { boundMailTools, readMailText } from "../tools/single-inbox-tools.js";
-import type { Command, Door } from "./cli/command.js";
+import { readMailText, singleInboxTools } from "../tools/single-inbox-tools.js";
+import type { Command, CommandContext } from "./cli/command.js";
 import { day, readFlags, text, whole } from "./cli/read-flags.js";
 
 const DEFAULT_PORT = 8788;
@@ -55,11 +55,11 @@ export const mcpCommand: Command = {
     }
     const db = openStore(door.settings.db, { mustExist: true });
     try {
-      const inbox = checkInbox(db, flags.inbox);
+      const inbox = resolveInbox(db, flags.inbox);
       const context = { inbox, cutoff: flags.before === undefined ? null : `${flags.before}T00:00:00Z` };
       const resources = { mailbox: openMailbox(db) };
-      const offer = offerOf(boundMailTools(db, resources), context, {
-        ...openShelf(db, inbox, context.cutoff),
+      const offer = offerOf(singleInboxTools(db, resources), context, {
+        ...openMailboxListing(db, inbox, context.cutoff),
         read: (id) => readMailText(id, { ...context, signal: door.signal }, resources),
       });
       await (flags.http ? overHttp(offer, flags, door) : overStdio(offer, door));
@@ -94,7 +94,7 @@ function offerOf(
   };
 }
 
-async function overStdio(offer: MailOffer, { signal }: Door): Promise<void> {
+async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<void> {
   const server = mailServer(offer);
   const closed = new Promise<void>((resolve) => {
     server.onclose = resolve;
@@ -108,7 +108,11 @@ async function overStdio(offer: MailOffer, { signal }: Door): Promise<void> {
   process.stdin.destroy();
 }
 
-async function overHttp(offer: MailOffer, { host, port }: Flags, { settings, out, signal }: Door): Promise<void> {
+async function overHttp(
+  offer: MailOffer,
+  { host, port }: Flags,
+  { settings, out, signal }: CommandContext,
+): Promise<void> {
   const token = settings.env.ART_E_TOKEN || null;
   if (token === null ? !isLoopback(host) : !/^[\x21-\x7e]{16,}$/.test(token)) {
     throw new UserError(

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { storedTotals } from "../app/results/aggregate-run.js";
-import { thisWorker } from "../app/run/this-process.js";
-import { JUDGE_CONCURRENCY, readyJudge } from "../app/score/create-judge.js";
-import { rescore } from "../app/score/score-run.js";
+import { aggregateRun } from "../app/results/aggregate-run.js";
+import { thisProcess } from "../app/run/this-process.js";
+import { createJudge, JUDGE_CONCURRENCY } from "../app/score/create-judge.js";
+import { scoreRun } from "../app/score/score-run.js";
 import { EXIT } from "../domain/errors.js";
 import type { JudgeSettings } from "../domain/scores/judgement.js";
 import { parseModelName } from "../models/model-name.js";
@@ -11,7 +11,7 @@ import { openStore } from "../store/connection/open-store.js";
 import { getRun, type RunRow } from "../store/runs/runs.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { checkOutputs, OVERWRITE_FLAGS, overwriteShape, replayFile } from "./cli/check-outputs.js";
-import type { Command, Door } from "./cli/command.js";
+import type { Command, CommandContext } from "./cli/command.js";
 import { Interrupted } from "./cli/interrupt.js";
 import { openProgress } from "./cli/progress.js";
 import { readFlags, text } from "./cli/read-flags.js";
@@ -64,22 +64,22 @@ export const scoreCommand: Command = {
       const ready =
         asked === null
           ? null
-          : await readyJudge(asked, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: out.note });
+          : await createJudge(asked, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: out.note });
       const { mails } = openMailbox(db);
       const progress = openProgress(settings, "Grading", run.totalTasks);
       const request = {
         grading: { sameMail: mails.canonicalId, scorers, judge: ready?.judge ?? null },
         concurrency: JUDGE_CONCURRENCY,
-        worker: thisWorker,
+        worker: thisProcess,
         onProgress: (graded: number) => progress.update(graded, `${count(graded)} graded`),
       };
-      const { graded, stopped } = await rescore(db, run, request, signal).finally(() => progress.stop());
+      const { graded, stopped } = await scoreRun(db, run, request, signal).finally(() => progress.stop());
       if (stopped) {
         throw new Interrupted(
           `grading of ${run.id} stopped: ${count(graded)} tasks are saved. Go on with the same command.`,
         );
       }
-      const totals = await storedTotals(db, getRun(db, run.id));
+      const totals = await aggregateRun(db, getRun(db, run.id));
       if (flags.output !== undefined) await saveResults(db, flags.output, totals);
       printTotals(totals, [], flags, door);
       const shortfall = ready?.shortfall() ?? null;
@@ -92,7 +92,7 @@ export const scoreCommand: Command = {
 };
 
 /** As the flags say; else the judge of the run, else the one a run would have by default, where there is a key for it. */
-function judgeOf(run: RunRow, flags: ScoreFlags, { settings: { env } }: Door): JudgeSettings | null {
+function judgeOf(run: RunRow, flags: ScoreFlags, { settings: { env } }: CommandContext): JudgeSettings | null {
   if (isJudgeOff(flags) || (!asksJudge(flags) && !wantsJudge(flags.scorers)))
     return judgeSettings(flags, null, null, env);
   const { provider } = parseModelName(run.settings.model, null);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
 import type { JsonValue } from "../domain/json.js";
-import { printable } from "../platform/strip-controls.js";
+import { stripControls } from "../platform/strip-controls.js";
 import { count } from "../reports/text/format-number.js";
 import { type Db, openStore } from "../store/connection/open-store.js";
 import { getTool } from "../store/registry/tools.js";
@@ -124,7 +124,7 @@ function hitsText(value: JsonValue): string {
       `  ${mail.snippet}`,
     ].join("\n"),
   );
-  return printable(
+  return stripControls(
     [...shown, `${count(emails.length)} of ${count(total)} mails. art-e show '<MESSAGE-ID>' reads one.`].join("\n\n"),
   );
 }

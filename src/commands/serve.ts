@@ -1,18 +1,18 @@
 import { z } from "zod";
 import { ServedModels } from "../app/chat/served-models.js";
-import { noting } from "../app/run/note-other-model.js";
+import { withOtherModelNotes } from "../app/run/note-other-model.js";
 import { programVersion } from "../app/settings/program-version.js";
 import { baseUrlOf, connectionOf, type Settings } from "../app/settings/settings.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { DEFAULT_MODEL } from "../models/default-models.js";
 import { PROVIDERS, type Provider } from "../models/provider-names.js";
-import { Chats } from "../servers/http/chat-limits.js";
+import { ChatLimits } from "../servers/http/chat-limits.js";
 import { startServer } from "../servers/server.js";
 import { openStore } from "../store/connection/open-store.js";
-import { openOutside } from "../tools/external/external-resources.js";
+import { openExternalResources } from "../tools/external/external-resources.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { SearchThreads } from "../tools/search-pool/search-pool.js";
-import type { Command, Door } from "./cli/command.js";
+import { SearchPool } from "../tools/search-pool/search-pool.js";
+import type { Command, CommandContext } from "./cli/command.js";
 import { readFlags, text, whole } from "./cli/read-flags.js";
 import { readText } from "./cli/read-text.js";
 
@@ -75,8 +75,8 @@ export const serveCommand: Command = {
     for (const provider of PROVIDERS) reach(provider, flags, door.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const db = openStore(door.settings.db, { mustExist: true });
-    const outside = openOutside(door.settings.env);
-    const searchThreads = new SearchThreads(door.settings.db);
+    const outside = openExternalResources(door.settings.env);
+    const searchThreads = new SearchPool(door.settings.db);
     try {
       const running = await startServer(
         {
@@ -86,9 +86,9 @@ export const serveCommand: Command = {
           models: new ServedModels(
             (provider) => reach(provider, flags, door.settings),
             DEFAULT_MODEL,
-            (model) => noting(model, door.out.note),
+            (model) => withOtherModelNotes(model, door.out.note),
           ),
-          chats: new Chats(flags.maxChats),
+          chats: new ChatLimits(flags.maxChats),
           stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
           chatTimeoutMs: flags.chatTimeout * 1_000,
           allowPrograms: flags.allowPrograms,
@@ -141,7 +141,7 @@ function reach(provider: Provider, flags: ServeFlags, { env }: Settings) {
   return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: flags.requestTimeout * 1_000 }, env);
 }
 
-function reportFault(fault: unknown, requestId: string, { out }: Door): void {
+function reportFault(fault: unknown, requestId: string, { out }: CommandContext): void {
   const stack = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
   out.note(JSON.stringify({ time: new Date().toISOString(), level: "error", request_id: requestId, fault: stack }));
 }

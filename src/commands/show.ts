@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../domain/errors.js";
-import { printable } from "../platform/strip-controls.js";
+import { stripControls } from "../platform/strip-controls.js";
 import { traceText } from "../reports/text/trace-text.js";
 import { openStore } from "../store/connection/open-store.js";
 import { getTrace } from "../store/runs/traces.js";
-import { openMails, type StoredMail } from "../store/search/mail-lookup.js";
+import { openMailLookup, type StoredMail } from "../store/search/mail-lookup.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, text } from "./cli/read-flags.js";
 
@@ -18,7 +18,7 @@ export const showCommand: Command = {
     const db = openStore(settings.db, { mustExist: true });
     try {
       if (name.includes("@")) {
-        const mail = openMails(db).get(name);
+        const mail = openMailLookup(db).get(name);
         if (mail === null) {
           throw new UserError(
             "mail_unknown",
@@ -42,7 +42,7 @@ export const showCommand: Command = {
 function mailText(mail: StoredMail): string {
   const list = (label: string, addresses: readonly string[]) =>
     addresses.length === 0 ? [] : [`${label} ${addresses.join(", ")}`];
-  return printable(
+  return stripControls(
     [
       `Message-ID: ${mail.messageId}`,
       `Date:       ${mail.date ?? "unknown"}`,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { storedTotals } from "../app/results/aggregate-run.js";
+import { aggregateRun } from "../app/results/aggregate-run.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { SLICES } from "../domain/runs/slice.js";
 import { questionStatistics } from "../questions/statistics.js";
@@ -11,7 +11,7 @@ import { table } from "../reports/text/text-table.js";
 import { openStore } from "../store/connection/open-store.js";
 import { readCorpusStats } from "../store/import/corpus-stats.js";
 import { getRun, listRuns } from "../store/runs/runs.js";
-import type { Command, Door } from "./cli/command.js";
+import type { Command, CommandContext } from "./cli/command.js";
 import { oneOf, readFlags, text } from "./cli/read-flags.js";
 import { metrics, scorersAmong } from "./flags/metric-flags.js";
 import { DATASET_FLAGS, datasetSchema, loadDataset, refuseContradictions } from "./flags/question-flags.js";
@@ -75,14 +75,14 @@ export const statsCommand: Command = {
 };
 
 /** Also what `run --stats` prints. */
-export async function printDatasetFigures(flags: z.output<typeof datasetSchema>, door: Door): Promise<void> {
+export async function printDatasetFigures(flags: z.output<typeof datasetSchema>, door: CommandContext): Promise<void> {
   const set = await loadDataset(flags, door);
   const statistics = questionStatistics(set);
   const { source, revision, sha256 } = set;
   door.out.result({ ...statistics, source, revision, sha256 }, () => datasetSummary(statistics));
 }
 
-function corpusFigures({ settings, out }: Door): void {
+function corpusFigures({ settings, out }: CommandContext): void {
   const db = openStore(settings.db, { mustExist: true });
   try {
     const stats = readCorpusStats(db);
@@ -95,11 +95,11 @@ function corpusFigures({ settings, out }: Door): void {
 async function runFigures(
   name: string,
   { by, metric }: z.output<typeof schema>,
-  { settings, out }: Door,
+  { settings, out }: CommandContext,
 ): Promise<void> {
   const db = openStore(settings.db, { mustExist: true });
   try {
-    const totals = await storedTotals(db, getRun(db, name));
+    const totals = await aggregateRun(db, getRun(db, name));
     if (by === undefined) {
       out.result(totals, () => runSummary(totals));
     } else {
@@ -111,7 +111,7 @@ async function runFigures(
   }
 }
 
-function listOfRuns({ settings, out }: Door): void {
+function listOfRuns({ settings, out }: CommandContext): void {
   const db = openStore(settings.db, { mustExist: true });
   try {
     const runs = listRuns(db);

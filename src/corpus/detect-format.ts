@@ -12,7 +12,7 @@ import { isMboxSeparator } from "./readers/mbox-messages.js";
 import { findColumns, isMailTable } from "./readers/table-columns.js";
 
 /** What lies at a path. `format` is null where no form fits; `files` are the files to read, one or a folder's. */
-export interface Recognised {
+export interface DetectedFormat {
   readonly format: CorpusFormat | null;
   readonly files: readonly string[];
   /** What it is instead, where that can be told. */
@@ -20,11 +20,11 @@ export interface Recognised {
 }
 
 /** Tells the form of a source by content alone; names do not matter. Throws the system's error where it cannot be read. */
-export async function recognise(path: string, stats: Stats): Promise<Recognised> {
+export async function detectFormat(path: string, stats: Stats): Promise<DetectedFormat> {
   return stats.isDirectory() ? recogniseFolder(path) : recogniseFile(path);
 }
 
-async function recogniseFile(path: string): Promise<Recognised> {
+async function recogniseFile(path: string): Promise<DetectedFormat> {
   const head = await readHead(path, 1024);
   const is = (format: CorpusFormat | null, instead: string | null = null) => ({ format, files: [path], instead });
   if (head.length === 0) return is(null, "an empty file");
@@ -51,7 +51,7 @@ async function isMail(file: string): Promise<boolean> {
 /** Files looked at before a folder is given up. */
 const FILES_TRIED = 50;
 
-async function recogniseFolder(path: string): Promise<Recognised> {
+async function recogniseFolder(path: string): Promise<DetectedFormat> {
   const tables = (await filesOfOneForm(path)) ?? (await filesOfOneForm(join(path, "data")));
   if (tables !== null) return tables;
   let tried = 0;
@@ -65,7 +65,7 @@ async function recogniseFolder(path: string): Promise<Recognised> {
 }
 
 /** The Parquet files, else the mbox files, directly in a folder; sorted by name. Links are followed: caches lay out shards as links. */
-async function filesOfOneForm(folder: string): Promise<Recognised | null> {
+async function filesOfOneForm(folder: string): Promise<DetectedFormat | null> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
     throw error;

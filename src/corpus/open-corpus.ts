@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { UserError } from "../domain/errors.js";
 import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../domain/mail/email.js";
-import { type Recognised, recognise } from "./detect-format.js";
+import { type DetectedFormat, detectFormat } from "./detect-format.js";
 import { openEml } from "./readers/eml.js";
 import { openKaggleCsv } from "./readers/kaggle-csv.js";
 import { openMaildir } from "./readers/maildir.js";
@@ -33,7 +33,7 @@ export async function openCorpus(path: string, format: CorpusFormat | null): Pro
   try {
     const stats = await stat(path);
     if (!stats.isFile() && !stats.isDirectory()) throw unknownForm(path, "neither a file nor a folder");
-    const known = await recognise(path, stats);
+    const known = await detectFormat(path, stats);
     if (format !== null) checkFormat(path, stats.isDirectory(), format, known);
     const chosen = format ?? known.format;
     if (chosen === null) throw unknownForm(path, known.instead);
@@ -63,7 +63,7 @@ function unchanging(path: string, opened: Stats, source: CorpusSource): CorpusSo
 }
 
 /** A named form is taken at its word where the content could be of it, such as a tar too old to carry its mark. */
-function checkFormat(path: string, isFolder: boolean, format: CorpusFormat, known: Recognised): void {
+function checkFormat(path: string, isFolder: boolean, format: CorpusFormat, known: DetectedFormat): void {
   if (format === known.format) return;
   const bothCsv = format.endsWith("-csv") && known.format?.endsWith("-csv");
   const possible = isFolder ? format === "maildir" : format !== "maildir" && (known.format === null || bothCsv);

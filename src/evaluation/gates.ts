@@ -1,17 +1,17 @@
 import type { MetricComparison, RunHead } from "../domain/scores/comparison.js";
-import { NOTHING } from "../domain/scores/estimate.js";
+import { NO_ESTIMATE } from "../domain/scores/estimate.js";
 import type { Gate, Threshold } from "../domain/scores/gate.js";
-import { scorerOf } from "../domain/scores/metric-name.js";
+import { scorerOfMetric } from "../domain/scores/metric-name.js";
 
 /**
  * Whether a run's score over its completed tasks reaches its limit: at least that, or at most where lower is better. A score
  * that there is nothing of has not reached it.
  */
 export function failUnder({ metric, limit }: Threshold, scores: RunHead["scores"]): Gate {
-  const scorer = scorerOf(metric, (name) => (scores[name]?.n ?? 0) > 0);
+  const scorer = scorerOfMetric(metric, (name) => (scores[name]?.n ?? 0) > 0);
   const score = scores[scorer];
   const better = score?.better ?? "higher";
-  const { value, n, low, high } = score ?? NOTHING;
+  const { value, n, low, high } = score ?? NO_ESTIMATE;
   const passed = value !== null && (better === "higher" ? value >= limit : value <= limit);
   return {
     kind: "fail_under",

@@ -56,7 +56,7 @@ export async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T
 }
 
 /** Writes a file whole or not at all: readers see the old one or the new one. */
-export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeCacheFile(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     await writeFile(temporary, content, { flush: true });
@@ -68,7 +68,7 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
 }
 
 export async function writeRecord(file: string, record: CacheRecord): Promise<void> {
-  await writeWhole(recordPath(file), `${JSON.stringify(record, null, 2)}\n`);
+  await writeCacheFile(recordPath(file), `${JSON.stringify(record, null, 2)}\n`);
 }
 
 /** Lower-case hex. */

@@ -7,7 +7,7 @@ import { RequestFailed } from "./retry.js";
  * @param what the address, or what was to be had
  * @param byHand a sentence: how to do without the download
  */
-export async function orExplain<T>(what: string, byHand: string, work: () => Promise<T>): Promise<T> {
+export async function withDownloadHint<T>(what: string, byHand: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

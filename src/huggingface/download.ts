@@ -1,10 +1,10 @@
 import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type CacheRecord, sha256OfFile, verifiedRecord, writeRecord } from "./download-cache.js";
-import { orExplain } from "./download-errors.js";
+import { withDownloadHint } from "./download-errors.js";
 import type { OnProgress } from "./hub.js";
-import { claimPartial, type PartialDownload } from "./partial-download.js";
-import { transfer, wrongSize } from "./range-download.js";
+import { lockPartialDownload, type PartialDownload } from "./partial-download.js";
+import { downloadRange, wrongSize } from "./range-download.js";
 import { DEFAULT_RETRY, RequestFailed, type RetryPolicy, retrying } from "./retry.js";
 
 export interface DownloadRequest {
@@ -32,12 +32,12 @@ export interface DownloadRequest {
  */
 export async function downloadFile(request: DownloadRequest): Promise<CacheRecord> {
   const { target, signal, revision } = request;
-  return orExplain(request.url, request.byHand, async () => {
+  return withDownloadHint(request.url, request.byHand, async () => {
     const expected = { revision, size: request.expectedSize, sha256: request.expectedSha256 };
     const cached = await verifiedRecord(target, expected, signal);
     if (cached !== null) return cached;
     await mkdir(dirname(target), { recursive: true });
-    const partial = await claimPartial(target);
+    const partial = await lockPartialDownload(target);
     try {
       const record = await retrying(() => attempt(request, partial), request.retry ?? DEFAULT_RETRY, signal);
       await publish(partial, target, record);
@@ -51,7 +51,7 @@ export async function downloadFile(request: DownloadRequest): Promise<CacheRecor
 }
 
 async function attempt(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
-  const resumed = await transfer(request, partial);
+  const resumed = await downloadRange(request, partial);
   try {
     return await check(request, partial);
   } catch (error) {

@@ -2,8 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { downloadFile } from "./download.js";
-import { readJson, writeWhole } from "./download-cache.js";
-import { orExplain } from "./download-errors.js";
+import { readJson, writeCacheFile } from "./download-cache.js";
+import { withDownloadHint } from "./download-errors.js";
 import {
   authorization,
   datasetPage,
@@ -46,7 +46,7 @@ export async function downloadEnronEmails(
   const byHand = `Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`;
   const pinPath = join(cacheDir, EMAILS_DATASET, "main.json");
   const pin =
-    (await readJson(pinPath, pinSchema)) ?? (await orExplain(page, byHand, () => makePin(hub, pinPath, signal)));
+    (await readJson(pinPath, pinSchema)) ?? (await withDownloadHint(page, byHand, () => makePin(hub, pinPath, signal)));
   const folder = join(cacheDir, EMAILS_DATASET, pin.commit);
   const total = pin.files.reduce((sum, file) => sum + file.size, 0);
   let done = 0;
@@ -81,6 +81,6 @@ async function makePin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin
   }
   const pin: Pin = { dataset: EMAILS_DATASET, branch: "main", commit, files };
   await mkdir(dirname(path), { recursive: true });
-  await writeWhole(path, `${JSON.stringify(pin, null, 2)}\n`);
+  await writeCacheFile(path, `${JSON.stringify(pin, null, 2)}\n`);
   return pin;
 }

@@ -33,7 +33,7 @@ const live = new Set<string>();
 const ABANDONED_AFTER_MS = 3_600_000;
 
 /** The target's folder must exist. */
-export async function claimPartial(target: string): Promise<PartialDownload> {
+export async function lockPartialDownload(target: string): Promise<PartialDownload> {
   const free = `${target}.partial`;
   const own = `${free}-${machine()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   live.add(own);

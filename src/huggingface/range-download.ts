@@ -4,7 +4,7 @@ import { get, networkFaults } from "./hub-http.js";
 import type { PartialDownload } from "./partial-download.js";
 import { RequestFailed } from "./retry.js";
 
-export interface TransferRequest {
+export interface RangeRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly expectedSize?: number | undefined;
@@ -27,7 +27,7 @@ const PROGRESS_BYTES = 1 << 20;
  * Resolves to true where bytes of an earlier attempt are part of it.
  * @throws RequestFailed
  */
-export async function transfer(request: TransferRequest, partial: PartialDownload): Promise<boolean> {
+export async function downloadRange(request: RangeRequest, partial: PartialDownload): Promise<boolean> {
   const { size, etag } = await partial.state();
   const resume = size > 0 && etag !== null ? { from: size, etag } : { from: 0, etag: null };
   const range = resume.etag === null ? {} : { range: `bytes=${resume.from}-`, "if-range": resume.etag };
@@ -75,7 +75,7 @@ function readExtent(
 }
 
 async function append(
-  request: TransferRequest,
+  request: RangeRequest,
   path: string,
   body: ReadableStreamDefaultReader<Uint8Array> | undefined,
   { start, total }: Extent,

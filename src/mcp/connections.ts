@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { redact } from "../domain/redact.js";
-import { KeptStdioTransport, MAX_MESSAGE_BYTES, type StartServer } from "./supervised-stdio.js";
+import { MAX_MESSAGE_BYTES, type StartServer, SupervisedStdioTransport } from "./supervised-stdio.js";
 
 /** Where a server is, with everything filled in. */
 export type McpServer =
@@ -60,7 +60,7 @@ export class McpConnections {
       if (this.#closed) throw new McpFailed("The connections are closed");
       return client;
     } catch (error) {
-      const words = transport instanceof KeptStdioTransport ? transport.lastWords : "";
+      const words = transport instanceof SupervisedStdioTransport ? transport.lastWords : "";
       await client.close().catch(() => undefined);
       await transport.close().catch(() => undefined);
       this.#transports.delete(transport);
@@ -72,7 +72,7 @@ export class McpConnections {
 
   #transport(server: McpServer, secrets: readonly string[]): Transport {
     if ("command" in server) {
-      return new KeptStdioTransport(() => this.startServer(server.command, server.env), secrets);
+      return new SupervisedStdioTransport(() => this.startServer(server.command, server.env), secrets);
     }
     return new StreamableHTTPClientTransport(new URL(server.url), {
       requestInit: { headers: { ...server.headers } },

@@ -16,7 +16,7 @@ import type { Tool, ToolResult } from "../domain/agents/tool.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
 
 /** One mail in a list. */
-export interface ShelvedMail {
+export interface ListedMail {
   readonly messageId: string;
   readonly subject: string;
   readonly sender: string;
@@ -26,9 +26,9 @@ export interface ShelvedMail {
 }
 
 /** Port: the mails that may be read, as they may be. */
-export interface MailShelf {
+export interface MailListing {
   /** Newest first, those after `cursor`. */
-  list(cursor: number | null, limit: number): readonly ShelvedMail[];
+  list(cursor: number | null, limit: number): readonly ListedMail[];
   /** The mail as a text; null where there is none that may be read. */
   read(messageId: string): string | null;
   /** Message-IDs that begin so. */
@@ -42,7 +42,7 @@ export interface MailOffer {
   readonly tools: readonly Tool[];
   call(name: string, args: JsonValue, signal: AbortSignal): Promise<ToolResult>;
   /** Null: no resources. */
-  readonly shelf: MailShelf | null;
+  readonly shelf: MailListing | null;
 }
 
 const PAGE = 50;
@@ -82,7 +82,7 @@ function toCallResult(result: ToolResult): CallToolResult {
   return isObject ? { content, structuredContent: value as Record<string, unknown> } : { content };
 }
 
-function offerMails(server: Server, shelf: MailShelf): void {
+function offerMails(server: Server, shelf: MailListing): void {
   server.setRequestHandler(ListResourcesRequestSchema, ({ params }) => {
     const mails = shelf.list(readCursor(params?.cursor), PAGE);
     const last = mails.length === PAGE ? mails.at(-1) : undefined;
@@ -110,7 +110,7 @@ function offerMails(server: Server, shelf: MailShelf): void {
   });
 }
 
-function toResource({ messageId, subject, sender, date }: ShelvedMail) {
+function toResource({ messageId, subject, sender, date }: ListedMail) {
   return {
     uri: `${SCHEME}${encodeURIComponent(bare(messageId))}`,
     name: subject === "" ? "(no subject)" : subject,

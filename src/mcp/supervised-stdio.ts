@@ -26,7 +26,7 @@ const GRACE_MS = 2_000;
  * stdio as in the protocol's own transport, over a program that is ended with everything it has started: `npx -y server`
  * is three processes, and closing the first would leave the others.
  */
-export class KeptStdioTransport implements Transport {
+export class SupervisedStdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;

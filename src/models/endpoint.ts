@@ -2,7 +2,7 @@ import { UserError } from "../domain/errors.js";
 import { trimEndOf } from "../domain/trim-end.js";
 
 /** How a provider is reached, as the user said it. */
-export interface Connection {
+export interface EndpointSettings {
   readonly apiKey: string | null;
   /** Null: the provider's own server. */
   readonly baseUrl: string | null;

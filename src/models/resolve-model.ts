@@ -1,7 +1,7 @@
 import { UserError } from "../domain/errors.js";
 import type { Model } from "../domain/models/model.js";
-import { type Connection, checkBaseUrl, type Endpoint } from "./endpoint.js";
-import { type Throttle, throttled } from "./middleware/rate-limiter.js";
+import { checkBaseUrl, type Endpoint, type EndpointSettings } from "./endpoint.js";
+import { type RateLimiter, withRateLimit } from "./middleware/rate-limiter.js";
 import { DEFAULT_RETRY, type RetryPolicy, withRetry } from "./middleware/retry.js";
 import type { ModelName } from "./model-name.js";
 import { API_KEY_VARIABLES, type Provider } from "./provider-names.js";
@@ -17,9 +17,9 @@ const NO_KEY = "no-key-needed";
  */
 export async function resolveModel(
   name: ModelName,
-  connection: Connection,
+  connection: EndpointSettings,
   retry: RetryPolicy = DEFAULT_RETRY,
-  throttle: Throttle | null = null,
+  throttle: RateLimiter | null = null,
 ): Promise<Model> {
   if (connection.wireApi !== null && name.provider !== "openai") {
     throw new UserError(
@@ -40,12 +40,12 @@ export async function resolveModel(
     default: {
       const model = namingSuccessor(await remoteModel(name, connection), name);
       // Inside the retries: a call that waits to be tried again holds no place.
-      return withRetry(throttle === null ? model : throttled(model, throttle), retry);
+      return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
     }
   }
 }
 
-async function remoteModel(name: ModelName, connection: Connection): Promise<Model> {
+async function remoteModel(name: ModelName, connection: EndpointSettings): Promise<Model> {
   const endpoint = endpointFor(name.provider, connection);
   switch (name.provider) {
     case "anthropic": {
@@ -68,11 +68,11 @@ async function remoteModel(name: ModelName, connection: Connection): Promise<Mod
 }
 
 /** The wire format of the openai provider: as asked for, else the server's best. */
-export function wireApiOf(asked: Connection["wireApi"], baseUrl: string | null): "chat" | "responses" {
+export function wireApiOf(asked: EndpointSettings["wireApi"], baseUrl: string | null): "chat" | "responses" {
   return asked ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
 }
 
-function endpointFor(provider: Provider, connection: Connection): Endpoint {
+function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint {
   const baseUrl = connection.baseUrl === null ? null : checkBaseUrl(connection.baseUrl);
   const apiKey = connection.apiKey?.trim() || (provider === "openai" && baseUrl !== null ? NO_KEY : "");
   if (apiKey === "") {

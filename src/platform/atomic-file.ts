@@ -33,7 +33,7 @@ const CHUNK = 1 << 16;
  * (`/dev/null`, `>(gzip)`) is written to as it is: a file in its place would be its end. The loop is given back at every
  * write, so that `pieces` may be many.
  */
-export async function writeWhole(path: string, pieces: Iterable<string>): Promise<void> {
+export async function writeFileAtomically(path: string, pieces: Iterable<string>): Promise<void> {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
   const target = isFile ? `${path}.${randomUUID().slice(0, 8)}.tmp` : path;
   const drop = () => rmSync(target, { force: true });

@@ -11,6 +11,6 @@ const GROWTH_PERCENT = 100;
  * For a command that works for hours. V8 reads this flag at each collection, so that it holds from now on, and for the
  * threads' heaps too; the sizes that a heap is made with cannot be set any more.
  */
-export function keepHeapSmall(): void {
+export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }

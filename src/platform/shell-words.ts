@@ -1,7 +1,7 @@
 import { UserError } from "../domain/errors.js";
 
 /** A program with its arguments as one would type them: blanks part the words, quotes keep them together. No shell is asked. */
-export function splitWords(line: string, flag: string): string[] {
+export function splitShellWords(line: string, flag: string): string[] {
   const words: string[] = [];
   let rest = line.trimStart();
   while (rest !== "") {

@@ -9,7 +9,7 @@ import { getPriority, setPriority } from "node:os";
 const HAS_PRIORITY_BY_THREAD = process.platform === "linux";
 
 /** Makes this thread so much less urgent. */
-export function beLessUrgent(by: number): void {
+export function lowerThreadPriority(by: number): void {
   if (HAS_PRIORITY_BY_THREAD) lower(0, by);
 }
 
@@ -17,7 +17,7 @@ export function beLessUrgent(by: number): void {
  * Makes all other threads that the process has by now so much less urgent. Called before it makes any of its own, they are
  * those in which V8 compiles and helps to collect, and in which Node reads files and looks up names.
  */
-export function letThisThreadGoFirst(by: number): void {
+export function prioritizeThisThread(by: number): void {
   if (!HAS_PRIORITY_BY_THREAD) return;
   for (const thread of threadsOfProcess()) if (thread !== process.pid) lower(thread, by);
 }

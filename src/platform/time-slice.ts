@@ -13,12 +13,12 @@ const endTurn = (): void => {
 };
 
 /** Does it at once where the turn is young, or else in a later turn. In the order in which it is asked for. */
-export function inShortTurns(work: () => void): void {
+export function timeSliced(work: () => void): void {
   const now = performance.now();
   if (turnBegan === null) {
     turnBegan = now;
     setImmediate(endTurn);
   }
   if (now - turnBegan < TURN_MS) work();
-  else setImmediate(inShortTurns, work);
+  else setImmediate(timeSliced, work);
 }

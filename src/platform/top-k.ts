@@ -1,5 +1,5 @@
 /** Puts one into its place in an ordered list, behind its equals, and drops the last of more than `most`. */
-export function insertInOrder<T>(list: T[], one: T, most: number, isBefore: (a: T, b: T) => boolean): void {
+export function insertTopK<T>(list: T[], one: T, most: number, isBefore: (a: T, b: T) => boolean): void {
   let at = list.length;
   while (at > 0 && isBefore(one, list[at - 1] as T)) at--;
   list.splice(at, 0, one);

@@ -2,16 +2,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
 /** A call to a thread and its answer bear the same number. Both go as many at a time as there are. */
-export interface ThreadCall<Call> {
+export interface RpcCall<Call> {
   readonly id: number;
   readonly call: Call;
 }
 
-export type ThreadAnswer<Answer> =
+export type RpcAnswer<Answer> =
   | { readonly id: number; readonly answer: Answer }
   | { readonly id: number; readonly error: { readonly message: string; readonly code?: string | undefined } };
 
-export interface ThreadOptions {
+export interface WorkerRpcOptions {
   readonly data: unknown;
   /** Room for what a call makes: what is too much is filled with garbage, and counts as memory. */
   readonly youngMegabytes: number;
@@ -30,24 +30,24 @@ export function isAnyThreadBusy(): boolean {
 }
 
 /** A thread that answers calls in any order. It keeps the process alive until it is closed. */
-export class ThreadCalls<Call, Answer> {
+export class WorkerRpc<Call, Answer> {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
   private readonly gatherMs: number;
   private calls = 0;
-  private gathered: ThreadCall<Call>[] = [];
+  private gathered: RpcCall<Call>[] = [];
   private gathering: NodeJS.Timeout | undefined;
   private handedOverAt = Number.NEGATIVE_INFINITY;
   private ended: Error | null = null;
 
-  constructor(file: URL, { data, youngMegabytes, gatherMs = 0 }: ThreadOptions) {
+  constructor(file: URL, { data, youngMegabytes, gatherMs = 0 }: WorkerRpcOptions) {
     this.gatherMs = gatherMs;
     open.add(this);
     this.worker = new Worker(file, {
       workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     });
-    this.worker.on("message", (answers: readonly ThreadAnswer<Answer>[]) => {
+    this.worker.on("message", (answers: readonly RpcAnswer<Answer>[]) => {
       for (const answer of answers) this.settle(answer);
     });
     this.worker.on("error", (error) => this.end(error as Error));
@@ -95,7 +95,7 @@ export class ThreadCalls<Call, Answer> {
     }
   }
 
-  private settle(answer: ThreadAnswer<Answer>): void {
+  private settle(answer: RpcAnswer<Answer>): void {
     const caller = this.waiting.get(answer.id);
     this.waiting.delete(answer.id);
     if ("answer" in answer) caller?.resolve(answer.answer);

@@ -4,7 +4,7 @@ import type { JsonObject } from "../domain/json.js";
 import { ModelError, type ModelErrorKind } from "../domain/models/model.js";
 import { redact } from "../domain/redact.js";
 import { lastOf } from "./run-process.js";
-import { type KeptProgram, type ProgramStart, startKept } from "./supervised-process.js";
+import { type ProgramStart, type SupervisedProcess, startSupervised } from "./supervised-process.js";
 
 const tokens = z.number().int().nonnegative();
 
@@ -44,8 +44,8 @@ interface Waiting {
 }
 
 /** A program that answers questions, one after another: a line of JSON there, a line of JSON back. */
-export class AgentProgram {
-  readonly #program: KeptProgram;
+export class AgentProcess {
+  readonly #program: SupervisedProcess;
   readonly #stderr: () => string;
   readonly #decoder = new StringDecoder("utf8");
   #line = "";
@@ -58,7 +58,7 @@ export class AgentProgram {
     onStderr: (text: string) => void,
     private readonly secrets: readonly string[],
   ) {
-    this.#program = startKept(start);
+    this.#program = startSupervised(start);
     this.#stderr = lastOf(this.#program.stderr, secrets);
     this.#program.stderr.on("data", onStderr);
     this.#program.stdout.on("data", (chunk: Buffer) => this.#read(this.#decoder.write(chunk)));
@@ -153,9 +153,9 @@ function parsed(line: string): unknown {
 }
 
 /** As many processes of one program as questions are under way; each is used again, and replaced when it has gone. */
-export class AgentPrograms {
-  readonly #idle: AgentProgram[] = [];
-  readonly #all = new Set<AgentProgram>();
+export class AgentProcesses {
+  readonly #idle: AgentProcess[] = [];
+  readonly #all = new Set<AgentProcess>();
 
   constructor(
     private readonly start: ProgramStart,
@@ -177,12 +177,12 @@ export class AgentPrograms {
     await Promise.all([...this.#all].map((program) => program.end()));
   }
 
-  #take(): AgentProgram {
+  #take(): AgentProcess {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
       if (!idle.gone) return idle;
       this.#all.delete(idle);
     }
-    const program = new AgentProgram(this.start, this.onStderr, this.secrets);
+    const program = new AgentProcess(this.start, this.onStderr, this.secrets);
     this.#all.add(program);
     return program;
   }

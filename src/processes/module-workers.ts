@@ -107,7 +107,7 @@ class LoadedModule {
 }
 
 /** The modules of a run: each loaded once, and anew after it had to be ended. */
-export class LoadedModules {
+export class ModuleWorkers {
   readonly #loaded = new Map<string, LoadedModule>();
 
   async describe(start: ModuleStart, signal: AbortSignal): Promise<JsonObject> {

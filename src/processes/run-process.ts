@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { longestSecret, redactEnd } from "../domain/redact.js";
-import { type ProgramEnd, type ProgramStart, startKept } from "./supervised-process.js";
+import { type ProgramEnd, type ProgramStart, startSupervised } from "./supervised-process.js";
 
 export interface ProgramOutput {
   readonly end: ProgramEnd;
@@ -17,7 +17,7 @@ const STDERR_CHARS = 2_000;
  * Runs a program once with `input` on its stdin. When the signal aborts it is ended, and this rejects with the reason.
  * `secrets` are redacted from its stderr.
  */
-export async function runProgram(
+export async function runProcess(
   start: ProgramStart,
   input: string,
   maxBytes: number,
@@ -25,7 +25,7 @@ export async function runProgram(
   secrets: readonly string[] = [],
 ): Promise<ProgramOutput> {
   signal.throwIfAborted();
-  const program = startKept(start);
+  const program = startSupervised(start);
   signal.addEventListener("abort", program.kill, { once: true });
   const chunks: Buffer[] = [];
   let bytes = 0;

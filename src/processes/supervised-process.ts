@@ -23,7 +23,7 @@ export interface ProgramStart {
 }
 
 /** A program under way, with its three streams. */
-export interface KeptProgram {
+export interface SupervisedProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -42,7 +42,7 @@ let prefix: readonly string[] | undefined;
  * Starts a program without a shell. A keeper stands between: it ends the program with all that it has started, in other
  * sessions too, when it is told to, when the program has ended, and when this process dies, even by kill -9.
  */
-export function startKept(start: ProgramStart): KeptProgram {
+export function startSupervised(start: ProgramStart): SupervisedProcess {
   prefix ??= subreaperPrefix();
   const [file = process.execPath, ...args] = [...prefix, process.execPath, KEEPER];
   // The program's environment is not the keeper's, which it could break.

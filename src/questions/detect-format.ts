@@ -7,7 +7,7 @@ export type QuestionFormat = "parquet" | "csv" | "json" | "jsonl";
  * @param text the content as UTF-8, null where it is not
  * @returns null where the content is none of the forms
  */
-export function recogniseFormat(path: string, bytes: Uint8Array, text: string | null): QuestionFormat | null {
+export function detectQuestionFormat(path: string, bytes: Uint8Array, text: string | null): QuestionFormat | null {
   if (Buffer.from(bytes.subarray(0, 4)).toString("latin1") === "PAR1") return "parquet";
   if (text === null) return null;
   const extension = extname(path).toLowerCase();

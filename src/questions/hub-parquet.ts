@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { UserError } from "../domain/errors.js";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
 import { downloadFile } from "../huggingface/download.js";
-import { orExplain } from "../huggingface/download-errors.js";
+import { withDownloadHint } from "../huggingface/download-errors.js";
 import { authorization, fileUrl, QUESTIONS_DATASET, QUESTIONS_REVISION, resolveRevision } from "../huggingface/hub.js";
 import { type HubRequest, questionsByHand } from "../huggingface/hub-request.js";
 import { parquetRows } from "./parquet-rows.js";
-import { checkQuestions } from "./validate.js";
+import { validateQuestions } from "./validate.js";
 
 /** Bytes of the files at `QUESTIONS_REVISION`; nothing is known of other revisions beforehand. */
 const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520 };
@@ -16,7 +16,7 @@ const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520
 export async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
   const { split, hub, cacheDir } = request;
   const byHand = questionsByHand(hub);
-  const revision = await orExplain(`revision ${hub.revision} of ${QUESTIONS_DATASET}`, byHand, () =>
+  const revision = await withDownloadHint(`revision ${hub.revision} of ${QUESTIONS_DATASET}`, byHand, () =>
     resolveRevision(hub, QUESTIONS_DATASET, hub.revision, signal),
   );
   const name = `${split}-00000-of-00001.parquet`;
@@ -37,6 +37,6 @@ export async function loadHubParquet(request: HubRequest, signal: AbortSignal): 
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new UserError("questions_unreadable", `could not read ${target}: ${reason}`, byHand, undefined, { cause });
   });
-  const checked = checkQuestions(rows, { name: target, wanted: split, unmarked: split });
+  const checked = validateQuestions(rows, { name: target, wanted: split, unmarked: split });
   return { source: `${QUESTIONS_DATASET}@${revision}`, revision, sha256, ...checked };
 }

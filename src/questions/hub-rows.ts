@@ -2,8 +2,14 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
-import { type CacheRecord, sha256Of, verifiedRecord, writeRecord, writeWhole } from "../huggingface/download-cache.js";
-import { orExplain } from "../huggingface/download-errors.js";
+import {
+  type CacheRecord,
+  sha256Of,
+  verifiedRecord,
+  writeCacheFile,
+  writeRecord,
+} from "../huggingface/download-cache.js";
+import { withDownloadHint } from "../huggingface/download-errors.js";
 import {
   authorization,
   checkedEndpoint,
@@ -17,7 +23,7 @@ import { getJson } from "../huggingface/hub-http.js";
 import { type HubRequest, questionsByHand } from "../huggingface/hub-request.js";
 import { DEFAULT_RETRY, RequestFailed } from "../huggingface/retry.js";
 import { jsonLinesRows } from "./json-rows.js";
-import { checkQuestions } from "./validate.js";
+import { validateQuestions } from "./validate.js";
 
 /** The most rows the API gives in one answer. */
 const PAGE_ROWS = 100;
@@ -44,12 +50,12 @@ export async function loadHubRows(request: HubRequest, signal: AbortSignal): Pro
   const { split, hub, cacheDir } = request;
   const file = join(cacheDir, QUESTIONS_DATASET, "rows-api", `${split}.jsonl`);
   const url = splitUrl(hub, split);
-  const record = await orExplain(url, questionsByHand(hub), async () => {
+  const record = await withDownloadHint(url, questionsByHand(hub), async () => {
     const cached = await verifiedRecord(file, {}, signal);
     return cached ?? (await fetchAndKeep(url, hub, file, request.onProgress, signal));
   });
   const rows = jsonLinesRows(await readFile(file, "utf8"));
-  const checked = checkQuestions(rows, { name: file, wanted: split, unmarked: split });
+  const checked = validateQuestions(rows, { name: file, wanted: split, unmarked: split });
   const source = `${QUESTIONS_DATASET}@${record.revision ?? "newest"} (rows API)`;
   return { source, revision: record.revision, sha256: record.sha256, ...checked };
 }
@@ -78,7 +84,7 @@ async function fetchAndKeep(
     downloadedAt: new Date().toISOString(),
   };
   await writeRecord(file, record);
-  await writeWhole(file, content);
+  await writeCacheFile(file, content);
   return record;
 }
 

@@ -4,11 +4,11 @@ import { UserError } from "../domain/errors.js";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
 import { sha256Of } from "../huggingface/download-cache.js";
 import { csvRows } from "./csv-rows.js";
-import { recogniseFormat } from "./detect-format.js";
+import { detectQuestionFormat } from "./detect-format.js";
 import { jsonLinesRows, jsonRows } from "./json-rows.js";
 import { parquetRows } from "./parquet-rows.js";
 import type { RawRow } from "./raw-row.js";
-import { checkQuestions } from "./validate.js";
+import { validateQuestions } from "./validate.js";
 
 const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
 
@@ -20,7 +20,7 @@ export async function loadQuestionFile(path: string, wanted: Split, signal: Abor
   const bytes = await readBytes(path);
   signal.throwIfAborted();
   const rows = await readRows(path, bytes);
-  const checked = checkQuestions(rows, { name: path, wanted, unmarked: splitInName(path) ?? wanted });
+  const checked = validateQuestions(rows, { name: path, wanted, unmarked: splitInName(path) ?? wanted });
   return { source: resolve(path), revision: null, sha256: sha256Of(bytes), ...checked };
 }
 
@@ -38,7 +38,7 @@ async function readBytes(path: string): Promise<Buffer> {
 
 async function readRows(path: string, bytes: Buffer): Promise<RawRow[]> {
   const text = decodeUtf8(bytes);
-  const format = recogniseFormat(path, bytes, text);
+  const format = detectQuestionFormat(path, bytes, text);
   if (format === null || (text === null && format !== "parquet")) throw unreadable(path, whyUnknown(path, text));
   try {
     if (format === "parquet") return await parquetRows(bytes);

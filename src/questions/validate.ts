@@ -2,7 +2,7 @@ import { UserError } from "../domain/errors.js";
 import { type Question, questionSchema, type Split } from "../domain/tasks/question.js";
 import type { RawRow } from "./raw-row.js";
 
-export interface CheckRequest {
+export interface ValidateRequest {
   /** Name of the file or dataset, for messages. */
   readonly name: string;
   /** The split the user asked for; chosen from a file that holds both. */
@@ -16,9 +16,9 @@ export interface CheckRequest {
  * since a benchmark over some of its questions is another benchmark.
  * @throws UserError: no rows, bad rows, or ids that occur twice
  */
-export function checkQuestions(
+export function validateQuestions(
   rows: readonly RawRow[],
-  request: CheckRequest,
+  request: ValidateRequest,
 ): { split: Split; questions: readonly Question[] } {
   const { name, wanted, unmarked } = request;
   if (rows.length === 0) {

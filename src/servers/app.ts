@@ -17,7 +17,7 @@ import { addPage, isPage } from "./playground/page.js";
 import { playgroundSessionRoutes } from "./playground/session-routes.js";
 import { agentRoutes } from "./routes/agent-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";
-import { placeRoutes } from "./routes/meta-routes.js";
+import { metaRoutes } from "./routes/meta-routes.js";
 import { isReport, ReportLinks } from "./routes/report-links.js";
 import { runRoutes } from "./routes/run-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
@@ -37,7 +37,7 @@ export function allRoutes(services: Services, reports = new ReportLinks(services
     ...feedbackRoutes(services),
     ...runRoutes(services),
     ...reports.routes(),
-    ...placeRoutes(services),
+    ...metaRoutes(services),
     ...openaiRoutes(services),
     ...responsesRoutes(services),
   ];

@@ -1,4 +1,4 @@
-import { type Estimate, type Interval, NOTHING } from "../domain/scores/estimate.js";
+import { type Estimate, type Interval, NO_ESTIMATE } from "../domain/scores/estimate.js";
 import type { Scale } from "../domain/scores/score.js";
 import { Z_975 } from "./normal.js";
 import { t975 } from "./student-t.js";
@@ -49,7 +49,7 @@ export class ClusterSums {
 
   /** Of values that are 0 or 1. Where each cluster is one value, Wilson's interval as it is. */
   rate(): Estimate {
-    if (this.n === 0) return NOTHING;
+    if (this.n === 0) return NO_ESTIMATE;
     const { n, clusters } = this;
     const value = this.sum / n;
     if (clusters === n) return { value, n, ...wilson(this.sum, n), method: "wilson" };
@@ -64,7 +64,7 @@ export class ClusterSums {
    * the scale; else Student's t, cut off at an end that the scale has. Without ends, values that do not vary tell nothing.
    */
   mean({ min, max }: Scale = {}): Estimate {
-    if (this.n === 0) return NOTHING;
+    if (this.n === 0) return NO_ESTIMATE;
     const { n, clusters } = this;
     const value = this.sum / n;
     if (clusters === 1) return { value, n, low: null, high: null };

@@ -1,5 +1,5 @@
 import { mean, quantileSorted, sampleStandardDeviation } from "simple-statistics";
-import { type Estimate, NOTHING } from "../domain/scores/estimate.js";
+import { type Estimate, NO_ESTIMATE } from "../domain/scores/estimate.js";
 import { belowNormal } from "./normal.js";
 import { seededRandom } from "./seeded-random.js";
 import { t975 } from "./student-t.js";
@@ -17,7 +17,7 @@ const SEED = 20_150_507;
  */
 export function pairedDifference(differences: readonly number[]): Estimate {
   const n = differences.length;
-  if (n === 0) return NOTHING;
+  if (n === 0) return NO_ESTIMATE;
   const value = mean([...differences]);
   if (n === 1) return { value, n, low: null, high: null };
   if (n > MANY_PAIRS) {

@@ -1,17 +1,17 @@
 import { z } from "zod";
 import type { ToolContext, ToolResult, ToolRow } from "../domain/agents/tool.js";
 import type { SandboxChoice } from "../sandbox/python-sandbox.js";
-import type { Outside } from "./external/external-resources.js";
+import type { ExternalResources } from "./external/external-resources.js";
 import type { Mailbox } from "./mailbox.js";
-import type { SearchThreads } from "./search-pool/search-pool.js";
+import type { SearchPool } from "./search-pool/search-pool.js";
 
 /** What handlers may use. */
 export interface ToolResources {
   readonly mailbox: Mailbox;
   /** Where they are given, the handlers that search mail are called on them. */
-  readonly searchThreads?: SearchThreads | undefined;
+  readonly searchThreads?: SearchPool | undefined;
   /** What tools of one's own reach out with; where there is none, their calls are refused. */
-  readonly outside?: Outside | undefined;
+  readonly outside?: ExternalResources | undefined;
   /** Where Python runs; absent: in whichever sandbox works on this machine, and nowhere else. */
   readonly python?: () => Promise<SandboxChoice>;
 }

@@ -2,14 +2,14 @@ import type { ToolContext, ToolResult } from "../domain/agents/tool.js";
 import type { Db } from "../store/connection/open-store.js";
 import { type AddressBook, openAddressBook } from "../store/search/address-book.js";
 import { type ArtHit, type ArtQuery, openArtSearch } from "../store/search/art-search.js";
-import { type Mails, openMails, type StoredMail } from "../store/search/mail-lookup.js";
+import { type MailLookup, openMailLookup, type StoredMail } from "../store/search/mail-lookup.js";
 import { type MailSearch, openMailSearch } from "../store/search/mail-search.js";
 
 /** Everything the mail tools read with; one a process, its statements prepared once. */
 export interface Mailbox {
   readonly search: MailSearch;
   readonly artSearch: (query: ArtQuery) => readonly ArtHit[];
-  readonly mails: Mails;
+  readonly mails: MailLookup;
   readonly addresses: AddressBook;
 }
 
@@ -17,7 +17,7 @@ export function openMailbox(db: Db): Mailbox {
   return {
     search: openMailSearch(db),
     artSearch: openArtSearch(db),
-    mails: openMails(db),
+    mails: openMailLookup(db),
     addresses: openAddressBook(db),
   };
 }
@@ -71,7 +71,7 @@ export function openReadable(
   return { ok: true, mail };
 }
 
-function isVisible(mail: StoredMail, context: ToolContext, mails: Mails, addresses: AddressBook): boolean {
+function isVisible(mail: StoredMail, context: ToolContext, mails: MailLookup, addresses: AddressBook): boolean {
   if (context.cutoff !== null && (mail.date === null || mail.date >= context.cutoff)) return false;
   if (context.inbox === null) return true;
   const id = addresses.idOf(context.inbox);

@@ -13,7 +13,7 @@ const schemaSchema = z.looseObject({
 });
 
 /** email_search and email_get for callers that have one mailbox only: it need not be named, and no other can be. */
-export function boundMailTools(db: Db, resources: ToolResources): Tool[] {
+export function singleInboxTools(db: Db, resources: ToolResources): Tool[] {
   return ["email_search", "email_get"].map((id) =>
     withoutInbox(toTool({ tool: getTool(db, id), config: null }, resources)),
   );

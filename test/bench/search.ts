@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { type Db, openStore } from "../../src/store/connection/open-store.js";
 import { openAddressBook } from "../../src/store/search/address-book.js";
-import { openMails } from "../../src/store/search/mail-lookup.js";
+import { openMailLookup } from "../../src/store/search/mail-lookup.js";
 import { type MailHit, type MailQuery, type MailSearch, openMailSearch } from "../../src/store/search/mail-search.js";
 import type { ImportFiles } from "./import.js";
 import { openArtSearch, openNaiveSearch, type SqlHit } from "./naive-search.js";
@@ -40,7 +40,7 @@ const QUESTIONS = 100;
 export function benchSearch(files: ImportFiles): SearchLine[] {
   const db = openStore(files.ours, { mustExist: true });
   const [naiveDb, artDb] = [openReading(files.naive), openReading(files.art)];
-  const mails = openMails(db);
+  const mails = openMailLookup(db);
   const book = openAddressBook(db);
   const naive = openNaiveSearch(naiveDb);
   const art = openArtSearch(artDb);

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkHealth } from "../../src/store/connection/health.js";
-import { openMails } from "../../src/store/search/mail-lookup.js";
+import { openMailLookup } from "../../src/store/search/mail-lookup.js";
 import { accountedFor, contentOf, importFolder, importFrom } from "./import-setup.js";
 import { mutilatedMails } from "./mutilate.js";
 
@@ -32,7 +32,7 @@ describe("200 mutilated mails", () => {
   it("can each be read by its id afterwards, and the file is sound", async () => {
     const db = emptyDb();
     await importFrom(db, path("maildir"));
-    const mails = openMails(db);
+    const mails = openMailLookup(db);
     const ids = db.prepare("SELECT message_id FROM emails").pluck().all() as string[];
     for (const id of ids) {
       const mail = mails.get(id);

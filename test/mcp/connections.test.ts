@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { McpConnections } from "../../src/mcp/connections.js";
 import { callServerTool, listServerTools } from "../../src/mcp/server-tools.js";
-import { startKept } from "../../src/processes/supervised-process.js";
+import { startSupervised } from "../../src/processes/supervised-process.js";
 import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { gone, isThere } from "../processes/processes.js";
 import { startHttpServer, stdioServerFile } from "./behaving-server.js";
@@ -21,7 +21,7 @@ const patient = () => ({ signal: fresh(), timeout: 60_000 });
 
 beforeEach(() => {
   db = openEmpty();
-  mcp = new McpConnections((argv, environment) => startKept({ argv, env: environment }));
+  mcp = new McpConnections((argv, environment) => startSupervised({ argv, env: environment }));
 });
 afterEach(async () => {
   await mcp.close();

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { UserError } from "../../src/domain/errors.js";
-import type { Connection } from "../../src/models/endpoint.js";
+import type { EndpointSettings } from "../../src/models/endpoint.js";
 import { parseModelName } from "../../src/models/model-name.js";
 import { API_KEY_VARIABLES } from "../../src/models/provider-names.js";
 import { resolveModel } from "../../src/models/resolve-model.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 
-const connection: Connection = { apiKey: "test-key", baseUrl: null, wireApi: null, timeoutMs: 5000 };
+const connection: EndpointSettings = { apiKey: "test-key", baseUrl: null, wireApi: null, timeoutMs: 5000 };
 
 const request = {
   system: "",
@@ -18,7 +18,7 @@ const request = {
 
 const never = new AbortController().signal;
 
-function resolve(id: string, changes: Partial<Connection>, provider: string | null = null) {
+function resolve(id: string, changes: Partial<EndpointSettings>, provider: string | null = null) {
   const merged = { ...connection, ...changes };
   return resolveModel(parseModelName(id, provider, merged.baseUrl !== null), merged);
 }

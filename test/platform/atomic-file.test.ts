@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { checkWritable, writeWhole } from "../../src/platform/atomic-file.js";
+import { checkWritable, writeFileAtomically } from "../../src/platform/atomic-file.js";
 
 let folder: string;
 let file: string;
@@ -16,14 +16,14 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 it("a file is written whole, in place of the one before, and nothing is left beside it", async () => {
   writeFileSync(file, "before");
-  await writeWhole(file, ["a", "b", "c"]);
+  await writeFileAtomically(file, ["a", "b", "c"]);
   expect(readFileSync(file, "utf8")).toBe("abc");
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
 it("many pieces make one file, in their order", async () => {
   const pieces = Array.from({ length: 5_000 }, (_, i) => `${"é".repeat(i % 100)}${i}\n`);
-  await writeWhole(file, pieces);
+  await writeFileAtomically(file, pieces);
   expect(readFileSync(file, "utf8")).toBe(pieces.join(""));
 });
 
@@ -33,13 +33,13 @@ it("a file stays as it was where what goes into it breaks off", async () => {
     yield "half";
     throw new Error("broken off");
   }
-  await expect(writeWhole(file, breaking())).rejects.toThrow("broken off");
+  await expect(writeFileAtomically(file, breaking())).rejects.toThrow("broken off");
   expect(readFileSync(file, "utf8")).toBe("before");
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
 it("a file that cannot be written says so, and that nothing is lost", async () => {
-  await expect(writeWhole(join(folder, "no", "out.json"), ["a"])).rejects.toThrow(
+  await expect(writeFileAtomically(join(folder, "no", "out.json"), ["a"])).rejects.toThrow(
     expect.objectContaining({ exitCode: 1, hint: expect.stringContaining("is still in the database") }),
   );
 });
@@ -50,7 +50,7 @@ it("a pipe is written to as it is, and not put a file in the place of", async ()
   checkWritable("--output", pipe);
   const reader = spawn("cat", [pipe], { stdio: ["ignore", "pipe", "ignore"] });
   const got = text(reader.stdout);
-  await writeWhole(pipe, ["a", "b"]);
+  await writeFileAtomically(pipe, ["a", "b"]);
   expect(await got).toBe("ab");
   expect(statSync(pipe).isFIFO()).toBe(true);
   expect(readdirSync(folder)).toEqual(["pipe"]);

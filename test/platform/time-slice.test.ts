@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inShortTurns } from "../../src/platform/time-slice.js";
+import { timeSliced } from "../../src/platform/time-slice.js";
 
 /** Longer than replies may hold a turn. */
 function busy(): void {
@@ -9,7 +9,7 @@ function busy(): void {
 
 test("the first of a turn is done at once", async () => {
   let done = false;
-  inShortTurns(() => {
+  timeSliced(() => {
     done = true;
   });
   expect(done).toBe(true);
@@ -20,7 +20,7 @@ test("where a turn grows long the rest waits for later ones, in order, and what 
   const happened: string[] = [];
   const finished = new Promise<void>((resolve) => {
     for (const name of ["a", "b", "c"]) {
-      inShortTurns(() => {
+      timeSliced(() => {
         happened.push(name);
         busy();
         setImmediate(() => {

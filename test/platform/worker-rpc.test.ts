@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { ThreadCalls } from "../../src/platform/worker-rpc.js";
+import { WorkerRpc } from "../../src/platform/worker-rpc.js";
 
 /** Answers each call with what came in one message with it. */
 const TELLS_WHAT_CAME = `
@@ -11,9 +11,9 @@ const TELLS_WHAT_CAME = `
   });`;
 const FILE = new URL(`data:text/javascript,${encodeURIComponent(TELLS_WHAT_CAME)}`);
 
-let thread: ThreadCalls<unknown, readonly unknown[]>;
+let thread: WorkerRpc<unknown, readonly unknown[]>;
 const open = (gatherMs?: number) => {
-  thread = new ThreadCalls(FILE, {
+  thread = new WorkerRpc(FILE, {
     data: null,
     youngMegabytes: 4,
     ...(gatherMs === undefined ? {} : { gatherMs }),

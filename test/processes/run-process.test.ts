@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { runProgram } from "../../src/processes/run-process.js";
+import { runProcess } from "../../src/processes/run-process.js";
 import { never } from "../app/run/demo-setup.js";
 import { ROOT } from "../commands/art-e.js";
 import { gone, isThere } from "./processes.js";
@@ -12,7 +12,7 @@ import { gone, isThere } from "./processes.js";
 const env = { PATH: process.env.PATH ?? "" };
 
 const node = (source: string, input = "", maxBytes = 10_000, signal = never) =>
-  runProgram({ argv: [process.execPath, "--input-type=module", "-e", source], env }, input, maxBytes, signal);
+  runProcess({ argv: [process.execPath, "--input-type=module", "-e", source], env }, input, maxBytes, signal);
 
 it("gives a program its stdin and returns what it wrote", async () => {
   const echo = await node("process.stdin.pipe(process.stdout); console.error('words')", "in and out");
@@ -22,14 +22,14 @@ it("gives a program its stdin and returns what it wrote", async () => {
 it("tells a code, a signal and a program that is not there apart", async () => {
   expect((await node("process.exit(3)")).end).toEqual({ code: 3, signal: null });
   expect((await node("process.kill(process.pid, 'SIGTERM')")).end).toEqual({ code: null, signal: "SIGTERM" });
-  const none = await runProgram({ argv: ["no-such-program"], env }, "", 100, never);
+  const none = await runProcess({ argv: ["no-such-program"], env }, "", 100, never);
   expect(none.end).toEqual({ error: "ENOENT" });
-  const folder = await runProgram({ argv: ["true"], env, cwd: "/no/such/folder" }, "", 100, never);
+  const folder = await runProcess({ argv: ["true"], env, cwd: "/no/such/folder" }, "", 100, never);
   expect(folder.end).toEqual({ error: "there is no folder /no/such/folder" });
 });
 
 it("asks no shell", async () => {
-  const { stdout } = await runProgram({ argv: ["echo", "$HOME; id `id` *"], env }, "", 1_000, never);
+  const { stdout } = await runProcess({ argv: ["echo", "$HOME; id `id` *"], env }, "", 1_000, never);
   expect(stdout).toBe("$HOME; id `id` *\n");
 });
 
@@ -100,7 +100,7 @@ it.each([
 
 it("keeps the program's environment from what starts it", async () => {
   const odd = { ...env, NODE_OPTIONS: "--require=/no/such/file", PERL5OPT: "-Mno_such_module", PYTHONHOME: "/none" };
-  const { end, stdout } = await runProgram({ argv: ["env"], env: odd }, "", 10_000, never);
+  const { end, stdout } = await runProcess({ argv: ["env"], env: odd }, "", 10_000, never);
   expect(end).toEqual({ code: 0, signal: null });
   expect(stdout.trim().split("\n").sort()).toEqual(
     Object.entries(odd)

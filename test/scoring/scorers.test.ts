@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALWAYS, SCORER_NAMES, SCORERS, scoreTrace } from "../../src/scoring/scorers.js";
-import { type Mails, openMails } from "../../src/store/search/mail-lookup.js";
+import { type MailLookup, openMailLookup } from "../../src/store/search/mail-lookup.js";
 import { demoSet, openDemo, question, type TestDb } from "../app/run/demo-setup.js";
 import { called, itself, trace } from "./trace.js";
 
@@ -42,10 +42,10 @@ test("every scorer tells what a reader must know of it, and gives a number or wh
 
 describe("over the demo mail", () => {
   let demo: TestDb;
-  let mails: Mails;
+  let mails: MailLookup;
   beforeAll(async () => {
     demo = await openDemo();
-    mails = openMails(demo.db);
+    mails = openMailLookup(demo.db);
   });
   afterAll(() => demo.close());
 

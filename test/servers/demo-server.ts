@@ -4,10 +4,10 @@ import { z } from "zod";
 import { ServedModels } from "../../src/app/chat/served-models.js";
 import type { JsonObject, JsonValue } from "../../src/domain/json.js";
 import type { Access } from "../../src/servers/http/auth.js";
-import { Chats } from "../../src/servers/http/chat-limits.js";
+import { ChatLimits } from "../../src/servers/http/chat-limits.js";
 import type { Services } from "../../src/servers/http/services.js";
 import { type Running, startServer } from "../../src/servers/server.js";
-import { openOutside } from "../../src/tools/external/external-resources.js";
+import { openExternalResources } from "../../src/tools/external/external-resources.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { openDemo, openWith, type TestDb } from "../app/run/demo-setup.js";
 
@@ -31,7 +31,7 @@ export interface Answer {
 export interface DemoServer {
   readonly url: string;
   readonly db: TestDb["db"];
-  readonly chats: Chats;
+  readonly chats: ChatLimits;
   readonly running: Running;
   /** Lines of the log. */
   readonly log: readonly Readonly<Record<string, unknown>>[];
@@ -43,10 +43,10 @@ export interface DemoServer {
 
 export async function startDemoServer(changes: Changes = {}): Promise<DemoServer> {
   const test = await (changes.mail === undefined ? openDemo() : openWith(changes.mail));
-  const outside = openOutside({});
+  const outside = openExternalResources({});
   const log: Readonly<Record<string, unknown>>[] = [];
   const faults: unknown[] = [];
-  const chats = new Chats(changes.maxChats ?? 64);
+  const chats = new ChatLimits(changes.maxChats ?? 64);
   const access: Access = { host: "127.0.0.1", token: null, cors: null, ...changes.access };
   const running = await startServer(
     {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createTool, type NewTool } from "../../src/app/registry/tools.js";
 import type { Tool } from "../../src/domain/agents/tool.js";
 import type { JsonObject } from "../../src/domain/json.js";
-import { type Outside, openOutside } from "../../src/tools/external/external-resources.js";
+import { type ExternalResources, openExternalResources } from "../../src/tools/external/external-resources.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
@@ -29,7 +29,7 @@ export const PARAMETERS = {
 export const KINDS = ["http", "command", "module", "mcp over stdio", "mcp over http"] as const;
 
 export interface OwnTools extends TestDb {
-  readonly outside: Outside;
+  readonly outside: ExternalResources;
   /** A live tool of a kind, with this over its config; without the secret where `env` is empty. */
   tool(kind: (typeof KINDS)[number], config?: JsonObject): Tool;
   end(): Promise<void>;
@@ -37,7 +37,7 @@ export interface OwnTools extends TestDb {
 
 export async function openOwnTools(env: Record<string, string> = { TOOL_KEY: SECRET }): Promise<OwnTools> {
   const db = openEmpty();
-  const outside = openOutside({ PATH: process.env.PATH, HOME: db.folder, ...env });
+  const outside = openExternalResources({ PATH: process.env.PATH, HOME: db.folder, ...env });
   const web = await startBehavingWeb();
   const mcp = await startHttpServer();
   const write = (name: string, text: string) => {

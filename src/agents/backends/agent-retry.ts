@@ -1,12 +1,12 @@
 import type { AgentBackend, Transcript } from "../../domain/agents/agent-backend.js";
-import type { Throttle } from "../../models/middleware/rate-limiter.js";
-import { DEFAULT_RETRY, type RetryPolicy, tryAgain } from "../../models/middleware/retry.js";
+import type { RateLimiter } from "../../models/middleware/rate-limiter.js";
+import { DEFAULT_RETRY, type RetryPolicy, retryWithPolicy } from "../../models/middleware/retry.js";
 
 /** An agent elsewhere whose failed attempts are made again, each from the beginning; a whole answer is one call of the throttle. */
-export function retriedAgent(
+export function withAgentRetry(
   name: string,
   backend: AgentBackend,
-  throttle: Throttle | null,
+  throttle: RateLimiter | null,
   policy: RetryPolicy = DEFAULT_RETRY,
 ): AgentBackend {
   return {
@@ -20,7 +20,7 @@ export function retriedAgent(
       };
       const once = throttle === null ? attempt : () => throttle.call(attempt, tokensOf, signal);
       const startedAt = performance.now();
-      const { done, retries } = await tryAgain(name, once, signal, policy);
+      const { done, retries } = await retryWithPolicy(name, once, signal, policy);
       const [first] = done.turns;
       first?.retries.push(...retries);
       // What came before the attempt that succeeded.

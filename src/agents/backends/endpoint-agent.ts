@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type AgentBackend, type AgentTask, endOfAnswer } from "../../domain/agents/agent-backend.js";
+import { type AgentBackend, type AgentTask, endingOfAnswer } from "../../domain/agents/agent-backend.js";
 import type { JsonValue } from "../../domain/json.js";
 import { ModelError, type Usage, usageSchema } from "../../domain/models/model.js";
 import { redact } from "../../domain/redact.js";
@@ -79,7 +79,7 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
         });
         const { answer, sources } = readAnswer(content);
         if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
-        return { ...transcript, ending: endOfAnswer(answer, sources), answer, sources };
+        return { ...transcript, ending: endingOfAnswer(answer, sources), answer, sources };
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         throw toModelError(error, endpoint.apiKey);

@@ -1,7 +1,7 @@
 import type { AgentBackend, AgentTask } from "../../domain/agents/agent-backend.js";
 import { ModelError } from "../../domain/models/model.js";
 import { toModelError } from "../../models/http/provider-errors.js";
-import { eventStream } from "../../models/http/sse-client.js";
+import { readServerSentEvents } from "../../models/http/sse-client.js";
 import { readEvent } from "./playground-protocol.js";
 import { PlaygroundReader } from "./playground-reader.js";
 
@@ -37,7 +37,7 @@ export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
       const reader = new PlaygroundReader(transcript, [agent.token]);
       const asked = { url, headers, body: toBody(agent, task, content), idleMs: agent.idleMs, apiKey: agent.token };
       try {
-        for await (const data of eventStream(asked, task.context.signal)) {
+        for await (const data of readServerSentEvents(asked, task.context.signal)) {
           if (data.trim() === "[DONE]") return reader.end();
           const event = readEvent(data);
           if (event !== null) reader.take(event);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endOfAnswer, type Rollout, type Transcript } from "../../domain/agents/agent-backend.js";
+import { endingOfAnswer, type Rollout, type Transcript } from "../../domain/agents/agent-backend.js";
 import type { JsonValue } from "../../domain/json.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
 import { redact, redactJson } from "../../domain/redact.js";
@@ -116,11 +116,11 @@ export class PlaygroundReader {
     const transcript = { ...this.transcript, ...(this.#remote === undefined ? {} : { remote: this.#remote }) };
     if (this.#answer !== null) {
       const { answer, sources } = this.#answer;
-      return { ...transcript, ending: endOfAnswer(answer, sources), answer: answer.trim(), sources };
+      return { ...transcript, ending: endingOfAnswer(answer, sources), answer: answer.trim(), sources };
     }
     const text = this.#lastText.trim();
     // An agent that ends without a word has had its turns; nothing of the machinery broke.
-    const ending = this.#ending ?? (text === "" ? "out_of_turns" : endOfAnswer(text, []));
+    const ending = this.#ending ?? (text === "" ? "out_of_turns" : endingOfAnswer(text, []));
     return {
       ...transcript,
       ending,

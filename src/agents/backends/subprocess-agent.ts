@@ -1,15 +1,20 @@
 import { randomBytes } from "node:crypto";
-import { type AgentBackend, type AgentTask, endOfAnswer, type Transcript } from "../../domain/agents/agent-backend.js";
+import {
+  type AgentBackend,
+  type AgentTask,
+  endingOfAnswer,
+  type Transcript,
+} from "../../domain/agents/agent-backend.js";
 import type { Tool, ToolResult } from "../../domain/agents/tool.js";
 import { ModelError, type Usage } from "../../domain/models/model.js";
 import { listenMcp, type McpListener } from "../../mcp/http-listener.js";
 import { mailServer } from "../../mcp/mail-server.js";
 import { scrub } from "../../models/http/provider-errors.js";
-import type { AgentPrograms, ProgramReply } from "../../processes/agent-process.js";
+import type { AgentProcesses, ProgramReply } from "../../processes/agent-process.js";
 import { callTool } from "../loop/call-tool.js";
 
-export interface ProgramAgent {
-  readonly programs: Pick<AgentPrograms, "ask">;
+export interface SubprocessAgent {
+  readonly programs: Pick<AgentProcesses, "ask">;
   /** Bound to the task's mailbox by the context that they are called with. */
   readonly tools: readonly Tool[];
   readonly version: string;
@@ -17,7 +22,7 @@ export interface ProgramAgent {
 }
 
 /** A program as an agent, with a mailbox of its own for every question. */
-export interface OpenProgramAgent extends AgentBackend {
+export interface OpenSubprocessAgent extends AgentBackend {
   close(): Promise<void>;
 }
 
@@ -27,7 +32,7 @@ type Offer = (name: string, args: Parameters<Tool["call"]>[0]) => Promise<ToolRe
  * Asks a program, and gives it the mail tools at an MCP address made for the one question: they are bound to its mailbox and
  * day, every call stands in the trace, and the address is gone with the answer.
  */
-export async function openProgramAgent(agent: ProgramAgent): Promise<OpenProgramAgent> {
+export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenSubprocessAgent> {
   const offers = new Map<string, Offer>();
   const listener = await listenMcp({
     host: "127.0.0.1",
@@ -55,7 +60,7 @@ export async function openProgramAgent(agent: ProgramAgent): Promise<OpenProgram
         const answer = reply.answer?.trim() ?? "";
         const sources = reply.sources ?? [];
         if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
-        return { ...transcript, ending: endOfAnswer(answer, sources), answer, sources };
+        return { ...transcript, ending: endingOfAnswer(answer, sources), answer, sources };
       } catch (error) {
         if (!(error instanceof ModelError)) throw error;
         // What a program says of its failure may hold the key it was given.
@@ -101,7 +106,7 @@ function toolTimeOf({ toolCalls }: Transcript): number {
 type Timing = { readonly startedAt: string; readonly latencyMs: number };
 
 /** The whole exchange is one turn: how often the program asked a model is its own affair. */
-function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: ProgramAgent): void {
+function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: SubprocessAgent): void {
   for (const { role, content, name } of reply.trace ?? []) {
     if (role === "assistant") transcript.messages.push({ role, content, toolCalls: [] });
     else if (role === "tool") transcript.messages.push({ role, content, name, toolCallId: "", isError: false });

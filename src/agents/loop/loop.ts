@@ -1,5 +1,5 @@
 import type { AgentSettings } from "../../domain/agents/agent.js";
-import { endOfAnswer, type Rollout, type Transcript } from "../../domain/agents/agent-backend.js";
+import { endingOfAnswer, type Rollout, type Transcript } from "../../domain/agents/agent-backend.js";
 import type { Tool, ToolContext, ToolResult } from "../../domain/agents/tool.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
 import type { Completion, Model, ModelRequest, PriceOf, ToolSpec } from "../../domain/models/model.js";
@@ -69,7 +69,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
     await run.onStep?.({ type: "reply", reply, calls });
     if (reply.toolCalls.length === 0) {
       const complaint = complaintAbout(reply);
-      if (complaint === null) return done(endOfAnswer(reply.content, []), reply.content.trim());
+      if (complaint === null) return done(endingOfAnswer(reply.content, []), reply.content.trim());
       transcript.messages.push({ role: "user", content: complaint });
       continue;
     }
@@ -83,7 +83,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
         const { answer, sources } = called.result.final;
         // Whoever trains on a trace wants a result for every call.
         transcript.messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
-        return done(endOfAnswer(answer, sources), answer.trim(), sources);
+        return done(endingOfAnswer(answer, sources), answer.trim(), sources);
       }
       usable ||= called.result.ok || called.result.kind === "invalid_email" || called.result.kind === "failed";
     }

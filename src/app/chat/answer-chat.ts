@@ -7,7 +7,7 @@ import type { Tool } from "../../domain/agents/tool.js";
 import type { Workspace } from "../../domain/agents/workspace.js";
 import type { Message } from "../../domain/models/conversation.js";
 import { type Model, ModelError, type PriceOf } from "../../domain/models/model.js";
-import type { Binding, ChatTrace } from "../../domain/runs/chat.js";
+import type { ChatTrace, MailboxBinding } from "../../domain/runs/chat.js";
 import type { Ending } from "../../domain/tasks/ending.js";
 import { openDeadline, outOfTime } from "../../models/http/deadline.js";
 import { openWorkspace } from "../../sandbox/workspace.js";
@@ -25,7 +25,7 @@ export interface Chat {
   readonly question: string;
   /** Put after the agent's own prompt; null: nothing. */
   readonly instructions: string | null;
-  readonly binding: Binding;
+  readonly binding: MailboxBinding;
   readonly timeoutMs: number;
   readonly priceOf: PriceOf;
 }

@@ -2,15 +2,15 @@ import { randomUUID } from "node:crypto";
 import type { AgentStep } from "../../agents/loop/loop.js";
 import type { Agent } from "../../domain/agents/agent.js";
 import type { Message } from "../../domain/models/conversation.js";
-import type { Binding } from "../../domain/runs/chat.js";
+import type { MailboxBinding } from "../../domain/runs/chat.js";
 import { ApiError } from "../../servers/http/api-error.js";
 import type { Services } from "../../servers/http/services.js";
 import { getSession, saveChat, sessionMessages } from "../../store/chats/sessions.js";
 import { getAgent } from "../../store/registry/agents.js";
 import { loadTools } from "../../tools/load-tools.js";
-import { keepCurrent } from "../registry/versions.js";
+import { saveCurrentVersion } from "../registry/versions.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
-import { checkInbox } from "./resolve-inbox.js";
+import { resolveInbox } from "./resolve-inbox.js";
 
 /** A chat as it is asked for, in whichever API's words. */
 export interface ChatRequest {
@@ -31,7 +31,7 @@ export interface ChatRequest {
 }
 
 /** A chat that has a place, a model and tools, and has only to be carried out. */
-export interface ReadyChat {
+export interface PreparedChat {
   readonly sessionId: string;
   readonly agent: Agent;
   readonly signal: AbortSignal;
@@ -42,7 +42,7 @@ export interface ReadyChat {
 }
 
 /** Everything that could refuse the chat refuses it here, before anything is sent. */
-export async function readyChat(services: Services, asked: ChatRequest): Promise<ReadyChat> {
+export async function prepareChat(services: Services, asked: ChatRequest): Promise<PreparedChat> {
   const { db, models, chats, resources, chatTimeoutMs } = services;
   const stored = getAgent(db, asked.agentId);
   const { sessionId, binding, history } = sessionOf(services, asked);
@@ -62,7 +62,7 @@ export async function readyChat(services: Services, asked: ChatRequest): Promise
           {
             sessionId,
             agent,
-            agentVersion: keepCurrent(db, agent.id),
+            agentVersion: saveCurrentVersion(db, agent.id),
             model,
             tools,
             history,
@@ -90,7 +90,7 @@ function sessionOf({ db }: Services, asked: ChatRequest) {
   const queryDate = asked.queryDate ?? null;
   const goesOn = asked.sessionId ?? asked.boundAs;
   if (goesOn === undefined) {
-    const binding: Binding = { inbox: inbox === null ? null : checkInbox(db, inbox), queryDate };
+    const binding: MailboxBinding = { inbox: inbox === null ? null : resolveInbox(db, inbox), queryDate };
     return { sessionId: newId(), binding, history: asked.history };
   }
   const session = getSession(db, goesOn);
@@ -101,7 +101,7 @@ function sessionOf({ db }: Services, asked: ChatRequest) {
     const bound = `${session.inbox ?? "no mailbox"} and ${session.queryDate ?? "no day"}`;
     throw new ApiError("VALIDATION_ERROR", `Session "${session.id}" is bound to ${bound}; begin another one.`);
   }
-  const binding: Binding = { inbox: session.inbox, queryDate: session.queryDate };
+  const binding: MailboxBinding = { inbox: session.inbox, queryDate: session.queryDate };
   return asked.sessionId === undefined
     ? { sessionId: newId(), binding, history: asked.history }
     : { sessionId: session.id, binding, history: sessionMessages(db, session.id) };

@@ -10,7 +10,7 @@ const MOST_NAMED = 8;
 const frequentIn = new WeakMap<Db, readonly AddressCount[]>();
 
 /** The address in its stored form; a UserError that names likely ones where no mail has to do with it. */
-export function checkInbox(db: Db, given: string): string {
+export function resolveInbox(db: Db, given: string): string {
   const inbox = given.trim().toLowerCase();
   if (openAddressBook(db).idOf(inbox) !== null) return inbox;
   const near = nearAddresses(db, inbox, MOST_NAMED);

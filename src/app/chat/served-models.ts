@@ -1,8 +1,8 @@
 import type { Agent } from "../../domain/agents/agent.js";
 import type { Model, PriceOf } from "../../domain/models/model.js";
 import { ANSWERING_MODELS } from "../../models/default-models.js";
-import type { Connection } from "../../models/endpoint.js";
-import { Throttle } from "../../models/middleware/rate-limiter.js";
+import type { EndpointSettings } from "../../models/endpoint.js";
+import { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { DEFAULT_RETRY } from "../../models/middleware/retry.js";
 import { parseModelName } from "../../models/model-name.js";
 import { priceOfReply } from "../../models/prices.js";
@@ -29,10 +29,10 @@ const MOST_CALLS = 1_000;
 /** The models that chats may be held with: those whose provider can be reached, and the offline baseline. */
 export class ServedModels {
   private readonly open = new Map<string, Promise<ServedModel>>();
-  private readonly throttles = new Map<Provider, Throttle>();
+  private readonly throttles = new Map<Provider, RateLimiter>();
 
   constructor(
-    private readonly reach: (provider: Provider) => Connection,
+    private readonly reach: (provider: Provider) => EndpointSettings,
     private readonly defaultModel: string,
     /** Put round each model once it is reached. */
     private readonly around: (model: Model) => Model = (model) => model,
@@ -81,9 +81,9 @@ export class ServedModels {
     return { model: this.around(model), priceOf: (usage, answeredBy) => priceOfReply(id, answeredBy, usage) };
   }
 
-  private throttle(provider: Provider): Throttle | null {
+  private throttle(provider: Provider): RateLimiter | null {
     if (!isRemote(provider)) return null;
-    const throttle = this.throttles.get(provider) ?? new Throttle({ concurrency: MOST_CALLS, rpm: null, tpm: null });
+    const throttle = this.throttles.get(provider) ?? new RateLimiter({ concurrency: MOST_CALLS, rpm: null, tpm: null });
     this.throttles.set(provider, throttle);
     return throttle;
   }

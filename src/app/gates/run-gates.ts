@@ -1,15 +1,15 @@
 import { appendFileSync } from "node:fs";
 import { refuseInputs } from "../../commands/cli/check-outputs.js";
-import type { Door } from "../../commands/cli/command.js";
+import type { CommandContext } from "../../commands/cli/command.js";
 import { checkGateFlags, type GateFlags } from "../../commands/flags/gate-flags.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { ComparableRun, RunHead } from "../../domain/scores/comparison.js";
 import type { Gate } from "../../domain/scores/gate.js";
-import { scorerOf } from "../../domain/scores/metric-name.js";
+import { scorerOfMetric } from "../../domain/scores/metric-name.js";
 import { comparableRun } from "../../evaluation/comparable-run.js";
 import { compareRuns, incomparable } from "../../evaluation/compare-runs.js";
 import { failUnder, noWorseThan } from "../../evaluation/gates.js";
-import { writeWhole } from "../../platform/atomic-file.js";
+import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { junit } from "../../reports/ci/junit.js";
 import { stepSummary } from "../../reports/ci/step-summary.js";
 import { gateText } from "../../reports/text/gate-text.js";
@@ -18,17 +18,17 @@ import { type RunSource, RunSources, unfinished } from "../results/open-results.
 const DEFAULT_MARGIN = 0.02;
 
 /** The gates that a run is to pass. What they need is read first: before anything is spent. */
-export async function openGating(flags: GateFlags, door: Door): Promise<Gating> {
+export async function openGates(flags: GateFlags, door: CommandContext): Promise<Gates> {
   checkGateFlags(flags);
-  return new Gating(flags, door, flags.baseline === undefined ? null : await readBaseline(flags.baseline, door));
+  return new Gates(flags, door, flags.baseline === undefined ? null : await readBaseline(flags.baseline, door));
 }
 
-export class Gating {
+export class Gates {
   private readonly metric: string;
 
   constructor(
     private readonly flags: GateFlags,
-    private readonly door: Door,
+    private readonly door: CommandContext,
     private readonly baseline: ComparableRun | null,
   ) {
     this.metric = flags.metric ?? "accuracy";
@@ -54,8 +54,8 @@ export class Gating {
     this.checkComparable(head);
     const gates = (this.flags.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
     if (this.baseline !== null) gates.push(this.againstBaseline(this.baseline, comparableRun(head, results())));
-    const scorer = scorerOf(this.metric, (name) => (head.scores[name]?.n ?? 0) > 0);
-    if (this.flags.junit !== undefined) await writeWhole(this.flags.junit, junit(head, scorer, results));
+    const scorer = scorerOfMetric(this.metric, (name) => (head.scores[name]?.n ?? 0) > 0);
+    if (this.flags.junit !== undefined) await writeFileAtomically(this.flags.junit, junit(head, scorer, results));
     const summary = this.door.settings.env.GITHUB_STEP_SUMMARY;
     if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.door);
     return gates;
@@ -63,7 +63,7 @@ export class Gating {
 
   private againstBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
     const both = (name: string) => [baseline, run].every(({ head }) => (head.scores[name]?.n ?? 0) > 0);
-    const scorer = scorerOf(this.metric, both);
+    const scorer = scorerOfMetric(this.metric, both);
     const [comparison] = compareRuns(baseline, run, [scorer], 0).metrics;
     if (comparison === undefined) throw new Error("a comparison has the metric that was asked for");
     const limit = this.flags.noWorseThan ?? DEFAULT_MARGIN;
@@ -83,7 +83,7 @@ export function refuseMissed(runId: string, gates: readonly Gate[]): void {
   );
 }
 
-async function readBaseline(name: string, { settings }: Door): Promise<ComparableRun> {
+async function readBaseline(name: string, { settings }: CommandContext): Promise<ComparableRun> {
   const sources = new RunSources(settings.db);
   try {
     const { head, results } = await sources.open(name);
@@ -102,7 +102,7 @@ async function readBaseline(name: string, { settings }: Door): Promise<Comparabl
 }
 
 /** A runner's own file: that it cannot be written must not fail the run. */
-function appendSummary(path: string, markdown: string, { out, settings }: Door): void {
+function appendSummary(path: string, markdown: string, { out, settings }: CommandContext): void {
   try {
     refuseInputs({ flag: "GITHUB_STEP_SUMMARY", path }, [], settings.db);
     appendFileSync(path, markdown);

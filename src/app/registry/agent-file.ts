@@ -6,9 +6,9 @@ import type { Db } from "../../store/connection/open-store.js";
 import { findAgent, getAgent } from "../../store/registry/agents.js";
 import { findTool, getTool } from "../../store/registry/tools.js";
 import { type AgentFile, fromYaml, toYaml } from "./agent-yaml.js";
-import { createAgent, giveTools, updateAgent } from "./agents.js";
+import { createAgent, setTools, updateAgent } from "./agents.js";
 import { createTool, type NewTool, updateTool } from "./tools.js";
-import { changing, snapshotOf } from "./versions.js";
+import { snapshotOf, withNewVersion } from "./versions.js";
 
 /** An agent as a YAML file, with the tools of one's own that it has. */
 export function exportAgent(db: Db, id: string): string {
@@ -35,7 +35,7 @@ export function exportAgent(db: Db, id: string): string {
  */
 export function importAgent(db: Db, text: string, path: string, replace: boolean): StoredAgent {
   const file = fromYaml(text, path);
-  return changing(db, () => {
+  return withNewVersion(db, () => {
     for (const tool of file.tools) if (tool.definition !== undefined) bringTool(db, tool.id, tool.definition, replace);
     const tools = file.tools.map(({ id, config = null }) => ({ id, config }));
     const { id, name, description, model, settings, prompt } = file;
@@ -43,7 +43,7 @@ export function importAgent(db: Db, text: string, path: string, replace: boolean
     if (!replace) throw there("agent", id);
     const unset = { temperature: null, reasoningTokens: null };
     updateAgent(db, id, { name, description, model, settings: { ...unset, ...settings }, prompt });
-    giveTools(db, id, tools);
+    setTools(db, id, tools);
     return getAgent(db, id);
   });
 }

@@ -12,7 +12,7 @@ import { getTool } from "../../store/registry/tools.js";
 import { DEFAULT_TOOL_IDS } from "../../tools/handlers.js";
 import { attachedOrDefault, checkAttached } from "../../tools/load-tools.js";
 import { check, refuseBuiltin } from "./check-input.js";
-import { changing } from "./versions.js";
+import { withNewVersion } from "./versions.js";
 
 const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
 
@@ -55,16 +55,16 @@ export const agentChangesSchema = z.strictObject({
 export function createAgent(db: Db, input: z.input<typeof newAgentSchema>): StoredAgent {
   const { tools, ...row } = check(newAgentSchema, input, "agent_invalid", "The agent cannot be made");
   const agent = withModel(row);
-  return changing(db, () => {
+  return withNewVersion(db, () => {
     if (findAgent(db, agent.id) !== null) throw exists(agent.id);
     saveAgent(db, { ...agent, name: agent.name ?? agent.id });
-    giveTools(db, agent.id, tools);
+    setTools(db, agent.id, tools);
     return getAgent(db, agent.id);
   });
 }
 
 export function updateAgent(db: Db, id: string, input: z.input<typeof agentChangesSchema>): StoredAgent {
-  return changing(db, () => {
+  return withNewVersion(db, () => {
     const before = getAgent(db, id);
     refuseBuiltin("agent", before);
     const what = `Agent "${id}" cannot be changed so`;
@@ -79,11 +79,11 @@ export function updateAgent(db: Db, id: string, input: z.input<typeof agentChang
 
 /** Makes an agent what it was in a version; tools that are gone since then cannot be given back. */
 export function restoreVersion(db: Db, id: string, version: number): StoredAgent {
-  return changing(db, () => {
+  return withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, id));
     const { agent, tools } = getVersion(db, id, version);
     saveAgent(db, withModel({ ...agent, settings: agentSettingsSchema.parse(agent.settings) }));
-    giveTools(
+    setTools(
       db,
       id,
       tools.map(({ tool, config }) => ({ id: tool.id, config: config === null ? null : configOf(config) })),
@@ -94,7 +94,7 @@ export function restoreVersion(db: Db, id: string, version: number): StoredAgent
 
 /** Its versions stay, because runs name them. */
 export function deleteAgent(db: Db, id: string): void {
-  changing(db, () => {
+  withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, id));
     removeAgent(db, id);
   });
@@ -108,7 +108,7 @@ export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
 
 /** Attaches a tool, after those that the agent has; `config` is laid over the tool's own. */
 export function attachTool(db: Db, agentId: string, toolId: string, config: JsonObject | null = null): void {
-  changing(db, () => {
+  withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     getTool(db, toolId);
     const tools = attachmentsOf(db, agentId);
@@ -119,12 +119,12 @@ export function attachTool(db: Db, agentId: string, toolId: string, config: Json
         `To configure it otherwise, detach it first: art-e agents detach ${agentId} ${toolId}.`,
       );
     }
-    giveTools(db, agentId, [...tools, { id: toolId, config }]);
+    setTools(db, agentId, [...tools, { id: toolId, config }]);
   });
 }
 
 export function detachTool(db: Db, agentId: string, toolId: string): void {
-  changing(db, () => {
+  withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     const tools = attachmentsOf(db, agentId);
     const rest = tools.filter(({ id }) => id !== toolId);
@@ -142,12 +142,12 @@ export function detachTool(db: Db, agentId: string, toolId: string): void {
         "Attach another one first.",
       );
     }
-    giveTools(db, agentId, rest);
+    setTools(db, agentId, rest);
   });
 }
 
 /** Gives an agent exactly these tools. Within a change. */
-export function giveTools(
+export function setTools(
   db: Db,
   agentId: string,
   tools: readonly { readonly id: string; readonly config: JsonObject | null }[],

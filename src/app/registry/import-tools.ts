@@ -8,14 +8,14 @@ import { isTaskOnly, listServerTools, type ServerTool } from "../../mcp/server-t
 import { ModuleFailed } from "../../processes/module-workers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { listTools } from "../../store/registry/tools.js";
-import type { Outside } from "../../tools/external/external-resources.js";
+import type { ExternalResources } from "../../tools/external/external-resources.js";
 import { ToolFailed } from "../../tools/external/external-tool.js";
-import { type KeptServer, reachable, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
+import { reachable, type StoredServer, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
 import { cleanEnvironment } from "../../tools/external/secrets.js";
 import { checkAttached } from "../../tools/load-tools.js";
 import { check } from "./check-input.js";
 import { createTool } from "./tools.js";
-import { changing } from "./versions.js";
+import { withNewVersion } from "./versions.js";
 
 const TIMEOUT_MS = 60_000;
 
@@ -29,7 +29,7 @@ export interface ImportedTools {
 export async function importServerTools(
   db: Db,
   request: { readonly server: unknown; readonly prefix: string | null; readonly handlerConfig: object },
-  outside: Outside,
+  outside: ExternalResources,
   signal: AbortSignal,
 ): Promise<ImportedTools> {
   const server = check(serverSchema, request.server, "tool_invalid", "The MCP server cannot be used");
@@ -53,11 +53,11 @@ export async function importServerTools(
     }
   });
   if (malformed > 0) skipped.push({ name: `${malformed} of its list`, why: "They are not tools by the protocol." });
-  const added = changing(db, () => rows.map((row) => createTool(db, row)));
+  const added = withNewVersion(db, () => rows.map((row) => createTool(db, row)));
   return { added, skipped };
 }
 
-async function askServer(server: KeptServer, outside: Outside, signal: AbortSignal) {
+async function askServer(server: StoredServer, outside: ExternalResources, signal: AbortSignal) {
   try {
     const client = await (await outside.mcp()).to(reachable(server, outside), signal, secretsOf(server, outside));
     const listed = await listServerTools(client, signal, TIMEOUT_MS);
@@ -73,7 +73,7 @@ async function askServer(server: KeptServer, outside: Outside, signal: AbortSign
   }
 }
 
-function rowOf(tool: ServerTool, server: KeptServer, id: string, handlerConfig: object): ToolRow {
+function rowOf(tool: ServerTool, server: StoredServer, id: string, handlerConfig: object): ToolRow {
   return {
     id,
     name: tool.title ?? tool.name,
@@ -102,7 +102,7 @@ function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): str
 export async function describeModule(
   path: string,
   env: readonly string[],
-  outside: Outside,
+  outside: ExternalResources,
   signal: AbortSignal,
 ): Promise<{ name?: unknown; description?: unknown; parameters?: unknown }> {
   const environment = cleanEnvironment(env, outside.env);

@@ -7,7 +7,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { findTool, getTool, listAgentsWithTool, removeTool, saveTool } from "../../store/registry/tools.js";
 import { checkAttached } from "../../tools/load-tools.js";
 import { check, refuseBuiltin } from "./check-input.js";
-import { changing } from "./versions.js";
+import { withNewVersion } from "./versions.js";
 
 const changeable = {
   name: z.string().min(1).max(200),
@@ -42,7 +42,7 @@ export function createTool(db: Db, input: NewTool): StoredTool {
   const tool = check(newToolSchema, input, "tool_invalid", "The tool cannot be added");
   const row = { ...tool, name: tool.name ?? tool.id };
   checkAttached({ tool: row, config: null });
-  return changing(db, () => {
+  return withNewVersion(db, () => {
     if (findTool(db, tool.id) !== null) {
       throw new UserError(
         "tool_exists",
@@ -56,7 +56,7 @@ export function createTool(db: Db, input: NewTool): StoredTool {
 }
 
 export function updateTool(db: Db, id: string, input: z.input<typeof toolChangesSchema>): StoredTool {
-  return changing(db, () => {
+  return withNewVersion(db, () => {
     const before = getTool(db, id);
     refuseBuiltin("tool", before);
     const changes = check(toolChangesSchema, input, "tool_invalid", `Tool "${id}" cannot be changed so`);
@@ -71,7 +71,7 @@ export function updateTool(db: Db, id: string, input: z.input<typeof toolChanges
 
 /** A tool that agents have is not taken from under them. */
 export function deleteTool(db: Db, id: string): void {
-  changing(db, () => {
+  withNewVersion(db, () => {
     refuseBuiltin("tool", getTool(db, id));
     const [first, ...more] = listAgentsWithTool(db, id);
     if (first !== undefined) {

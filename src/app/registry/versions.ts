@@ -15,12 +15,12 @@ export function currentVersion(db: Db, agentId: string): number {
 }
 
 /** Keeps an agent as it is now and returns the number that names it. */
-export function keepCurrent(db: Db, agentId: string): number {
+export function saveCurrentVersion(db: Db, agentId: string): number {
   return keepVersion(db, snapshotOf(db, agentId));
 }
 
 /** Makes a change, all of it or nothing, and keeps what it made of the agents that were there before and after it. */
-export function changing<T>(db: Db, change: () => T): T {
+export function withNewVersion<T>(db: Db, change: () => T): T {
   const keepAll = () => {
     for (const id of listAgentIds(db)) keepIfReadable(db, id);
   };
@@ -36,7 +36,7 @@ export function changing<T>(db: Db, change: () => T): T {
 /** An agent whose rows were broken by hand cannot be run, and must not keep the others from being changed. */
 function keepIfReadable(db: Db, agentId: string): void {
   try {
-    keepCurrent(db, agentId);
+    saveCurrentVersion(db, agentId);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
   }

@@ -20,8 +20,8 @@ import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { iterateResults, type RunRow } from "../../store/runs/runs.js";
 import { iterateTraces } from "../../store/runs/traces.js";
-import { openMails } from "../../store/search/mail-lookup.js";
-import { storedTotals } from "./aggregate-run.js";
+import { openMailLookup } from "../../store/search/mail-lookup.js";
+import { aggregateRun } from "./aggregate-run.js";
 
 /** Tasks between two looks at Ctrl-C. */
 const AT_ONCE = 50;
@@ -44,13 +44,13 @@ export interface StoredReport {
 }
 
 /** Takes the figures of finished or stopped runs from the file, task by task; no more than one trace is held at a time. */
-export async function gatherReport(
+export async function collectReport(
   db: Db,
   runs: readonly RunRow[],
   listener: ReportListener,
   signal: AbortSignal,
 ): Promise<StoredReport> {
-  const { meanings, tasks } = meaningsOf(db, runs);
+  const { meanings, tasks } = scoreMeanings(db, runs);
   const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? LEADING.at(-1) ?? "";
   const rows = new TaskRows(meanings);
   const mails = mailSource(db);
@@ -87,7 +87,7 @@ export function* storedResults(db: Db, runs: readonly RunRow[]): Generator<reado
 }
 
 /** The scores that any of the runs has, in the order of their table; those of other versions of art-e after them. */
-export function meaningsOf(db: Db, runs: readonly RunRow[]): { meanings: ScoreMeaning[]; tasks: number } {
+export function scoreMeanings(db: Db, runs: readonly RunRow[]): { meanings: ScoreMeaning[]; tasks: number } {
   const known: Readonly<Record<string, ScorerEntry>> = SCORERS;
   const scored = new Set<string>();
   let tasks = 0;
@@ -114,7 +114,7 @@ const UNKNOWN = {
 } as const;
 
 function mailSource(db: Db): MailSource {
-  const mails = openMails(db);
+  const mails = openMailLookup(db);
   return {
     sameMail: mails.canonicalId,
     mailOf(id): MailView | null {
@@ -127,7 +127,7 @@ function mailSource(db: Db): MailSource {
 }
 
 async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[]) {
-  const { usage, costUsd, retries, scores, slices, answeredBy = {} } = await storedTotals(db, run);
+  const { usage, costUsd, retries, scores, slices, answeredBy = {} } = await aggregateRun(db, run);
   const { id: runId, agentId, model, split, status, startedAt, corpusFingerprint, totalTasks: plannedTasks } = run;
   return {
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },

@@ -4,7 +4,7 @@ import type { RunTotals, TaskResult } from "../../domain/runs/benchmark-result.j
 import { type RunHead, runFileSchema, runHeadSchema } from "../../domain/scores/comparison.js";
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import { getRun, iterateResults } from "../../store/runs/runs.js";
-import { storedTotals } from "./aggregate-run.js";
+import { aggregateRun } from "./aggregate-run.js";
 
 /** A finished run, out of the database or out of a results file. */
 export interface RunSource {
@@ -25,7 +25,7 @@ export class RunSources {
       throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
     }
     this.db ??= openStore(this.path, { mustExist: true });
-    return fromDatabase(this.db, await storedTotals(this.db, getRun(this.db, name)));
+    return fromDatabase(this.db, await aggregateRun(this.db, getRun(this.db, name)));
   }
 
   close(): void {

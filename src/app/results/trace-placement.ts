@@ -2,9 +2,9 @@ import { basename } from "node:path";
 import type { ReportHead } from "../../reports/page/data.js";
 import { checkTraceFolder, TraceFolder, traceFolderOf } from "./trace-folder.js";
 
-export const TRACE_PLACES = ["auto", "embed", "folder", "none"] as const;
+export const TRACE_PLACEMENTS = ["auto", "embed", "folder", "none"] as const;
 
-export type TracePlace = (typeof TRACE_PLACES)[number];
+export type TracePlacement = (typeof TRACE_PLACEMENTS)[number];
 
 /** A page of up to so many bytes goes through mail and opens at once. */
 export const PAGE_LIMIT = 5_000_000;
@@ -13,7 +13,7 @@ export const PAGE_LIMIT = 5_000_000;
  * Keeps the conversations of a report: in the page, in a folder beside it, or not at all. With `auto` they are held until they
  * are more than the page may have, and then go into the folder; without a page to be beside, they are left out.
  */
-export class TraceKeeper {
+export class TraceStore {
   private readonly held: [key: string, packed: string][] = [];
   private heldBytes = 0;
   private folder: TraceFolder | null = null;
@@ -21,7 +21,7 @@ export class TraceKeeper {
   private readonly path: string | null;
 
   constructor(
-    private readonly place: TracePlace,
+    private readonly place: TracePlacement,
     output: string | undefined,
   ) {
     this.path = output === undefined ? null : traceFolderOf(output);

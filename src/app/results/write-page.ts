@@ -1,16 +1,16 @@
-import type { Door } from "../../commands/cli/command.js";
-import { writeWhole } from "../../platform/atomic-file.js";
+import type { CommandContext } from "../../commands/cli/command.js";
+import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { htmlReport, type Report } from "../../reports/html/html-report.js";
 import { readPageAssets } from "../../reports/html/page-assets.js";
 import { count } from "../../reports/text/format-number.js";
-import type { TraceKeeper } from "./trace-placement.js";
+import type { TraceStore } from "./trace-placement.js";
 
 /** Writes a report as a page, with its conversations where the keeper has room for them, and says where they are. */
 export async function writePage(
   report: Report,
-  keeper: TraceKeeper,
+  keeper: TraceStore,
   { output }: { readonly output?: string | undefined },
-  { out, settings }: Door,
+  { out, settings }: CommandContext,
 ): Promise<void> {
   const assets = readPageAssets();
   const traces = keeper.settle(bytesOf(htmlReport(report, assets, [])));
@@ -23,7 +23,7 @@ export async function writePage(
     await out.pieces(pieces);
   } else {
     keeper.finish();
-    await writeWhole(output, pieces);
+    await writeFileAtomically(output, pieces);
   }
   const { scores: _, ...head } = page.head;
   if (settings.json) {

@@ -4,12 +4,12 @@ import { judgeSettings } from "../../commands/flags/judge-flags.js";
 import { chosenScorers } from "../../commands/flags/scorer-flags.js";
 import type { RunFlags } from "../../commands/run/run-flags.js";
 import { agentSettingsSchema } from "../../domain/agents/agent.js";
-import type { Elsewhere } from "../../domain/agents/agent-target.js";
+import type { AgentTarget } from "../../domain/agents/agent-target.js";
 import { UserError } from "../../domain/errors.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { trimEndOf } from "../../domain/trim-end.js";
 import { parseModelName } from "../../models/model-name.js";
-import { splitWords } from "../../platform/shell-words.js";
+import { splitShellWords } from "../../platform/shell-words.js";
 import type { Environment } from "../settings/env-file.js";
 import { playgroundUrlOf } from "../settings/settings.js";
 
@@ -19,7 +19,7 @@ const PROGRAM_TOOLS = ["email_search", "email_get"];
 type Given = Readonly<Record<string, unknown>>;
 
 /** The flags that say nothing about an agent of each kind, by their names in the parsed line. */
-const NOT_FOR: Readonly<Record<Elsewhere["kind"], readonly string[]>> = {
+const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
   api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
     " ",
   ),
@@ -36,7 +36,7 @@ const NOT_FOR: Readonly<Record<Elsewhere["kind"], readonly string[]>> = {
 const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
 
 /** Where the agent of a new run lives; undefined: in this program. */
-export function elsewhereOf(flags: RunFlags, env: Environment): Elsewhere | undefined {
+export function agentTargetOf(flags: RunFlags, env: Environment): AgentTarget | undefined {
   const { apiUrl, agentCommand, agentUrl, workspace } = flags;
   const given = Object.entries({
     "--api-url": apiUrl,
@@ -60,24 +60,24 @@ export function elsewhereOf(flags: RunFlags, env: Environment): Elsewhere | unde
   }
   if (agentUrl !== undefined) return { kind: "endpoint", url: checkUrl("--agent-url", agentUrl) };
   if (agentCommand === undefined) return undefined;
-  const argv = splitWords(agentCommand, "--agent-command");
+  const argv = splitShellWords(agentCommand, "--agent-command");
   if (argv.length > 0) return { kind: "command", argv };
   throw new UserError("flag_invalid", "--agent-command: expected a program.", "Name one: 'python my_agent.py'.");
 }
 
 /** What the command line asks for beyond a run's own agent; the environment has no say in a run that was begun. */
-export function elsewhereAsked(stored: Elsewhere | undefined, flags: RunFlags): Elsewhere | undefined {
+export function requestedAgentTarget(stored: AgentTarget | undefined, flags: RunFlags): AgentTarget | undefined {
   const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = flags;
   if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored?.kind === "api") {
     return { ...stored, workspace: workspace ?? stored.workspace, tellTask: tellTask || stored.tellTask };
   }
   const env = stored?.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
-  const asked = elsewhereOf(flags, env) ?? stored;
+  const asked = agentTargetOf(flags, env) ?? stored;
   return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
 }
 
 /** Refuses what an agent elsewhere would not hear of. */
-export function refuseUnheard({ kind }: Elsewhere, argv: Given): void {
+export function refuseFlagsTargetIgnores({ kind }: AgentTarget, argv: Given): void {
   const unheard = NOT_FOR[kind].find((name) => argv[name] !== undefined);
   if (unheard !== undefined) {
     const flag = `--${unheard.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -89,7 +89,7 @@ export function refuseUnheard({ kind }: Elsewhere, argv: Given): void {
 }
 
 /** The name of the model where nobody but the agent knows it. */
-export function modelElsewhere(where: Elsewhere, agentId: string, flags: RunFlags): string {
+export function targetModelName(where: AgentTarget, agentId: string, flags: RunFlags): string {
   if (where.kind === "command") return `command/${basename(where.argv[0] ?? "")}`;
   if (where.kind === "endpoint") return `endpoint/${agentId}`;
   const { modelId, modelProvider } = flags;
@@ -97,7 +97,12 @@ export function modelElsewhere(where: Elsewhere, agentId: string, flags: RunFlag
 }
 
 /** The settings of a run whose agent nobody here knows: what it does not hear of stands at its default. */
-export function elsewhereSettings(where: Elsewhere, agentId: string, flags: RunFlags, env: Environment): RunSettings {
+export function agentTargetSettings(
+  where: AgentTarget,
+  agentId: string,
+  flags: RunFlags,
+  env: Environment,
+): RunSettings {
   const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = flags;
   const tools = where.kind === "command" ? PROGRAM_TOOLS : [];
   const { maxTurns, maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
@@ -106,7 +111,7 @@ export function elsewhereSettings(where: Elsewhere, agentId: string, flags: RunF
     agentId,
     agentVersion: 0,
     elsewhere: where,
-    model: modelElsewhere(where, agentId, flags),
+    model: targetModelName(where, agentId, flags),
     baseUrl: null,
     wireApi: null,
     prompt: "",
@@ -130,7 +135,7 @@ export function elsewhereSettings(where: Elsewhere, agentId: string, flags: RunF
 }
 
 /** Whether the agent reads the mail of this file: it lives here, or is a program that is given our tools. */
-export function usesMailHere(elsewhere: Elsewhere | undefined): boolean {
+export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
   return elsewhere === undefined || elsewhere.kind === "command";
 }
 

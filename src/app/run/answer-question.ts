@@ -13,7 +13,7 @@ import type { PlannedTask } from "../../domain/tasks/question.js";
 import { openDeadline, outOfTime } from "../../models/http/deadline.js";
 import { openWorkspace } from "../../sandbox/workspace.js";
 import { endOfDay } from "../../store/search/date-range.js";
-import { type Grading, withVerdict } from "../score/score-trace.js";
+import { type Scoring, withVerdict } from "../score/score-trace.js";
 import { hopeless } from "./server-watch.js";
 
 /** What all questions of a run share. */
@@ -25,7 +25,7 @@ export interface Answering {
   readonly cutoff: "query_date" | "off";
   readonly taskTimeoutMs: number;
   readonly maxTaskCostUsd: number | null;
-  readonly grading: Grading;
+  readonly grading: Scoring;
   /** Where the agent lives; in this process where undefined. */
   readonly backend?: AgentBackend | undefined;
   readonly priceOf: PriceOf;

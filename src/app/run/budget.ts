@@ -1,4 +1,4 @@
-import type { Spending } from "../../domain/runs/cost.js";
+import type { TaskCost } from "../../domain/runs/cost.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { type Ending, isFailure } from "../../domain/tasks/ending.js";
 
@@ -39,13 +39,13 @@ export class Budget {
   }
 
   /** What an earlier session spent, replies from the cache aside. Its failures are not held against this one. */
-  charge({ spent, judgeCostUsd }: Spending): void {
+  charge({ spent, judgeCostUsd }: TaskCost): void {
     this.costUsd += (spent.costUsd ?? 0) + (judgeCostUsd ?? 0);
     this.tokens += spent.usage.inputTokens + spent.usage.outputTokens;
   }
 
   /** What a task of this session spent. */
-  add(spending: Spending, ending: Ending): void {
+  add(spending: TaskCost, ending: Ending): void {
     this.charge(spending);
     this.finished++;
     if (isFailure(ending)) this.failed++;

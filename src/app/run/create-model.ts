@@ -9,7 +9,7 @@ import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { DEFAULT_MODEL } from "../../models/default-models.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
-import { Throttle } from "../../models/middleware/rate-limiter.js";
+import { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { recording } from "../../models/middleware/record.js";
 import { cachingReplies } from "../../models/middleware/reply-cache.js";
 import { DEFAULT_RETRY } from "../../models/middleware/retry.js";
@@ -38,10 +38,10 @@ export function modelNameOf(flags: RunFlags, agent: Agent): ModelName {
 }
 
 /** A run's model, ready to be asked. */
-export interface ReadyModel {
+export interface CreatedModel {
   readonly model: Model;
   /** Null where nothing is sent anywhere. */
-  readonly throttle: Throttle | null;
+  readonly throttle: RateLimiter | null;
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** US dollars; null where the price is not known. */
   readonly priceOf: PriceOf;
@@ -49,13 +49,13 @@ export interface ReadyModel {
 }
 
 /** Reaches the model that the settings name. `append`: the recording goes on with what an earlier session recorded. */
-export async function readyModel(
+export async function createModel(
   run: RunSettings,
   flags: RunFlags,
   settings: Settings,
   append: boolean,
-): Promise<ReadyModel> {
-  if (run.elsewhere !== undefined) return modelElsewhere(run, flags);
+): Promise<CreatedModel> {
+  if (run.elsewhere !== undefined) return unmanagedModel(run, flags);
   const name = parseModelName(run.model, null);
   keepReplies(run, flags, settings);
   const connection = connectionOf(
@@ -64,7 +64,7 @@ export async function readyModel(
     settings.env,
   );
   const { concurrency, rpm = null, tpm = null } = flags;
-  const throttle = isRemote(name.provider) ? new Throttle({ concurrency, rpm, tpm }) : null;
+  const throttle = isRemote(name.provider) ? new RateLimiter({ concurrency, rpm, tpm }) : null;
   const reached = flags.dryRun ? unasked(run.model) : await resolveModel(name, connection, DEFAULT_RETRY, throttle);
   const price = priceNow(run);
   const kept = flags.cache ? cached(reached, run, name, settings) : reached;
@@ -109,9 +109,9 @@ function cached(model: Model, run: RunSettings, { provider }: ModelName, { cache
 }
 
 /** Of an agent elsewhere only the pace is set here: what it costs is known if it tells, or tells its tokens. */
-function modelElsewhere({ model, price, elsewhere }: RunSettings, flags: RunFlags): ReadyModel {
+function unmanagedModel({ model, price, elsewhere }: RunSettings, flags: RunFlags): CreatedModel {
   const { concurrency, rpm = null, tpm = null } = flags;
-  const throttle = elsewhere?.kind === "command" ? null : new Throttle({ concurrency, rpm, tpm });
+  const throttle = elsewhere?.kind === "command" ? null : new RateLimiter({ concurrency, rpm, tpm });
   const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
   return {
     model: unasked(model),
@@ -142,7 +142,7 @@ function openRecord(path: string, mode: "a" | "w") {
 }
 
 /** A limit in dollars says nothing where nobody knows what a token costs. */
-export function checkPriced({ priceOf: price }: ReadyModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
+export function checkPriced({ priceOf: price }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
   const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
   const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
   // A program may tell what it cost itself.

@@ -1,18 +1,18 @@
 import type { RunSettings, TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { PlannedTask, QuestionSet } from "../../domain/tasks/question.js";
-import { inPieces } from "../../platform/chunk.js";
-import { inTurns } from "../../platform/yield-to-event-loop.js";
+import { chunk } from "../../platform/chunk.js";
+import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { inWriteTransaction, PATIENT, type Waiting } from "../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { saveQuestions } from "../../store/runs/questions.js";
 import { positionsLeft, saveRunTasks, tasksAt } from "../../store/runs/run-tasks.js";
-import { attemptPages, type RunChange, type RunRow, reopenRun, startRun } from "../../store/runs/runs.js";
-import { takeRun, type Worker } from "./run-lock.js";
+import { attemptPages, insertRun, type RunChange, type RunRow, reopenRun } from "../../store/runs/runs.js";
+import { acquireRunLock, type RunOwner } from "./run-lock.js";
 
 /** What a session of a run has to do, and what earlier ones have done. Both are read from the file one by one. */
-export interface Session {
+export interface RunSession {
   /** In the run's order. */
   readonly tasks: Iterable<PlannedTask>;
   /** How many these are. */
@@ -31,7 +31,7 @@ export interface NewRunRequest {
   readonly settings: RunSettings;
   readonly limits?: RunLimits;
   readonly output?: string | null;
-  readonly worker: Worker;
+  readonly worker: RunOwner;
   readonly waiting?: Waiting;
 }
 
@@ -45,19 +45,19 @@ const A_TRANSACTION = 2_000;
  * Lays a new run down in the file, with all that is to be answered, and gives the loop back now and then. The run is there
  * as a whole or not at all; questions without a run are of no consequence. Nobody else may use the connection meanwhile.
  */
-export async function beginRun(db: Db, request: NewRunRequest): Promise<Session> {
+export async function createRun(db: Db, request: NewRunRequest): Promise<RunSession> {
   const { runId, set, tasks, settings, limits, output, worker, waiting = PATIENT } = request;
   const datasetId = await inWriteTransaction(db, waiting, () => saveQuestions(db, set, []));
-  for (const many of inPieces(tasks, A_TRANSACTION)) {
+  for (const many of chunk(tasks, A_TRANSACTION)) {
     await inWriteTransaction(db, waiting, async () => {
-      for await (const some of inTurns(inPieces(many, AT_ONCE))) {
+      for await (const some of yieldBetween(chunk(many, AT_ONCE))) {
         const questions = some.map(({ question }) => question);
         saveQuestions(db, set, questions);
       }
     });
   }
   await inWriteTransaction(db, waiting, async () => {
-    startRun(db, {
+    insertRun(db, {
       id: runId,
       agentId: settings.agentId,
       model: settings.model,
@@ -71,11 +71,11 @@ export async function beginRun(db: Db, request: NewRunRequest): Promise<Session>
       startedAt: new Date().toISOString(),
     });
     let before = 0;
-    for await (const some of inTurns(inPieces(tasks, AT_ONCE))) {
+    for await (const some of yieldBetween(chunk(tasks, AT_ONCE))) {
       saveRunTasks(db, runId, some, before);
       before += some.length;
     }
-    takeRun(db, runId, worker);
+    acquireRunLock(db, runId, worker);
   });
   const positions = Array.from(tasks, (_, i) => i + 1);
   return { tasks: tasksAt(db, runId, positions), left: positions.length, finished: 0, done: noResults() };
@@ -87,11 +87,11 @@ async function* noResults(): AsyncGenerator<TaskResult> {}
 export async function resumeRun(
   db: Db,
   run: RunRow,
-  request: RunChange & { retryFailed: boolean; worker: Worker; waiting?: Waiting },
-): Promise<Session> {
+  request: RunChange & { retryFailed: boolean; worker: RunOwner; waiting?: Waiting },
+): Promise<RunSession> {
   const { retryFailed, worker, waiting = PATIENT, ...change } = request;
   await inWriteTransaction(db, waiting, () => {
-    takeRun(db, run.id, worker);
+    acquireRunLock(db, run.id, worker);
     reopenRun(db, run.id, change);
   });
   const positions = await findLeft(db, run.id, retryFailed);
@@ -106,12 +106,12 @@ export async function resumeRun(
 /** Where in a run's order the tasks stand that are left of it. */
 export async function findLeft(db: Db, runId: string, retryFailed: boolean): Promise<number[]> {
   const positions: number[] = [];
-  for await (const some of inTurns(positionsLeft(db, runId, retryFailed))) positions.push(...some);
+  for await (const some of yieldBetween(positionsLeft(db, runId, retryFailed))) positions.push(...some);
   return positions;
 }
 
 async function* finishedBefore(db: Db, runId: string, retryFailed: boolean): AsyncGenerator<TaskResult> {
-  for await (const page of inTurns(attemptPages(db, runId))) {
+  for await (const page of yieldBetween(attemptPages(db, runId))) {
     for (const { result, isFailed, isSuperseded } of page) {
       if (!isSuperseded && !(isFailed && retryFailed)) yield result;
     }

@@ -1,9 +1,9 @@
-import type { Door } from "../../commands/cli/command.js";
+import type { CommandContext } from "../../commands/cli/command.js";
 import { asksJudge, cheapModel, judgeSettings } from "../../commands/flags/judge-flags.js";
 import { chosenScorers, wantsJudge } from "../../commands/flags/scorer-flags.js";
 import type { RunFlags } from "../../commands/run/run-flags.js";
 import { type Agent, agentSettingsSchema } from "../../domain/agents/agent.js";
-import type { Elsewhere } from "../../domain/agents/agent-target.js";
+import type { AgentTarget } from "../../domain/agents/agent-target.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { parseModelName } from "../../models/model-name.js";
 import type { Db } from "../../store/connection/open-store.js";
@@ -11,12 +11,12 @@ import { readImportFilter } from "../../store/import/corpus-stats.js";
 import { attachedOrDefault, toolsDigest } from "../../tools/load-tools.js";
 import { currentVersion } from "../registry/versions.js";
 import { baseUrlOf, refuseStoredAddress } from "../settings/settings.js";
-import { elsewhereAsked, modelElsewhere, refuseUnheard } from "./agent-target.js";
+import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./agent-target.js";
 import { modelNameOf } from "./create-model.js";
 import { withSent } from "./sent-parameters.js";
 
 /** What a new run of this agent is made with. */
-export function newSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: Door): RunSettings {
+export function newRunSettings(db: Db, flags: RunFlags, agent: Agent, { settings }: CommandContext): RunSettings {
   const name = modelNameOf(flags, agent);
   const baseUrl = baseUrlOf(name.provider, flags.baseUrl, settings.env);
   // One that nobody asked for is not paid for where no scorer would listen to it.
@@ -80,10 +80,10 @@ export function askedFor(
   stored: RunSettings,
   flags: RunFlags,
   argv: Readonly<Record<string, unknown>>,
-  door: Door,
+  door: CommandContext,
 ): RunSettings {
-  const where = elsewhereAsked(stored.elsewhere, flags);
-  if (where !== undefined) refuseUnheard(where, argv);
+  const where = requestedAgentTarget(stored.elsewhere, flags);
+  if (where !== undefined) refuseFlagsTargetIgnores(where, argv);
   const agentId = flags.agent ?? stored.agentId;
   const { env } = door.settings;
   if (where === undefined && flags.baseUrl === undefined) {
@@ -117,9 +117,9 @@ export function askedFor(
   return stored.sent === undefined ? asked : withSent(asked);
 }
 
-function modelAskedFor(stored: RunSettings, where: Elsewhere | undefined, agentId: string, flags: RunFlags): string {
+function modelAskedFor(stored: RunSettings, where: AgentTarget | undefined, agentId: string, flags: RunFlags): string {
   if (where === undefined) return modelNameOf(flags, agentOf(stored)).id;
-  return flags.modelId === undefined ? stored.model : modelElsewhere(where, agentId, flags);
+  return flags.modelId === undefined ? stored.model : targetModelName(where, agentId, flags);
 }
 
 export function differences(stored: RunSettings, { sent, ...asked }: RunSettings): string[] {

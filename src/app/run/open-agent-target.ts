@@ -1,45 +1,45 @@
-import { retriedAgent } from "../../agents/backends/agent-retry.js";
+import { withAgentRetry } from "../../agents/backends/agent-retry.js";
 import { endpointAgent } from "../../agents/backends/endpoint-agent.js";
 import { playgroundAgent } from "../../agents/backends/playground-agent.js";
-import { openProgramAgent } from "../../agents/backends/subprocess-agent.js";
+import { openSubprocessAgent } from "../../agents/backends/subprocess-agent.js";
 import type { RunFlags } from "../../commands/run/run-flags.js";
 import type { AgentBackend } from "../../domain/agents/agent-backend.js";
-import type { Elsewhere } from "../../domain/agents/agent-target.js";
+import type { AgentTarget } from "../../domain/agents/agent-target.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
-import { printable } from "../../platform/strip-controls.js";
-import { AgentPrograms } from "../../processes/agent-process.js";
+import { stripControls } from "../../platform/strip-controls.js";
+import { AgentProcesses } from "../../processes/agent-process.js";
 import type { Db } from "../../store/connection/open-store.js";
 import type { ToolResources } from "../../tools/handler.js";
-import { boundMailTools } from "../../tools/single-inbox-tools.js";
+import { singleInboxTools } from "../../tools/single-inbox-tools.js";
 import type { Environment } from "../settings/env-file.js";
 import { programVersion } from "../settings/program-version.js";
 import { playgroundTokenOf, type Settings } from "../settings/settings.js";
-import type { ReadyModel } from "./create-model.js";
+import type { CreatedModel } from "./create-model.js";
 
-export interface OpenBackend {
+export interface OpenAgentTarget {
   readonly backend: AgentBackend;
   close(): Promise<void>;
 }
 
 /** Reaches the agent of a run that lives elsewhere. */
-export async function openBackend(
+export async function openAgentTarget(
   db: Db,
-  where: Elsewhere,
+  where: AgentTarget,
   run: RunSettings,
   {
     model,
     flags,
     settings,
     resources,
-  }: { model: ReadyModel; flags: RunFlags; settings: Settings; resources: ToolResources },
-): Promise<OpenBackend> {
+  }: { model: CreatedModel; flags: RunFlags; settings: Settings; resources: ToolResources },
+): Promise<OpenAgentTarget> {
   if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
   const once =
     where.kind === "api" ? overApi(where, run, flags, settings.env) : overEndpoint(where, run, model, settings.env);
-  return { backend: retriedAgent(run.model, once, model.throttle), close: async () => {} };
+  return { backend: withAgentRetry(run.model, once, model.throttle), close: async () => {} };
 }
 
-type Where<K extends Elsewhere["kind"]> = Extract<Elsewhere, { kind: K }>;
+type Where<K extends AgentTarget["kind"]> = Extract<AgentTarget, { kind: K }>;
 
 function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, flags: RunFlags, env: Environment) {
   const [provider = ""] = run.model.split("/");
@@ -54,7 +54,7 @@ function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, f
   });
 }
 
-function overEndpoint({ url }: Where<"endpoint">, run: RunSettings, { priceOf }: ReadyModel, env: Environment) {
+function overEndpoint({ url }: Where<"endpoint">, run: RunSettings, { priceOf }: CreatedModel, env: Environment) {
   const apiKey = env.OPENAI_API_KEY?.trim() || "no-key-needed";
   // A whole answer may take as long as its task may.
   const endpoint = { apiKey, baseUrl: url, timeoutMs: run.taskTimeoutMs };
@@ -65,19 +65,19 @@ function overEndpoint({ url }: Where<"endpoint">, run: RunSettings, { priceOf }:
 async function openCommand(
   db: Db,
   argv: readonly string[],
-  { priceOf }: ReadyModel,
+  { priceOf }: CreatedModel,
   settings: Settings,
   resources: ToolResources,
-): Promise<OpenBackend> {
+): Promise<OpenAgentTarget> {
   const env = Object.fromEntries(
     Object.entries(settings.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
   const onStderr = (text: string) => {
-    if (settings.verbose) process.stderr.write(printable(text));
+    if (settings.verbose) process.stderr.write(stripControls(text));
   };
-  const programs = new AgentPrograms({ argv, env }, onStderr, secretsOf(settings.env));
-  const tools = boundMailTools(db, resources);
-  const backend = await openProgramAgent({ programs, tools, version: programVersion(), priceOf });
+  const programs = new AgentProcesses({ argv, env }, onStderr, secretsOf(settings.env));
+  const tools = singleInboxTools(db, resources);
+  const backend = await openSubprocessAgent({ programs, tools, version: programVersion(), priceOf });
   return {
     backend,
     async close() {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Door } from "../../commands/cli/command.js";
+import type { CommandContext } from "../../commands/cli/command.js";
 import { notePreset } from "../../commands/flags/protocol-flag.js";
 import { loadDataset, noteKnownBad, select } from "../../commands/flags/question-flags.js";
 import { agentOfNewRun, type RunFlags } from "../../commands/run/run-flags.js";
@@ -15,21 +15,21 @@ import { getAgent } from "../../store/registry/agents.js";
 import type { AttachedTool } from "../../store/registry/tools.js";
 import type { RunRow } from "../../store/runs/runs.js";
 import { attachedOrDefault } from "../../tools/load-tools.js";
-import { keepCurrent } from "../registry/versions.js";
-import { elsewhereOf, elsewhereSettings, refuseUnheard, usesMailHere } from "./agent-target.js";
+import { saveCurrentVersion } from "../registry/versions.js";
+import { agentTargetOf, agentTargetSettings, refuseFlagsTargetIgnores, usesMailHere } from "./agent-target.js";
 import { checkMailboxes } from "./check-mailboxes.js";
-import { type ReadyModel, readyModel } from "./create-model.js";
-import { beginRun, type NewRunRequest, type Session } from "./create-run.js";
-import { agentOf, newSettings } from "./new-run-settings.js";
+import { type CreatedModel, createModel } from "./create-model.js";
+import { createRun, type NewRunRequest, type RunSession } from "./create-run.js";
+import { agentOf, newRunSettings } from "./new-run-settings.js";
 import { limitsOf, outputToKeep } from "./run-limits.js";
-import type { Worker } from "./run-lock.js";
+import type { RunOwner } from "./run-lock.js";
 
 /** A run that could begin: nothing has been written or spent. */
 export interface RunPlan {
   readonly runId: string;
   readonly agent: Agent;
   readonly settings: RunSettings;
-  readonly model: ReadyModel;
+  readonly model: CreatedModel;
   /** Counts what would be asked; of a stored run that reads all of it. */
   tasks(): Promise<number>;
   readonly tools: readonly AttachedTool[];
@@ -39,28 +39,28 @@ export interface RunPlan {
   /** Which questions, over which mail. */
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   /** Once. */
-  begin(worker: Worker, waiting: Waiting): Promise<Session>;
+  begin(worker: RunOwner, waiting: Waiting): Promise<RunSession>;
 }
 
 export async function planNewRun(
   db: Db,
   flags: RunFlags,
   argv: Readonly<Record<string, unknown>>,
-  door: Door,
+  door: CommandContext,
 ): Promise<RunPlan> {
   const agentId = agentOfNewRun(flags);
-  const where = elsewhereOf(flags, door.settings.env);
-  if (where !== undefined) refuseUnheard(where, argv);
+  const where = agentTargetOf(flags, door.settings.env);
+  if (where !== undefined) refuseFlagsTargetIgnores(where, argv);
   if (where?.kind === "api" && flags.apiUrl === undefined) {
     door.out.note(`The agent is one of ${where.url}, as API_URL says.`);
   }
   const settings =
     where === undefined
-      ? newSettings(db, flags, getAgent(db, agentId), door)
-      : elsewhereSettings(where, agentId, flags, door.settings.env);
+      ? newRunSettings(db, flags, getAgent(db, agentId), door)
+      : agentTargetSettings(where, agentId, flags, door.settings.env);
   notePreset(flags, db, door);
   // The key is asked for before anything is downloaded.
-  const model = await readyModel(settings, flags, door.settings, false);
+  const model = await createModel(settings, flags, door.settings, false);
   const set = await loadDataset(flags, door);
   noteKnownBad(set, flags, door);
   const questions = select(set, flags, flags.limit);
@@ -72,7 +72,7 @@ export async function planNewRun(
   const output = outputToKeep(flags.output);
   // Not the tasks themselves: they are let go when the run is laid down.
   const count = tasks.length;
-  const lay = layOnce(db, { runId, set: { source, revision, sha256, split }, tasks, settings, limits, output });
+  const lay = createRunOnce(db, { runId, set: { source, revision, sha256, split }, tasks, settings, limits, output });
   return {
     runId,
     agent: agentOf(settings),
@@ -85,7 +85,7 @@ export async function planNewRun(
     over: { dataset: { source, revision, sha256 }, split, corpusFingerprint: readFingerprint(db) ?? "" },
     async begin(worker, waiting) {
       if (settings.elsewhere === undefined) {
-        await inWriteTransaction(db, waiting, () => keepCurrent(db, settings.agentId));
+        await inWriteTransaction(db, waiting, () => saveCurrentVersion(db, settings.agentId));
       }
       return lay(worker, waiting);
     },
@@ -93,13 +93,13 @@ export async function planNewRun(
 }
 
 /** Lays a run down when it is called, and lets go of the tasks then: what is in the file need not be in memory too. */
-export function layOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): RunPlan["begin"] {
+export function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): RunPlan["begin"] {
   let { tasks } = run;
   const { tasks: _, ...rest } = run;
   return (worker, waiting) => {
     const laid = tasks;
     tasks = [];
-    return beginRun(db, { ...rest, tasks: laid, worker, waiting });
+    return createRun(db, { ...rest, tasks: laid, worker, waiting });
   };
 }
 

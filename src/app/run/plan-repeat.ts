@@ -1,15 +1,15 @@
-import type { Door } from "../../commands/cli/command.js";
+import type { CommandContext } from "../../commands/cli/command.js";
 import { RESUME_KEEPS, type RunFlags } from "../../commands/run/run-flags.js";
 import { UserError } from "../../domain/errors.js";
 import type { PlannedTask, Split } from "../../domain/tasks/question.js";
-import { inTurns } from "../../platform/yield-to-event-loop.js";
+import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { tasksAt } from "../../store/runs/run-tasks.js";
 import { getRun } from "../../store/runs/runs.js";
-import { readyModel } from "./create-model.js";
+import { createModel } from "./create-model.js";
 import { agentOf, askedFor, differences } from "./new-run-settings.js";
-import { layOnce, newRunId, type RunPlan, toolsOfRun } from "./plan-new-run.js";
+import { createRunOnce, newRunId, type RunPlan, toolsOfRun } from "./plan-new-run.js";
 import { limitsOf, outputToKeep } from "./run-limits.js";
 
 /** What a repeat is told by flags that a resumed run may be told otherwise. */
@@ -24,7 +24,7 @@ export async function planRepeat(
   name: string,
   flags: RunFlags,
   argv: Readonly<Record<string, unknown>>,
-  door: Door,
+  door: CommandContext,
 ): Promise<RunPlan> {
   const run = getRun(db, name);
   const keeps: Readonly<Record<string, string>> = { ...RESUME_KEEPS, ...ONLY_RESUME };
@@ -56,7 +56,7 @@ export async function planRepeat(
   };
   const tasks: PlannedTask[] = [];
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
-  for await (const task of inTurns(tasksAt(db, run.id, positions))) tasks.push(task);
+  for await (const task of yieldBetween(tasksAt(db, run.id, positions))) tasks.push(task);
   const runId = newRunId();
   const limits = limitsOf(flags, run.limits);
   const output = outputToKeep(flags.output);
@@ -65,12 +65,12 @@ export async function planRepeat(
     runId,
     agent: agentOf(settings),
     settings,
-    model: await readyModel(settings, { ...flags, concurrency }, door.settings, false),
+    model: await createModel(settings, { ...flags, concurrency }, door.settings, false),
     tasks: async () => run.totalTasks,
     tools: toolsOfRun(db, run),
     limits,
     output: flags.output,
     over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
-    begin: layOnce(db, { runId, set, tasks, settings, limits, output }),
+    begin: createRunOnce(db, { runId, set, tasks, settings, limits, output }),
   };
 }

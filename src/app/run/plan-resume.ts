@@ -1,4 +1,4 @@
-import type { Door } from "../../commands/cli/command.js";
+import type { CommandContext } from "../../commands/cli/command.js";
 import { RESUME_KEEPS, type RunFlags } from "../../commands/run/run-flags.js";
 import { UserError } from "../../domain/errors.js";
 import { checkWritable } from "../../platform/atomic-file.js";
@@ -6,7 +6,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
 import { toolsDigest } from "../../tools/load-tools.js";
-import { readyModel } from "./create-model.js";
+import { createModel } from "./create-model.js";
 import { findLeft, resumeRun } from "./create-run.js";
 import { agentOf, askedFor, differences } from "./new-run-settings.js";
 import { type RunPlan, toolsNow, toolsOfRun } from "./plan-new-run.js";
@@ -20,7 +20,7 @@ export async function planResume(
   db: Db,
   flags: RunFlags,
   argv: Readonly<Record<string, unknown>>,
-  door: Door,
+  door: CommandContext,
 ): Promise<RunPlan> {
   const run = getRun(db, flags.resume ?? "latest");
   const other = Object.keys(RESUME_KEEPS).find((flag) => argv[flag] !== undefined && argv[flag] !== false);
@@ -50,7 +50,7 @@ export async function planResume(
     runId: run.id,
     agent: agentOf(settings),
     settings,
-    model: await readyModel(settings, { ...flags, concurrency }, door.settings, true),
+    model: await createModel(settings, { ...flags, concurrency }, door.settings, true),
     tasks: async () => (await findLeft(db, run.id, flags.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
     limits,

@@ -1,18 +1,18 @@
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { holderText, isElsewhere } from "../../store/runs/process-identity.js";
-import { claimRun } from "../../store/runs/runs.js";
+import { lockRun } from "../../store/runs/runs.js";
 
 /** Who works on a run, so that no two do. */
-export interface Worker {
+export interface RunOwner {
   readonly name: string;
   /** Whether another worker has ended without letting go: it was killed. */
   isGone(name: string): boolean;
 }
 
 /** Makes `worker` the one who works on a run, or refuses because another one does. */
-export function takeRun(db: Db, runId: string, worker: Worker): void {
-  const holder = claimRun(db, runId, worker.name, worker.isGone);
+export function acquireRunLock(db: Db, runId: string, worker: RunOwner): void {
+  const holder = lockRun(db, runId, worker.name, worker.isGone);
   if (holder === null) return;
   throw new UserError(
     "run_busy",

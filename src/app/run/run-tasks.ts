@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
-import { spendingOf } from "../../domain/runs/cost.js";
+import { taskCost } from "../../domain/runs/cost.js";
 import type { Emit } from "../../domain/runs/run-event.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { isFailure } from "../../domain/tasks/ending.js";
@@ -10,18 +10,18 @@ import type { Db } from "../../store/connection/open-store.js";
 import { inWriteTransaction, PATIENT, type Waiting } from "../../store/connection/write-transaction.js";
 import type { ResultWriter } from "../../store/runs/result-writer.js";
 import { finishRun, getRun } from "../../store/runs/runs.js";
-import { storedTotals } from "../results/aggregate-run.js";
+import { aggregateRun } from "../results/aggregate-run.js";
 import { withScores } from "../score/score-trace.js";
 import { type Answering, answerQuestion } from "./answer-question.js";
 import type { Budget, LimitReached } from "./budget.js";
-import type { Session } from "./create-run.js";
+import type { RunSession } from "./create-run.js";
 import { type ServerFault, ServerWatch } from "./server-watch.js";
-import { inPlaces } from "./task-pool.js";
+import { runConcurrently } from "./task-pool.js";
 import { toTaskResult } from "./to-task-result.js";
 
 export interface RunRequest {
   readonly answering: Answering;
-  readonly session: Session;
+  readonly session: RunSession;
   readonly budget: Budget;
   readonly writer: ResultWriter;
   /** Calls back at once, and whenever the number of tasks that may be under way changes. */
@@ -86,7 +86,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
     if (watch.fault?.by === "server") deadServer.abort(new Error(watch.fault.why));
     if (trace.ending === "interrupted" || (isFailure(trace.ending) && watch.fault !== null)) return null;
     // Before its place is free: the next task may be one too many.
-    budget.add(spendingOf(trace), trace.ending);
+    budget.add(taskCost(trace), trace.ending);
     emit({ type: "task_answered", taskId: trace.taskId });
     if (!isHeld) return trace;
     held.push(trace);
@@ -133,7 +133,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
       fault.abort(error);
       return null;
     };
-    await inPlaces(toBegin(), request.onConcurrency, {
+    await runConcurrently(toBegin(), request.onConcurrency, {
       answer: (task) => answer(task).catch(stopAll),
       save: async (answered) => {
         if (answered !== null) await save(answered).catch(stopAll);
@@ -151,7 +151,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   }
   await end(left > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: left > 0 });
-  const totals = await storedTotals(db, getRun(db, runId));
+  const totals = await aggregateRun(db, getRun(db, runId));
   if (left === 0) return { totals, asked, stopped: null };
   const limit = budget.reached();
   const byRun: Stopped | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });

@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import { writeWhole } from "../../platform/atomic-file.js";
+import { writeFileAtomically } from "../../platform/atomic-file.js";
 import type { FileFault } from "../../store/connection/file-watch.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { iterateTraces } from "../../store/runs/traces.js";
@@ -17,7 +17,7 @@ export async function fileLost(
 ): Promise<UserError> {
   const kept = `${path}.${runId}.traces.jsonl`;
   const counted = { traces: 0 };
-  const where = await writeWhole(kept, traceLines(db, runId, recent, counted)).then(
+  const where = await writeFileAtomically(kept, traceLines(db, runId, recent, counted)).then(
     () => (counted.traces === 1 ? `its trace is in ${kept}` : `its ${counted.traces} traces are in ${kept}`),
     (error: Error) => `its traces could not be kept: ${error.message}`,
   );

@@ -14,7 +14,7 @@ export interface Stages<Task, Answered> {
  * under way. Many free places are filled one a turn of the loop, so that the first task is under way before the last is begun.
  * @param onPlaces calls back at once, and whenever the number of places changes
  */
-export function inPlaces<Task, Answered>(
+export function runConcurrently<Task, Answered>(
   tasks: Iterable<Task>,
   onPlaces: (listener: (places: number) => void) => void,
   { answer, save }: Stages<Task, Answered>,

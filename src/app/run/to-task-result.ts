@@ -1,6 +1,6 @@
 import { answeredByField, repliesBy } from "../../domain/models/answered-by.js";
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
-import { costOf, spendingOf, usageOf } from "../../domain/runs/cost.js";
+import { sumCost, sumUsage, taskCost } from "../../domain/runs/cost.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { isFailure } from "../../domain/tasks/ending.js";
@@ -9,7 +9,7 @@ import { isFailure } from "../../domain/tasks/ending.js";
 export function toTaskResult(trace: Trace): TaskResult {
   const score = (name: string) => trace.scores[name]?.value ?? null;
   const truth = (name: string) => (score(name) === null ? null : score(name) === 1);
-  const { spent, judgeCostUsd } = spendingOf(trace);
+  const { spent, judgeCostUsd } = taskCost(trace);
   return {
     taskId: trace.taskId,
     epoch: trace.epoch,
@@ -29,8 +29,8 @@ export function toTaskResult(trace: Trace): TaskResult {
     ending: trace.ending,
     turns: trace.turns.length,
     ...answeredByField(repliesBy(trace.turns)),
-    usage: usageOf(trace.turns),
-    costUsd: costOf(trace.turns),
+    usage: sumUsage(trace.turns),
+    costUsd: sumCost(trace.turns),
     judgeCostUsd,
     sources: trace.sources,
     sourcesCorrect: truth("sourcesCorrect"),

@@ -2,41 +2,45 @@ import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Judge, JudgeSettings } from "../../domain/scores/judgement.js";
-import { Throttle } from "../../models/middleware/rate-limiter.js";
+import { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { DEFAULT_RETRY } from "../../models/middleware/retry.js";
 import { openVerdictCache } from "../../models/middleware/verdict-cache.js";
 import { parseModelName } from "../../models/model-name.js";
 import { priceOf, priceOfReply } from "../../models/prices.js";
 import { resolveModel } from "../../models/resolve-model.js";
 import { openJudge } from "../../scoring/judge/ask-judge.js";
-import { noting } from "../run/note-other-model.js";
+import { withOtherModelNotes } from "../run/note-other-model.js";
 import { connectionOf, type Settings } from "../settings/settings.js";
 
 /** Answers under way at once; the throttle then finds out how many the server takes. */
 export const JUDGE_CONCURRENCY = 20;
 
-export interface ReadyJudge {
+export interface CreatedJudge {
   readonly judge: Judge;
   /** What is to be told of answers without a verdict; null where all have one. */
   shortfall(): string | null;
 }
 
 /** Where the judge's calls go. `throttle`: of an agent that asks the same server; null has one made. */
-export interface JudgeReach {
+export interface JudgeOptions {
   readonly timeoutMs: number;
-  readonly throttle: Throttle | null;
+  readonly throttle: RateLimiter | null;
   /** Hears of replies by another model than the one asked. */
   readonly note: (text: string) => void;
 }
 
 /** Reaches the judge. Throws a UserError where it has no key. */
-export async function readyJudge(judge: JudgeSettings, settings: Settings, reach: JudgeReach): Promise<ReadyJudge> {
+export async function createJudge(
+  judge: JudgeSettings,
+  settings: Settings,
+  reach: JudgeOptions,
+): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
   const { baseUrl } = judge;
   const connection = connectionOf(name.provider, { baseUrl, wireApi: null, timeoutMs: reach.timeoutMs }, settings.env);
-  const throttle = reach.throttle ?? new Throttle({ concurrency: "auto", rpm: null, tpm: null });
+  const throttle = reach.throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null });
   const asked = openJudge({
-    model: noting(await resolveModel(name, connection, DEFAULT_RETRY, throttle), reach.note),
+    model: withOtherModelNotes(await resolveModel(name, connection, DEFAULT_RETRY, throttle), reach.note),
     settings: judge,
     memory: openVerdictCache(join(settings.cacheDir, "verdicts")),
     priceOf: (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage),

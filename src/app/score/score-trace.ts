@@ -5,7 +5,7 @@ import { isFailure } from "../../domain/tasks/ending.js";
 import { type ScorerName, scoreTrace } from "../../scoring/scorers.js";
 
 /** What all traces of a run are graded with. */
-export interface Grading {
+export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
   /** Null: nobody is asked; a verdict that a trace bears already still counts. */
@@ -13,19 +13,19 @@ export interface Grading {
 }
 
 /** The trace judged and scored. A failed task is left ungraded. Never throws for anything a judge does. */
-export async function gradeTrace(trace: Trace, grading: Grading, signal: AbortSignal): Promise<Trace> {
+export async function judgeAndScore(trace: Trace, grading: Scoring, signal: AbortSignal): Promise<Trace> {
   return withScores(await withVerdict(trace, grading, signal), grading);
 }
 
 /** Where there is a judge: asks it, unless the trace bears a verdict of the same judge already. */
-export async function withVerdict(trace: Trace, { judge }: Grading, signal: AbortSignal): Promise<Trace> {
+export async function withVerdict(trace: Trace, { judge }: Scoring, signal: AbortSignal): Promise<Trace> {
   if (judge === null || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = trace.task;
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
 }
 
 /** Nothing is waited for: what needs a verdict takes the one that the trace bears. */
-export function withScores(trace: Trace, { scorers, sameMail }: Grading): Trace {
+export function withScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
   return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, sameMail, scorers) };
 }
 

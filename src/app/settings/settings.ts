@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import { DEFAULT_ENDPOINT, type Hub } from "../../huggingface/hub.js";
-import type { Connection } from "../../models/endpoint.js";
+import type { EndpointSettings } from "../../models/endpoint.js";
 import { API_KEY_VARIABLES, type Provider } from "../../models/provider-names.js";
 import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "./env-file.js";
 
@@ -85,7 +85,11 @@ export function refuseStoredAddress(provider: Provider, baseUrl: string | null, 
 }
 
 /** How to reach a provider: keys come from the environment alone, so that they stand in no shell history. */
-export function connectionOf(provider: Provider, reach: Omit<Connection, "apiKey">, env: Environment): Connection {
+export function connectionOf(
+  provider: Provider,
+  reach: Omit<EndpointSettings, "apiKey">,
+  env: Environment,
+): EndpointSettings {
   return { ...reach, apiKey: keyFor(addressOf(provider, ""), reach.baseUrl, env) };
 }
 

@@ -1,5 +1,5 @@
 import { exportAgent, importAgent } from "../../app/registry/agent-file.js";
-import { writeWhole } from "../../platform/atomic-file.js";
+import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { checkOutputs } from "../cli/check-outputs.js";
 import { readText } from "../cli/read-text.js";
 import { needId } from "../cli/subcommand-args.js";
@@ -17,7 +17,7 @@ export const exportOne: AgentAction = async (db, flags, { out, settings }) => {
     db: settings.db,
     overwrite: flags.overwrite,
   });
-  await writeWhole(flags.output, [yaml]);
+  await writeFileAtomically(flags.output, [yaml]);
   const file = flags.output;
   out.result(
     { id, file },

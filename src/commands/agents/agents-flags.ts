@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Db } from "../../store/connection/open-store.js";
 import { overwriteShape } from "../cli/check-outputs.js";
-import type { Door } from "../cli/command.js";
+import type { CommandContext } from "../cli/command.js";
 import { jsonObject, oneOf, text, whole, within } from "../cli/read-flags.js";
 
 export const ACTIONS = [
@@ -48,4 +48,4 @@ export const agentSchema = z.object({
 
 export type AgentFlags = z.output<typeof agentSchema>;
 
-export type AgentAction = (db: Db, flags: AgentFlags, door: Door) => void | Promise<void>;
+export type AgentAction = (db: Db, flags: AgentFlags, door: CommandContext) => void | Promise<void>;

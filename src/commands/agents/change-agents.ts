@@ -9,7 +9,7 @@ import {
 import { currentVersion } from "../../app/registry/versions.js";
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
-import type { Door } from "../cli/command.js";
+import type { CommandContext } from "../cli/command.js";
 import { readText } from "../cli/read-text.js";
 import { needId, needOther } from "../cli/subcommand-args.js";
 import type { AgentAction, AgentFlags } from "./agents-flags.js";
@@ -65,7 +65,7 @@ export const detach: AgentAction = (db, flags, door) => {
 };
 
 /** Says what has become of an agent. */
-export function tell(db: Db, id: string, what: "created" | "changed" | "imported", { out }: Door): void {
+export function tell(db: Db, id: string, what: "created" | "changed" | "imported", { out }: CommandContext): void {
   const version = currentVersion(db, id);
   out.result({ id, version }, () => `Agent ${id} is ${what}: version ${version}. art-e agents show ${id} shows it.`);
 }

@@ -9,7 +9,7 @@ import { getAgent, listAgents } from "../../store/registry/agents.js";
 import type { AttachedTool } from "../../store/registry/tools.js";
 import { getRun } from "../../store/runs/runs.js";
 import { attachedOrDefault } from "../../tools/load-tools.js";
-import type { Door } from "../cli/command.js";
+import type { CommandContext } from "../cli/command.js";
 import { needId } from "../cli/subcommand-args.js";
 import type { AgentAction } from "./agents-flags.js";
 
@@ -126,7 +126,7 @@ function runsOf(db: Db, agentId: string, version: number): number {
     .get(agentId, version) as number;
 }
 
-function printOne(agent: Shown, { out }: Door): void {
+function printOne(agent: Shown, { out }: CommandContext): void {
   const tools = agent.tools.map((tool) => (tool.config === null ? tool.id : `${tool.id} ${tool.config}`));
   const settings = Object.entries(agent.settings).map(([name, value]) => `${name} ${value}`);
   out.result(agent, () =>

@@ -1,7 +1,7 @@
 import type { ChatTrace } from "../../domain/runs/chat.js";
-import { costOf, usageOf } from "../../domain/runs/cost.js";
+import { sumCost, sumUsage } from "../../domain/runs/cost.js";
 import type { Ending } from "../../domain/tasks/ending.js";
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import { duration, usd } from "../../reports/text/format-number.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { type Mailbox, openReadable } from "../../tools/mailbox.js";
@@ -40,8 +40,8 @@ export function answerJson(trace: ChatTrace, cited: readonly CitedMail[]) {
     agentId: trace.agentId,
     model: trace.model,
     turns: trace.turns.length,
-    usage: usageOf(trace.turns),
-    costUsd: costOf(trace.turns),
+    usage: sumUsage(trace.turns),
+    costUsd: sumCost(trace.turns),
     durationMs: Math.round(trace.durationMs),
     traceId: trace.traceId,
   };
@@ -55,11 +55,11 @@ const WITHOUT: Readonly<Partial<Record<Ending, string>>> = {
 };
 
 export function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
-  const costUsd = costOf(trace.turns);
+  const costUsd = sumCost(trace.turns);
   const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "of unknown price" : usd(costUsd);
-  return printable(
+  return stripControls(
     [
       trace.answer ?? without,
       "",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ANSWERING_MODELS } from "../../models/default-models.js";
 import { API_KEY_VARIABLES } from "../../models/provider-names.js";
-import type { Door, Flags } from "../cli/command.js";
+import type { CommandContext, Flags } from "../cli/command.js";
 import { day, text } from "../cli/read-flags.js";
 import { RUN_FLAGS, runSchema } from "../run/run-flags.js";
 
@@ -50,7 +50,7 @@ export type AskFlags = z.output<typeof askSchema>;
 const KEYED = Object.entries(ANSWERING_MODELS) as [keyof typeof ANSWERING_MODELS, string][];
 
 /** Who is asked where that is left open: what can be asked with the keys there are. Says what it chose. */
-export function chooseAgent(flags: AskFlags, { settings, out }: Door): { agentId: string; chosen: AskFlags } {
+export function chooseAgent(flags: AskFlags, { settings, out }: CommandContext): { agentId: string; chosen: AskFlags } {
   const isModelGiven = flags.modelId !== undefined || flags.modelProvider !== undefined || flags.baseUrl !== undefined;
   const agentId = flags.agent ?? "email-search";
   if (isModelGiven || flags.agent !== undefined) return { agentId, chosen: flags };

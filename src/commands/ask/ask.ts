@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { type AnsweredChat, answerChat } from "../../app/chat/answer-chat.js";
-import { checkInbox } from "../../app/chat/resolve-inbox.js";
-import { keepCurrent } from "../../app/registry/versions.js";
-import { readyModel } from "../../app/run/create-model.js";
-import { agentOf, newSettings } from "../../app/run/new-run-settings.js";
-import { noting } from "../../app/run/note-other-model.js";
+import { resolveInbox } from "../../app/chat/resolve-inbox.js";
+import { saveCurrentVersion } from "../../app/registry/versions.js";
+import { createModel } from "../../app/run/create-model.js";
+import { agentOf, newRunSettings } from "../../app/run/new-run-settings.js";
+import { withOtherModelNotes } from "../../app/run/note-other-model.js";
 import { notesOnSent } from "../../app/run/sent-parameters.js";
 import { EXIT, type ExitCode, UserError } from "../../domain/errors.js";
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { saveChat } from "../../store/chats/sessions.js";
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import { getAgent } from "../../store/registry/agents.js";
-import { openOutside } from "../../tools/external/external-resources.js";
+import { openExternalResources } from "../../tools/external/external-resources.js";
 import { attachedOrDefault, toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/mailbox.js";
-import type { Command, Door } from "../cli/command.js";
+import type { Command, CommandContext } from "../cli/command.js";
 import { Interrupted } from "../cli/interrupt.js";
 import { readFlags } from "../cli/read-flags.js";
 import { answerJson, answerText, citedMails } from "./ask-answer.js";
@@ -38,8 +38,8 @@ export const askCommand: Command = {
   },
 };
 
-async function ask(db: Db, flags: AskFlags, door: Door): Promise<ExitCode> {
-  const inbox = checkInbox(db, flags.inbox_address);
+async function ask(db: Db, flags: AskFlags, door: CommandContext): Promise<ExitCode> {
+  const inbox = resolveInbox(db, flags.inbox_address);
   const { agentId, chosen } = chooseAgent(flags, door);
   const trace = whole(await answer(db, inbox, agentId, chosen, door), chosen);
   saveChat(db, trace);
@@ -48,19 +48,25 @@ async function ask(db: Db, flags: AskFlags, door: Door): Promise<ExitCode> {
   return trace.answer === null ? EXIT.failed : EXIT.done;
 }
 
-async function answer(db: Db, inbox: string, agentId: string, flags: AskFlags, door: Door): Promise<AnsweredChat> {
-  const settings = newSettings(db, flags, getAgent(db, agentId), door);
+async function answer(
+  db: Db,
+  inbox: string,
+  agentId: string,
+  flags: AskFlags,
+  door: CommandContext,
+): Promise<AnsweredChat> {
+  const settings = newRunSettings(db, flags, getAgent(db, agentId), door);
   for (const note of notesOnSent(settings)) door.out.note(note);
-  const model = await readyModel(settings, flags, door.settings, false);
-  const outside = openOutside(door.settings.env);
+  const model = await createModel(settings, flags, door.settings, false);
+  const outside = openExternalResources(door.settings.env);
   const mailbox = openMailbox(db);
   try {
     return await answerChat(
       {
         sessionId: `session_${randomUUID()}`,
         agent: agentOf(settings),
-        agentVersion: keepCurrent(db, agentId),
-        model: noting(model.model, door.out.note),
+        agentVersion: saveCurrentVersion(db, agentId),
+        model: withOtherModelNotes(model.model, door.out.note),
         tools: attachedOrDefault(db, agentId).map((tool) => toTool(tool, { mailbox, outside })),
         history: [],
         question: flags.question,

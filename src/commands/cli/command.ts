@@ -5,7 +5,7 @@ import type { Interrupts } from "./interrupt.js";
 import type { Output } from "./output.js";
 
 /** What a command is given besides its flags. */
-export interface Door extends Interrupts {
+export interface CommandContext extends Interrupts {
   readonly settings: Settings;
   readonly out: Output;
 }
@@ -17,5 +17,5 @@ export type Flags = Readonly<Record<string, Options>>;
 export interface Command {
   readonly positionals?: Readonly<Record<string, PositionalOptions & Pick<Options, "defaultDescription">>>;
   readonly flags: Flags;
-  run(argv: Readonly<Record<string, unknown>>, door: Door): Promise<ExitCode>;
+  run(argv: Readonly<Record<string, unknown>>, door: CommandContext): Promise<ExitCode>;
 }

@@ -2,7 +2,7 @@ import { EXIT, type ExitCode, UserError } from "../../domain/errors.js";
 import { Interrupted } from "./interrupt.js";
 
 /** A thrown error as the user reads it, and the exit code it means. */
-export function explain(error: unknown, verbose: boolean): { text: string; exitCode: ExitCode } {
+export function formatError(error: unknown, verbose: boolean): { text: string; exitCode: ExitCode } {
   if (error instanceof Interrupted) return { text: `art-e: ${error.message}`, exitCode: EXIT.interrupted };
   if (error instanceof UserError) {
     const stack = verbose ? `\n${stackOf(error)}` : "";

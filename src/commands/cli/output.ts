@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Settings } from "../../app/settings/settings.js";
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 
 /** Where a command's words go: results to stdout, notes to stderr. */
 export interface Output {
@@ -17,18 +17,18 @@ export interface Output {
 export function openOutput(settings: Settings): Output {
   return {
     result(json, text) {
-      process.stdout.write(`${settings.json ? withoutC1(JSON.stringify(json, null, 2)) : printable(text())}\n`);
+      process.stdout.write(`${settings.json ? withoutC1(JSON.stringify(json, null, 2)) : stripControls(text())}\n`);
     },
     async lines(lines) {
       for (const line of lines) await write(`${withoutC1(line)}\n`);
     },
     async pieces(pieces) {
       // On a terminal only: a file is given the bytes as they are.
-      const shown = process.stdout.isTTY ? printable : (piece: string) => piece;
+      const shown = process.stdout.isTTY ? stripControls : (piece: string) => piece;
       for (const piece of pieces) await write(shown(piece));
     },
     note(text) {
-      if (!settings.quiet) process.stderr.write(`${printable(text)}\n`);
+      if (!settings.quiet) process.stderr.write(`${stripControls(text)}\n`);
     },
   };
 }

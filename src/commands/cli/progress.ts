@@ -1,6 +1,6 @@
 import { type Options, SingleBar } from "cli-progress";
 import type { Settings } from "../../app/settings/settings.js";
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import { count, duration } from "../../reports/text/format-number.js";
 
 /** Milliseconds between two plain lines. */
@@ -53,7 +53,7 @@ function openBar(title: string, total: number | null): Progress {
       const part = total === null || total === 0 ? 0 : Math.min(1, value / total);
       const filled = Math.round(part * BAR_WIDTH);
       const drawn = total === null ? "" : `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)} `;
-      return `${printable(title)} ${drawn}${describe(value, total, performance.now() - started, detail)}`;
+      return `${stripControls(title)} ${drawn}${describe(value, total, performance.now() - started, detail)}`;
     },
   });
   bar.start(total ?? Number.MAX_SAFE_INTEGER, 0);
@@ -74,7 +74,7 @@ function openLines(title: string, total: number | null): Progress {
       const now = performance.now();
       if (now - last < LINE_EVERY) return;
       last = now;
-      process.stderr.write(`${printable(title)} ${describe(done, total, now - started, detail)}\n`);
+      process.stderr.write(`${stripControls(title)} ${describe(done, total, now - started, detail)}\n`);
     },
     stop() {},
   };
@@ -84,7 +84,7 @@ function openLines(title: string, total: number | null): Progress {
 function describe(done: number, total: number | null, elapsedMs: number, detail: string): string {
   const parts = [];
   if (total !== null && total > 0) parts.push(`${Math.floor((Math.min(done, total) / total) * 100)} %`);
-  if (detail !== "") parts.push(printable(detail));
+  if (detail !== "") parts.push(stripControls(detail));
   if (total !== null && done > 0 && done < total) parts.push(`${duration((elapsedMs / done) * (total - done))} left`);
   return parts.join("  ");
 }

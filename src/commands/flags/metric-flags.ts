@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
-import { METRIC_ALIASES, scorerOf } from "../../domain/scores/metric-name.js";
+import { METRIC_ALIASES, scorerOfMetric } from "../../domain/scores/metric-name.js";
 import { text } from "../cli/read-flags.js";
 
 /** `accuracy,sources`: names of metrics, separated by commas. */
@@ -13,7 +13,7 @@ export function scorersAmong(
   wanted: readonly string[],
   scores: Readonly<Record<string, { readonly n: number }>>,
 ): string[] {
-  const scorers = wanted.map((metric) => scorerOf(metric, (name) => (scores[name]?.n ?? 0) > 0));
+  const scorers = wanted.map((metric) => scorerOfMetric(metric, (name) => (scores[name]?.n ?? 0) > 0));
   const unknown = wanted.find((_, i) => scores[scorers[i] ?? ""] === undefined);
   if (unknown === undefined) return [...new Set(scorers)];
   throw new UserError(

@@ -3,7 +3,7 @@ import { UserError } from "../../domain/errors.js";
 import { JUDGE_MODELS } from "../../models/judge-models.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { readImportFilter } from "../../store/import/corpus-stats.js";
-import type { Door, Flags } from "../cli/command.js";
+import type { CommandContext, Flags } from "../cli/command.js";
 import { oneOf } from "../cli/read-flags.js";
 import { anyCheapModel, hasKey } from "./judge-flags.js";
 
@@ -47,7 +47,7 @@ function artJudge(env: Environment): string {
 }
 
 /** Says which conditions of the published figures a run of the protocol cannot set itself. */
-export function notePreset({ protocol }: { protocol?: "art" | undefined }, db: Db, { out }: Door): void {
+export function notePreset({ protocol }: { protocol?: "art" | undefined }, db: Db, { out }: CommandContext): void {
   if (protocol === undefined || readImportFilter(db) === "art") return;
   out.note(
     `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,

@@ -6,7 +6,7 @@ import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/hub.js"
 import { loadQuestions } from "../../questions/load-questions.js";
 import { KNOWN_BAD_IDS, type Selection, selectQuestions } from "../../questions/select-questions.js";
 import { count } from "../../reports/text/format-number.js";
-import type { Door, Flags } from "../cli/command.js";
+import type { CommandContext, Flags } from "../cli/command.js";
 import { openProgressLater, rate } from "../cli/progress.js";
 import { ids, oneOf, text, whole, within } from "../cli/read-flags.js";
 
@@ -81,7 +81,7 @@ export function refuseContradictions(flags: DatasetFlags & Partial<SelectionFlag
 }
 
 /** Loads the dataset, showing a download. */
-export async function loadDataset(flags: DatasetFlags, { settings, signal }: Door): Promise<QuestionSet> {
+export async function loadDataset(flags: DatasetFlags, { settings, signal }: CommandContext): Promise<QuestionSet> {
   const started = performance.now();
   const bar = openProgressLater(settings, "Questions");
   return loadQuestions(
@@ -102,7 +102,7 @@ export async function loadDataset(flags: DatasetFlags, { settings, signal }: Doo
 export function noteKnownBad(
   { questions }: QuestionSet,
   { dataset, excludeKnownBad }: DatasetFlags & SelectionFlags,
-  { out }: Door,
+  { out }: CommandContext,
 ): void {
   if (!excludeKnownBad || dataset === undefined) return;
   const left = questions.filter(({ id }) => KNOWN_BAD_IDS.has(id)).map(({ id }) => id);

@@ -16,11 +16,11 @@ import {
 } from "../../ingest/import-corpus.js";
 import { readOwnerMap } from "../../ingest/owner-map.js";
 import { isSameFile } from "../../platform/same-file.js";
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import { count } from "../../reports/text/format-number.js";
-import { box } from "../../reports/text/summary-box.js";
+import { summaryBox } from "../../reports/text/summary-box.js";
 import { importFailure, openForImport } from "../../store/import/atomic-import.js";
-import type { Command, Door } from "../cli/command.js";
+import type { Command, CommandContext } from "../cli/command.js";
 import { Interrupted } from "../cli/interrupt.js";
 import { openProgress, openProgressLater, type Progress, rate } from "../cli/progress.js";
 import { oneOf, readFlags, text, whole } from "../cli/read-flags.js";
@@ -160,7 +160,7 @@ function keepSource(read: readonly (string | undefined)[], { db }: Settings): vo
   }
 }
 
-async function download({ settings, out, signal }: Door): Promise<string> {
+async function download({ settings, out, signal }: CommandContext): Promise<string> {
   out.note(
     `Taking ${EMAILS_DATASET} (about 1 GB) into ${settings.cacheDir}; what is there already is not fetched again.`,
   );
@@ -220,13 +220,13 @@ function importSummary(summary: ImportSummary, file: string, skippedFile: string
       : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
   rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
   rows.push(["Time", `${summary.seconds.toFixed(1)} s`]);
-  const shown = skipped.first.map(({ where, reason }) => printable(`skipped ${where}: ${reason}`));
+  const shown = skipped.first.map(({ where, reason }) => stripControls(`skipped ${where}: ${reason}`));
   if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
-  return [box(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
+  return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
 }
 
 /** How many mails were skipped for each reason, the commonest first. */
 function reasons(skipped: Skipped): string {
   const sorted = Object.entries(skipped.reasons).sort(([, a], [, b]) => b - a);
-  return printable(sorted.map(([reason, mails]) => `${count(mails)} because ${reason}`).join(", "));
+  return stripControls(sorted.map(([reason, mails]) => `${count(mails)} because ${reason}`).join(", "));
 }

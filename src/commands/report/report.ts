@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { gatherReport, meaningsOf, storedResults } from "../../app/results/collect-report.js";
-import { TRACE_PLACES, TraceKeeper } from "../../app/results/trace-placement.js";
+import { collectReport, scoreMeanings, storedResults } from "../../app/results/collect-report.js";
+import { TRACE_PLACEMENTS, TraceStore } from "../../app/results/trace-placement.js";
 import { writePage } from "../../app/results/write-page.js";
 import { programVersion } from "../../app/settings/program-version.js";
 import { EXIT, UserError } from "../../domain/errors.js";
-import { writeWhole } from "../../platform/atomic-file.js";
+import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { csvHead, csvLine } from "../../reports/ci/csv-report.js";
 import { markdownReport } from "../../reports/ci/markdown-report.js";
 import { packedTrace } from "../../reports/html/packed-trace.js";
@@ -13,7 +13,7 @@ import { count } from "../../reports/text/format-number.js";
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
 import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "../cli/check-outputs.js";
-import type { Command, Door } from "../cli/command.js";
+import type { Command, CommandContext } from "../cli/command.js";
 import { openProgressLater } from "../cli/progress.js";
 import { oneOf, readFlags, text } from "../cli/read-flags.js";
 
@@ -27,7 +27,7 @@ const schema = z.object({
   format: oneOf(FORMATS).default("html"),
   output: text.optional(),
   ...overwriteShape,
-  traces: oneOf(TRACE_PLACES).optional(),
+  traces: oneOf(TRACE_PLACEMENTS).optional(),
 });
 
 type Flags = z.output<typeof schema>;
@@ -70,7 +70,7 @@ export const reportCommand: Command = {
   },
 };
 
-function refuseContradictions({ format, traces, output }: Flags, { settings }: Door): void {
+function refuseContradictions({ format, traces, output }: Flags, { settings }: CommandContext): void {
   const contradict = (message: string, hint: string) => new UserError("flags_contradict", message, hint);
   if (traces !== undefined && format !== "html") {
     throw contradict(`--traces is for --format html; ${format} has no conversations.`, "Leave it out.");
@@ -90,11 +90,16 @@ function runsOf(db: Db, names: readonly string[]): RunRow[] {
   throw new UserError("flags_contradict", `The run ${twice.id} is named twice.`, "Name each run once.");
 }
 
-async function writeCsv(db: Db, runs: readonly RunRow[], { output }: Flags, { out, settings }: Door): Promise<void> {
-  const { meanings, tasks } = meaningsOf(db, runs);
+async function writeCsv(
+  db: Db,
+  runs: readonly RunRow[],
+  { output }: Flags,
+  { out, settings }: CommandContext,
+): Promise<void> {
+  const { meanings, tasks } = scoreMeanings(db, runs);
   const pieces = csvPieces(db, runs, meanings);
   if (output === undefined) await out.pieces(pieces);
-  else await writeWhole(output, pieces);
+  else await writeFileAtomically(output, pieces);
   if (settings.json) out.result({ format: "csv", output, runs: runs.map(({ id }) => id), tasks }, () => "");
   else if (output !== undefined) out.note(`${count(tasks)} tasks written to ${output}.`);
 }
@@ -106,13 +111,13 @@ function* csvPieces(db: Db, runs: readonly RunRow[], meanings: ReportHead["score
   }
 }
 
-async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: Door): Promise<void> {
+async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: CommandContext): Promise<void> {
   const { out, settings, signal } = door;
   const isPage = flags.format === "html" && (flags.output !== undefined || !settings.json);
-  const keeper = new TraceKeeper(isPage ? (flags.traces ?? "auto") : "none", flags.output);
+  const keeper = new TraceStore(isPage ? (flags.traces ?? "auto") : "none", flags.output);
   const progress = openProgressLater(settings, "Reporting");
   try {
-    const { meanings, leading, ...gathered } = await gatherReport(
+    const { meanings, leading, ...gathered } = await collectReport(
       db,
       runs,
       {
@@ -133,7 +138,7 @@ async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: 
     else {
       const { traces: _, ...figures } = head;
       const markdown = () => markdownReport(head);
-      if (flags.output !== undefined) await writeWhole(flags.output, [markdown()]);
+      if (flags.output !== undefined) await writeFileAtomically(flags.output, [markdown()]);
       if (flags.output === undefined || settings.json) {
         out.result({ ...figures, ...(flags.output === undefined ? {} : { output: flags.output }) }, markdown);
       } else out.note(`Written to ${flags.output}.`);

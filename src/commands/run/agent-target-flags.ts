@@ -1,7 +1,7 @@
 import type { Flags } from "../cli/command.js";
 
 /** Where an agent lives that is not one of the registry. */
-export const ELSEWHERE_FLAGS: Flags = {
+export const AGENT_TARGET_FLAGS: Flags = {
   "api-url": {
     type: "string",
     requiresArg: true,

@@ -2,10 +2,10 @@ import type { RunPlan } from "../../app/run/plan-new-run.js";
 import { cacheWrites, type Usage } from "../../domain/models/model.js";
 import { isRemote } from "../../models/provider-names.js";
 import { count, duration, usd } from "../../reports/text/format-number.js";
-import { box } from "../../reports/text/summary-box.js";
+import { summaryBox } from "../../reports/text/summary-box.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type AverageTask, averageTask } from "../../store/runs/runs.js";
-import type { Door } from "../cli/command.js";
+import type { CommandContext } from "../cli/command.js";
 import type { RunFlags } from "./run-flags.js";
 
 /** What a task of an agent that searches and reads takes with most models, where no earlier run tells better. */
@@ -42,7 +42,7 @@ function rounded(usage: Usage): Usage {
 }
 
 /** Tells what a run would take, by the earlier runs of its agent and model, and begins nothing. */
-export async function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: Door): Promise<void> {
+export async function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: CommandContext): Promise<void> {
   const { settings, model } = plan;
   const tasks = await plan.tasks();
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
@@ -61,7 +61,7 @@ export async function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { ou
   const { judge } = settings;
   const judgeCalls = judge === null ? 0 : tasks * judge.votes;
   out.result({ tasks, usage, costUsd, judgeCalls, seconds, basis }, () =>
-    box(`ART-E Dry Run: ${settings.agentId} (${settings.model})`, [
+    summaryBox(`ART-E Dry Run: ${settings.agentId} (${settings.model})`, [
       ["Tasks", count(tasks)],
       ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
       ["Cost", costUsd === null ? "unknown (give --price IN,OUT)" : usd(costUsd)],

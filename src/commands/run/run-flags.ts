@@ -10,7 +10,7 @@ import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
 import { PROTOCOL_FLAGS, protocolShape } from "../flags/protocol-flag.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../flags/question-flags.js";
 import { SCORER_FLAGS, scorerShape } from "../flags/scorer-flags.js";
-import { ELSEWHERE_FLAGS } from "./agent-target-flags.js";
+import { AGENT_TARGET_FLAGS } from "./agent-target-flags.js";
 
 const CUTOFFS = ["query_date", "off"] as const;
 const WIRE_APIS = ["chat", "responses"] as const;
@@ -128,7 +128,7 @@ export const RUN_FLAGS: Flags = {
   output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
   ...OVERWRITE_FLAGS,
   ...GATE_FLAGS,
-  ...ELSEWHERE_FLAGS,
+  ...AGENT_TARGET_FLAGS,
 };
 
 export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({

@@ -1,7 +1,7 @@
 import type { Settings } from "../../app/settings/settings.js";
 import type { Emit } from "../../domain/runs/run-event.js";
-import { Tally } from "../../evaluation/aggregate/run-aggregate.js";
-import type { Throttle, ThrottleState } from "../../models/middleware/rate-limiter.js";
+import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
+import type { RateLimiter, RateLimiterState } from "../../models/middleware/rate-limiter.js";
 import { count, share, usd } from "../../reports/text/format-number.js";
 import { openProgress, type Progress } from "../cli/progress.js";
 
@@ -13,8 +13,8 @@ interface RunProgress {
 }
 
 /** A listener that shows how a run goes: tasks done and failed, score so far, tokens, cost, what waits and why, time left. */
-export function runProgress(settings: Settings, throttle: Throttle | null): RunProgress {
-  const tally = new Tally();
+export function runProgress(settings: Settings, throttle: RateLimiter | null): RunProgress {
+  const tally = new RunAggregate();
   let total = 0;
   let underWay = 0;
   let bar: Progress | null = null;
@@ -49,7 +49,7 @@ export function runProgress(settings: Settings, throttle: Throttle | null): RunP
   };
 }
 
-function flow({ running, waiting, why }: ThrottleState): string {
+function flow({ running, waiting, why }: RateLimiterState): string {
   return `${running} running${waiting === 0 ? "" : `, ${waiting} waiting for ${WAITING_FOR[why ?? "concurrency"]}`}`;
 }
 

@@ -1,13 +1,13 @@
 import { programVersion } from "../../app/settings/program-version.js";
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import type { Gate } from "../../domain/scores/gate.js";
-import { writeWhole } from "../../platform/atomic-file.js";
+import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { resultsFile } from "../../reports/ci/results-file.js";
 import { gateText } from "../../reports/text/gate-text.js";
 import { runSummary } from "../../reports/text/run-summary.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getRun, iterateResults } from "../../store/runs/runs.js";
-import type { Door } from "../cli/command.js";
+import type { CommandContext } from "../cli/command.js";
 
 /** Writes the results file of a run as it is stored: all of it, whichever session answered what. */
 export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
@@ -21,7 +21,7 @@ export async function saveResults(db: Db, path: string, totals: RunTotals): Prom
     dataset: run.dataset,
     corpusFingerprint: run.corpusFingerprint,
   };
-  await writeWhole(path, resultsFile(head, iterateResults(db, totals.runId)));
+  await writeFileAtomically(path, resultsFile(head, iterateResults(db, totals.runId)));
 }
 
 /** Files that were written beside the database. */
@@ -32,7 +32,12 @@ interface Written {
 }
 
 /** `gates`: those that were asked for. */
-export function printTotals(totals: RunTotals, gates: readonly Gate[], flags: Written, { settings, out }: Door): void {
+export function printTotals(
+  totals: RunTotals,
+  gates: readonly Gate[],
+  flags: Written,
+  { settings, out }: CommandContext,
+): void {
   const judged = gates.length === 0 ? {} : { gates };
   out.result({ ...totals, ...judged, output: flags.output ?? null, db: settings.db }, () => {
     const files = [

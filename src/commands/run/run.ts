@@ -1,12 +1,12 @@
-import { elsewhereOf, usesMailHere } from "../../app/run/agent-target.js";
+import { agentTargetOf, usesMailHere } from "../../app/run/agent-target.js";
 import { EXIT } from "../../domain/errors.js";
-import { keepHeapSmall } from "../../platform/heap-growth.js";
-import { letThisThreadGoFirst } from "../../platform/thread-priority.js";
+import { limitHeapGrowth } from "../../platform/heap-growth.js";
+import { prioritizeThisThread } from "../../platform/thread-priority.js";
 import { FileWatch } from "../../store/connection/file-watch.js";
-import { keepSmall, leaveLog, openStore } from "../../store/connection/open-store.js";
-import { SearchThreads } from "../../tools/search-pool/search-pool.js";
+import { deferCheckpoints, limitPageCache, openStore } from "../../store/connection/open-store.js";
+import { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { checkOutputs, type InputFile, replayFile } from "../cli/check-outputs.js";
-import type { Command, Door } from "../cli/command.js";
+import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags } from "../cli/read-flags.js";
 import { withProtocol } from "../flags/protocol-flag.js";
 import { refuseContradictions } from "../flags/question-flags.js";
@@ -22,8 +22,8 @@ export const runCommand: Command = {
   flags: RUN_FLAGS,
   async run(given, door) {
     const argv = withProtocol(given, door.settings.env);
-    keepHeapSmall();
-    letThisThreadGoFirst(LESS_URGENT);
+    limitHeapGrowth();
+    prioritizeThisThread(LESS_URGENT);
     const flags = readFlags("run", runSchema, argv);
     refuseContradictions(flags);
     if (flags.stats) {
@@ -36,12 +36,12 @@ export const runCommand: Command = {
     const readsMail = needsFile(flags, door);
     const db = openStore(door.settings.db, { mustExist: readsMail });
     const watch = new FileWatch(door.settings.db);
-    keepSmall(db);
-    leaveLog(db);
+    limitPageCache(db);
+    deferCheckpoints(db);
     // Before all else: they get ready while the rest of the program is loaded and the run is laid down.
-    const searchThreads = readsMail && !flags.dryRun ? new SearchThreads(door.settings.db) : undefined;
+    const searchThreads = readsMail && !flags.dryRun ? new SearchPool(door.settings.db) : undefined;
     try {
-      const { workOnRun } = await import("../../app/run/execute-run.js");
+      const { executeRun: workOnRun } = await import("../../app/run/execute-run.js");
       return await workOnRun({ db, searchThreads, watch }, flags, argv, door);
     } finally {
       await searchThreads?.close();
@@ -60,7 +60,7 @@ function inputsOf({ dataset, baseline, modelId, judge }: RunFlags): readonly Inp
 }
 
 /** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
-function needsFile(flags: RunFlags, { settings }: Door): boolean {
+function needsFile(flags: RunFlags, { settings }: CommandContext): boolean {
   if (flags.resume !== undefined || flags.repeat !== undefined) return true;
-  return usesMailHere(elsewhereOf(flags, settings.env));
+  return usesMailHere(agentTargetOf(flags, settings.env));
 }

@@ -4,11 +4,11 @@ import { createTool, type NewTool, updateTool } from "../../app/registry/tools.j
 import type { StoredTool } from "../../domain/agents/tool.js";
 import { EXIT, type ExitCode, UserError } from "../../domain/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../domain/json.js";
-import { splitWords } from "../../platform/shell-words.js";
+import { splitShellWords } from "../../platform/shell-words.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getTool } from "../../store/registry/tools.js";
-import { openOutside } from "../../tools/external/external-resources.js";
-import type { Door } from "../cli/command.js";
+import { openExternalResources } from "../../tools/external/external-resources.js";
+import type { CommandContext } from "../cli/command.js";
 import { readText } from "../cli/read-text.js";
 import { needId } from "../cli/subcommand-args.js";
 import type { ToolFlags } from "./tools-flags.js";
@@ -24,7 +24,7 @@ const ONLY: Readonly<Partial<Record<keyof ToolFlags, readonly string[]>>> = {
   env: ["command", "module", "mcp"],
 };
 
-export async function addTool(db: Db, flags: ToolFlags, door: Door): Promise<ExitCode> {
+export async function addTool(db: Db, flags: ToolFlags, door: CommandContext): Promise<ExitCode> {
   const kind = kindOf(flags);
   if (kind === null) {
     throw new UserError(
@@ -45,7 +45,7 @@ export async function addTool(db: Db, flags: ToolFlags, door: Door): Promise<Exi
   return tell(tool, "added", door);
 }
 
-export async function setTool(db: Db, flags: ToolFlags, door: Door): Promise<ExitCode> {
+export async function setTool(db: Db, flags: ToolFlags, door: CommandContext): Promise<ExitCode> {
   const before = getTool(db, needId(flags.id, "tools", "set"));
   const kind = kindOf(flags);
   if (kind !== null && kind !== before.handlerKey) {
@@ -68,7 +68,7 @@ export async function setTool(db: Db, flags: ToolFlags, door: Door): Promise<Exi
   );
 }
 
-async function addServer(db: Db, flags: ToolFlags, { settings, out, signal }: Door): Promise<ExitCode> {
+async function addServer(db: Db, flags: ToolFlags, { settings, out, signal }: CommandContext): Promise<ExitCode> {
   const wrong = (["id", "name", "description", "parameters", "category"] as const).find(
     (key) => flags[key] !== undefined,
   );
@@ -79,7 +79,7 @@ async function addServer(db: Db, flags: ToolFlags, { settings, out, signal }: Do
       "Choose how their ids begin with --prefix.",
     );
   }
-  const outside = openOutside(settings.env);
+  const outside = openExternalResources(settings.env);
   try {
     const request = { server: serverOf(flags), prefix: flags.prefix ?? null, handlerConfig: limitsOf(flags) };
     const { added, skipped } = await importServerTools(db, request, outside, signal);
@@ -115,7 +115,7 @@ function refuseStrangers(flags: ToolFlags, kind: string): void {
 }
 
 /** What stands beside the config in a tool's row; a module says it itself, where the flags do not. */
-async function rowOf(flags: ToolFlags, kind: string | null, door: Door) {
+async function rowOf(flags: ToolFlags, kind: string | null, door: CommandContext) {
   const { name, description, category } = flags;
   const parameters = flags.parameters === undefined ? undefined : readJson(flags.parameters, "--parameters");
   const said = kind === "module" && flags.module !== undefined ? await askModule(flags.module, flags, door) : {};
@@ -128,8 +128,12 @@ async function rowOf(flags: ToolFlags, kind: string | null, door: Door) {
   };
 }
 
-async function askModule(file: string, { env = [] }: ToolFlags, { settings, signal }: Door): Promise<Partial<NewTool>> {
-  const outside = openOutside(settings.env);
+async function askModule(
+  file: string,
+  { env = [] }: ToolFlags,
+  { settings, signal }: CommandContext,
+): Promise<Partial<NewTool>> {
+  const outside = openExternalResources(settings.env);
   try {
     const { name, description, parameters } = await describeModule(resolve(file), env, outside, signal);
     return {
@@ -149,7 +153,7 @@ function configOf(flags: ToolFlags, kind: string): JsonObject {
     method,
     headers,
     allowPrivate,
-    command: command === undefined ? undefined : splitWords(command, "--command"),
+    command: command === undefined ? undefined : splitShellWords(command, "--command"),
     cwd: cwd === undefined ? undefined : resolve(cwd),
     module: module === undefined ? undefined : resolve(module),
     env: kind === "mcp" ? undefined : env,
@@ -169,7 +173,9 @@ function limitsOf({ timeout, maxBytes, maxResultChars, resultSchema }: ToolFlags
 }
 
 function serverOf({ mcp = "", headers, env }: ToolFlags): JsonObject {
-  const server = /^https?:\/\//i.test(mcp) ? { url: mcp, headers } : { command: splitWords(mcp, "--mcp"), headers };
+  const server = /^https?:\/\//i.test(mcp)
+    ? { url: mcp, headers }
+    : { command: splitShellWords(mcp, "--mcp"), headers };
   return jsonObjectSchema.parse(given({ ...server, env }));
 }
 
@@ -195,7 +201,7 @@ function asObject(value: unknown, what: string): JsonObject {
   throw new UserError("flag_invalid", `${what}: expected a JSON object.`, "A JSON Schema of type object is one.");
 }
 
-function tell({ id }: StoredTool, what: "added" | "changed", { out }: Door): ExitCode {
+function tell({ id }: StoredTool, what: "added" | "changed", { out }: CommandContext): ExitCode {
   out.result(
     { id },
     () =>

@@ -5,14 +5,14 @@ import { EXIT, type ExitCode } from "../../domain/errors.js";
 import { table } from "../../reports/text/text-table.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getTool, listAgentsWithTool, listTools } from "../../store/registry/tools.js";
-import type { Command, Door } from "../cli/command.js";
+import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags } from "../cli/read-flags.js";
 import { needId, refuseOthers } from "../cli/subcommand-args.js";
 import { addTool, setTool } from "./add-tool.js";
 import { TAKES, TOOL_ACTIONS, TOOLS_FLAGS, type ToolFlags, toolsSchema } from "./tools-flags.js";
 import { testTool } from "./try-tool.js";
 
-type ToolAction = (db: Db, flags: ToolFlags, door: Door) => ExitCode | Promise<ExitCode>;
+type ToolAction = (db: Db, flags: ToolFlags, door: CommandContext) => ExitCode | Promise<ExitCode>;
 
 const DOES: Readonly<Record<(typeof TOOL_ACTIONS)[number], ToolAction>> = {
   list: (db, { category }, door) => printList(listTools(db, category ?? null), door),
@@ -50,7 +50,7 @@ export const toolsCommand: Command = {
   },
 };
 
-function printList(tools: readonly StoredTool[], { out }: Door): ExitCode {
+function printList(tools: readonly StoredTool[], { out }: CommandContext): ExitCode {
   out.result(tools, () =>
     table(
       ["id", "category", "handler", "name"],
@@ -60,7 +60,7 @@ function printList(tools: readonly StoredTool[], { out }: Door): ExitCode {
   return EXIT.done;
 }
 
-function printOne(db: Db, tool: StoredTool, { out }: Door): ExitCode {
+function printOne(db: Db, tool: StoredTool, { out }: CommandContext): ExitCode {
   const agents = listAgentsWithTool(db, tool.id).map(({ id }) => id);
   const config = Object.keys(tool.handlerConfig).length === 0 ? [] : [JSON.stringify(tool.handlerConfig, null, 2)];
   out.result({ ...tool, agents }, () =>

@@ -1,23 +1,23 @@
 import { EXIT, type ExitCode, UserError } from "../../domain/errors.js";
 import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import { openWorkspace } from "../../sandbox/workspace.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getTool } from "../../store/registry/tools.js";
-import { openOutside } from "../../tools/external/external-resources.js";
+import { openExternalResources } from "../../tools/external/external-resources.js";
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/mailbox.js";
 import { namingInbox } from "../../tools/single-inbox-tools.js";
-import type { Door } from "../cli/command.js";
+import type { CommandContext } from "../cli/command.js";
 import { needId } from "../cli/subcommand-args.js";
 import type { ToolFlags } from "./tools-flags.js";
 
 /** Calls a tool once, as an agent would, and prints what the agent would get. A refusal is printed too, and exits with 1. */
-export async function testTool(db: Db, flags: ToolFlags, { settings, out, signal }: Door): Promise<ExitCode> {
+export async function testTool(db: Db, flags: ToolFlags, { settings, out, signal }: CommandContext): Promise<ExitCode> {
   const tool = getTool(db, needId(flags.id, "tools", "test"));
   const args = readArguments(flags.arguments ?? "{}");
   const config = flags.config === undefined ? null : JSON.stringify(flags.config);
-  const outside = openOutside(settings.env);
+  const outside = openExternalResources(settings.env);
   const workspace = openWorkspace();
   try {
     const live = toTool({ tool, config }, { mailbox: openMailbox(db), outside });
@@ -28,7 +28,7 @@ export async function testTool(db: Db, flags: ToolFlags, { settings, out, signal
       signal,
       workspace,
     });
-    out.result(result, () => printable(result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
+    out.result(result, () => stripControls(result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
     return result.ok ? EXIT.done : EXIT.failed;
   } finally {
     await Promise.all([outside.close(), workspace.close()]);

@@ -20,7 +20,7 @@ export interface EmailFields {
  * Message-ID gets `<H@missing>`, H being the first 32 hex digits of the SHA-256 of all its other fields: the same mail
  * has the same id in every form and on every import.
  */
-export function emailOf(fields: EmailFields): Email {
+export function buildEmail(fields: EmailFields): Email {
   const { before, body, behind } = splitBody(fields.body);
   const [to, cc, bcc] = [everyAddress(fields.to), everyAddress(fields.cc), everyAddress(fields.bcc)];
   const content = {
@@ -41,10 +41,10 @@ export function emailOf(fields: EmailFields): Email {
 }
 
 /** As `emailOf`, for a row of a table; the reason it is no mail where it says nothing at all. */
-export function emailOfRow(fields: EmailFields): Email | string {
+export function buildEmailFromRow(fields: EmailFields): Email | string {
   const told = [fields.messageId, fields.from, fields.subject, fields.body];
   if (told.every((field) => field.trim() === "")) return "it has neither Message-ID, sender, subject nor body";
-  return emailOf(fields);
+  return buildEmail(fields);
 }
 
 function idFromContent(content: Omit<Email, "messageId">): string {

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import PostalMime from "postal-mime";
 import { type Attachment, attachmentsOf, type Section, withAttachments } from "./attachments.js";
-import { emailOf } from "./build-email.js";
+import { buildEmail } from "./build-email.js";
 import { type BodyHeaders, type RawMail, readMailFields } from "./mail-fields.js";
 import { decodeQuotedPrintable } from "./quoted-printable.js";
 
@@ -108,7 +108,7 @@ async function sectionOf({ name, type, content, text, isMail, isInBody }: Attach
 
 async function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buffer, depth: number): Promise<Section> {
   const text = decodePlain(bodyHeaders, body) ?? (await decodeWithLibrary(body, raw, depth));
-  const mail = emailOf({ ...fields, body: text });
+  const mail = buildEmail({ ...fields, body: text });
   const header = [
     `From: ${mail.sender}`,
     `To: ${mail.to.join(", ")}`,

@@ -1,6 +1,6 @@
 import type { EmailFields } from "./build-email.js";
 import { parseMailDate } from "./mail-date.js";
-import { splitMail } from "./split-message.js";
+import { splitMessage } from "./split-message.js";
 
 /** At least one of these must be there for bytes to be a mail. */
 const PROOFS = ["message-id", "date", "from", "sender", "to", "subject"];
@@ -22,7 +22,7 @@ export interface RawMail {
  * X- headers are ignored; of a repeated address header all values count, of any other the first.
  */
 export function readMailFields(bytes: Buffer): RawMail | string {
-  const { headers, body } = splitMail(bytes);
+  const { headers, body } = splitMessage(bytes);
   if (!PROOFS.some((name) => headers.has(name))) {
     return bytes.subarray(0, 4096).includes(0)
       ? "it is binary data, not a mail"

@@ -1,5 +1,5 @@
 import type { Email } from "../../domain/mail/email.js";
-import { emailOf } from "./build-email.js";
+import { buildEmail } from "./build-email.js";
 import { decodeBody } from "./decode-body.js";
 import { readMailFields } from "./mail-fields.js";
 import { MimeFailed } from "./mime-thread.js";
@@ -19,7 +19,7 @@ export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | st
   const mail = readMailFields(bytes);
   if (typeof mail === "string") return mail;
   const { fields, bodyHeaders, body } = mail;
-  const mailWith = (text: string) => emailOf({ ...fields, body: text });
+  const mailWith = (text: string) => buildEmail({ ...fields, body: text });
   const text = decodeBody(bodyHeaders, body, bytes);
   return typeof text === "string" ? mailWith(text) : text.then(mailWith, unreadable);
 }

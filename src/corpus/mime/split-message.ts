@@ -18,7 +18,7 @@ const READ = new Set([
   "content-disposition",
 ]);
 
-export interface SplitMail {
+export interface SplitMessage {
   /** Lower-case field name to its unfolded values, in order. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
   readonly body: Buffer;
@@ -29,7 +29,7 @@ export interface SplitMail {
  * removes the line end and keeps the white space. Lines that are no field, such as an mbox `From ` line, are passed
  * over. Bytes that are not UTF-8 become U+FFFD.
  */
-export function splitMail(raw: Buffer): SplitMail {
+export function splitMessage(raw: Buffer): SplitMessage {
   const start = startOfHeader(raw);
   const { end, bodyStart } = endOfHeader(raw, start);
   const block = raw.subarray(start, end);

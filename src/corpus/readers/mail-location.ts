@@ -1,4 +1,4 @@
-export interface Place {
+export interface MailLocation {
   readonly path: string;
   readonly owner: string | null;
 }
@@ -7,7 +7,7 @@ export interface Place {
  * Where a mail was filed, from its path in the source. Everything up to a `maildir` folder among the first two
  * segments goes (`enron_mail_20110402/maildir/lay-k/inbox/1.`). A mail that lies in no folder has no owner.
  */
-export function placeOf(path: string): Place {
+export function locateMail(path: string): MailLocation {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
   const root = segments.slice(0, 2).indexOf("maildir");
   const kept = segments.slice(root + 1);

@@ -5,7 +5,7 @@ import type { CorpusSource } from "../../domain/mail/email.js";
 import { type Found, inBatches } from "../batching.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { unreadable } from "../source-errors.js";
-import { placeOf } from "./mail-location.js";
+import { locateMail } from "./mail-location.js";
 
 /**
  * Mail as one file each: the CMU layout (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one
@@ -54,7 +54,7 @@ async function readMail({ file, path, refused }: Entry): Promise<FileRead> {
     const raw = readFileSync(file);
     const email = await parseEmail(raw);
     if (typeof email === "string") return { ...bad(email), bytes: raw.length };
-    return { found: { email: { ...email, ...placeOf(path), inbox: null } }, bytes: raw.length };
+    return { found: { email: { ...email, ...locateMail(path), inbox: null } }, bytes: raw.length };
   } catch (error) {
     return bad(unreadable(file, error).message);
   }

@@ -14,10 +14,10 @@ import { UserError } from "../../domain/errors.js";
 import type { CorpusSource } from "../../domain/mail/email.js";
 import { checkPages, checkRowCount } from "../../platform/parquet-pages.js";
 import { type Found, inBatches } from "../batching.js";
-import { emailOfRow } from "../mime/build-email.js";
+import { buildEmailFromRow } from "../mime/build-email.js";
 import { isoSeconds, parseIsoDate, parseMailDate } from "../mime/mail-date.js";
 import { brokenSource } from "../source-errors.js";
-import { placeOf } from "./mail-location.js";
+import { locateMail } from "./mail-location.js";
 import { type Column, type Columns, mailColumns } from "./table-columns.js";
 
 /** Rows in memory at once. A larger piece takes more of it, a smaller one reads the pages at its ends twice. */
@@ -129,7 +129,7 @@ async function readRows(shard: Shard, rowStart: number, rowEnd: number): Promise
 function readMail(row: Record<string, unknown>, columns: Columns, where: string): Found {
   const value = (column: Column) => row[columns.get(column) ?? ""];
   const text = (column: Column) => textOf(value(column));
-  const email = emailOfRow({
+  const email = buildEmailFromRow({
     messageId: text("messageId"),
     subject: text("subject"),
     from: text("from"),
@@ -140,7 +140,7 @@ function readMail(row: Record<string, unknown>, columns: Columns, where: string)
     body: text("body"),
   });
   if (typeof email === "string") return { bad: { where, reason: email } };
-  return { email: { ...email, ...placeOf(text("path")), inbox: text("inbox").trim().toLowerCase() || null } };
+  return { email: { ...email, ...locateMail(text("path")), inbox: text("inbox").trim().toLowerCase() || null } };
 }
 
 /** Null is empty; a list becomes a comma list. */

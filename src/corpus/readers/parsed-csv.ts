@@ -2,11 +2,11 @@ import { stat } from "node:fs/promises";
 import { z } from "zod";
 import type { CorpusSource } from "../../domain/mail/email.js";
 import { type Found, inBatches } from "../batching.js";
-import { type EmailFields, emailOfRow } from "../mime/build-email.js";
+import { buildEmailFromRow, type EmailFields } from "../mime/build-email.js";
 import { parseIsoDate, parseMailDate } from "../mime/mail-date.js";
 import { TOO_LARGE } from "../mime/rfc822.js";
 import { CsvFile, type CsvRow, readCsvHeader } from "./csv-file.js";
-import { placeOf } from "./mail-location.js";
+import { locateMail } from "./mail-location.js";
 import { type Column, mailColumns } from "./table-columns.js";
 
 /**
@@ -41,10 +41,10 @@ function readMail({ row, fields }: CsvRow, file: string, positions: ReadonlyMap<
   const email = fields.includes(null)
     ? TOO_LARGE
     : fields.length === width
-      ? emailOfRow(fieldsOf(text))
+      ? buildEmailFromRow(fieldsOf(text))
       : `it has ${fields.length} fields where the header has ${width}`;
   if (typeof email === "string") return { bad: { where: `${file} row ${row}`, reason: email } };
-  return { email: { ...email, ...placeOf(text("path")), inbox: text("inbox").trim().toLowerCase() || null } };
+  return { email: { ...email, ...locateMail(text("path")), inbox: text("inbox").trim().toLowerCase() || null } };
 }
 
 function fieldsOf(text: (column: Column) => string): EmailFields {

@@ -38,6 +38,6 @@ export interface AgentBackend {
   answer(task: AgentTask, transcript: Transcript): Promise<Rollout>;
 }
 
-export function endOfAnswer(answer: string, sources: readonly string[]): Ending {
+export function endingOfAnswer(answer: string, sources: readonly string[]): Ending {
   return isDontKnow(answer) && sources.length === 0 ? "dont_know" : "answered";
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** Where the agent of a run lives, if not in this program. Part of a run's settings: never a secret. */
-export const elsewhereSchema = z
+export const agentTargetSchema = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("api").describe("A server that speaks the playground API."),
@@ -20,4 +20,4 @@ export const elsewhereSchema = z
   ])
   .readonly();
 
-export type Elsewhere = z.output<typeof elsewhereSchema>;
+export type AgentTarget = z.output<typeof agentTargetSchema>;

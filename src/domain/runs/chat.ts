@@ -2,7 +2,7 @@ import { z } from "zod";
 import { traceSchema } from "./trace.js";
 
 /** What a chat may see: a mailbox and its mail up to a day, or all there is. */
-export interface Binding {
+export interface MailboxBinding {
   readonly inbox: string | null;
   /** `YYYY-MM-DD`: the last day of mail. */
   readonly queryDate: string | null;
@@ -23,7 +23,7 @@ export const chatTraceSchema = traceSchema
 export type ChatTrace = z.output<typeof chatTraceSchema>;
 
 /** One person's talk with one agent, chat after chat, under one binding. */
-export interface Session extends Binding {
+export interface ChatSession extends MailboxBinding {
   readonly id: string;
   readonly agentId: string;
   /** ISO 8601, UTC. */

@@ -4,21 +4,21 @@ import type { TaskResult } from "./task-result.js";
 import type { Trace, Turn } from "./trace.js";
 
 /** What a task takes of a run's budget. */
-export type Spending = Pick<TaskResult, "spent" | "judgeCostUsd">;
+export type TaskCost = Pick<TaskResult, "spent" | "judgeCostUsd">;
 
-export function spendingOf({ turns, judge }: Pick<Trace, "turns" | "judge">): Spending {
+export function taskCost({ turns, judge }: Pick<Trace, "turns" | "judge">): TaskCost {
   const asked = turns.filter((turn) => !turn.cached);
   return {
-    spent: { usage: usageOf(asked), costUsd: costOf(asked) },
+    spent: { usage: sumUsage(asked), costUsd: sumCost(asked) },
     judgeCostUsd: judge === null ? 0 : judge.costUsd,
   };
 }
 
-export function usageOf(turns: readonly Pick<Turn, "usage">[]): Usage {
+export function sumUsage(turns: readonly Pick<Turn, "usage">[]): Usage {
   return turns.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE);
 }
 
-export function costOf(turns: readonly Pick<Turn, "costUsd">[]): number | null {
+export function sumCost(turns: readonly Pick<Turn, "costUsd">[]): number | null {
   return turns.reduce<number | null>((sum, { costUsd }) => addCost(sum, costUsd), 0);
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { elsewhereSchema } from "../agents/agent-target.js";
+import { agentTargetSchema } from "../agents/agent-target.js";
 import { sentParametersSchema } from "../models/model.js";
 import { judgeSettingsSchema } from "../scores/judgement.js";
 
@@ -59,7 +59,7 @@ export const runSettingsSchema = z
       .exactOptional()
       .describe("Python ran on the bare host (--unsafe-host-python); absent: in a sandbox, if at all."),
     epochs: z.number().int().positive().describe("Repeats of every question."),
-    elsewhere: elsewhereSchema
+    elsewhere: agentTargetSchema
       .exactOptional()
       .describe("Where the agent lives, if not in this program: its prompt, tools and limits are then its own affair."),
     scorers: z.array(z.string()).readonly().describe("Names of the scorers, in the order of their table."),

@@ -40,4 +40,4 @@ export const estimateSchema = intervalSchema
 
 export type Estimate = Readonly<z.output<typeof estimateSchema>>;
 
-export const NOTHING: Estimate = { value: null, n: 0, low: null, high: null };
+export const NO_ESTIMATE: Estimate = { value: null, n: 0, low: null, high: null };

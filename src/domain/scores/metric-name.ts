@@ -11,7 +11,7 @@ export const METRIC_ALIASES = {
 const JUDGED = "judgeCorrect";
 
 /** The scorer that a metric's name means, by what has been scored: `told` says whether a scorer has any value. */
-export function scorerOf(metric: string, told: (scorer: string) => boolean): string {
+export function scorerOfMetric(metric: string, told: (scorer: string) => boolean): string {
   if (metric === "accuracy") return told(JUDGED) ? JUDGED : "exactMatch";
   return isAlias(metric) ? METRIC_ALIASES[metric] : metric;
 }

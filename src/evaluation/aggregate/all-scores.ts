@@ -3,8 +3,8 @@ import type { ScorerEntry } from "../../domain/scores/score.js";
 import { isFailure } from "../../domain/tasks/ending.js";
 import { SCORERS } from "../../scoring/scorers.js";
 import { ClusterSums } from "../../statistics/cluster-sums.js";
-import { ScoreSums } from "./score-aggregate.js";
-import { SliceSums } from "./slice-aggregate.js";
+import { ScoreAggregate } from "./score-aggregate.js";
+import { SliceAggregate } from "./slice-aggregate.js";
 
 const ENTRIES: Readonly<Record<string, ScorerEntry>> = SCORERS;
 
@@ -12,11 +12,11 @@ const ENTRIES: Readonly<Record<string, ScorerEntry>> = SCORERS;
  * Every score of a run with its interval, and the same by slices. Repeats of a question depend on each other: they must be
  * added one after the other, and count as one cluster. What is kept does not grow with the number of tasks.
  */
-export class ScoreTally {
+export class ScoresAggregate {
   private question: TaskResult[] = [];
   private asked = 0;
-  private readonly byScorer = new Map<string, ScoreSums>();
-  private readonly slices = new SliceSums();
+  private readonly byScorer = new Map<string, ScoreAggregate>();
+  private readonly slices = new SliceAggregate();
   /** Failed tasks of questions without a value: wrong for every scorer that applies, whether it has been seen yet or not. */
   private readonly onlyFailed = new Map(Object.keys(ENTRIES).map((name) => [name, new ClusterSums()]));
   /** The same for scorers that this version does not know. */
@@ -53,7 +53,7 @@ export class ScoreTally {
     for (const [name, values] of scored) {
       let sums = this.byScorer.get(name);
       if (sums === undefined) {
-        sums = new ScoreSums();
+        sums = new ScoreAggregate();
         this.byScorer.set(name, sums);
       }
       sums.add(values, failed, first.inbox);
@@ -87,7 +87,7 @@ function scoresOf(completed: readonly TaskResult[]): Map<string, number[]> {
 }
 
 /** Of a scorer that this version does not know, as far as its values tell. */
-function described(name: string, sums: ScoreSums): ScorerEntry {
+function described(name: string, sums: ScoreAggregate): ScorerEntry {
   const kind = sums.isBinary ? "rate" : "mean";
   return { score: () => ({ value: null }), label: name, kind, better: "higher", meaning: "" };
 }

@@ -18,7 +18,7 @@ const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number 
 const NEED_GOLD_MAIL: ReadonlySet<Metric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
 
 /** Sums of a run, task by task and in any order: nothing but figures is kept. */
-export class Tally {
+export class RunAggregate {
   private completed = 0;
   private failed = 0;
   private failedWithGold = 0;
@@ -85,7 +85,7 @@ export class Tally {
     return { done: this.completed + failed, failed, usage, costUsd, retries };
   }
 
-  totals(run: Omit<RunTotals, keyof ReturnType<Tally["figures"]>>): RunTotals {
+  totals(run: Omit<RunTotals, keyof ReturnType<RunAggregate["figures"]>>): RunTotals {
     return { ...run, ...this.figures() };
   }
 

@@ -1,5 +1,5 @@
 import type { ScoreFigures } from "../../domain/runs/benchmark-result.js";
-import { type Estimate, NOTHING } from "../../domain/scores/estimate.js";
+import { type Estimate, NO_ESTIMATE } from "../../domain/scores/estimate.js";
 import type { Scale, ScorerEntry } from "../../domain/scores/score.js";
 import { ClusterSums } from "../../statistics/cluster-sums.js";
 import { passAtK, passHatK } from "../../statistics/pass-at-k.js";
@@ -10,7 +10,7 @@ const TRIES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
 const SHARE: Scale = { min: 0, max: 1 };
 
 /** One score over a run, question by question. */
-export class ScoreSums {
+export class ScoreAggregate {
   private readonly completed = new ClusterSums();
   private readonly withFailed = new ClusterSums();
   private readonly inboxes = new Map<string, { n: number; sum: number; squares: number }>();
@@ -52,7 +52,7 @@ export class ScoreSums {
       better,
       meaning,
       ...estimate(this.completed),
-      overAll: failureIsZero ? estimate(this.withFailed.and(onlyFailed)) : NOTHING,
+      overAll: failureIsZero ? estimate(this.withFailed.and(onlyFailed)) : NO_ESTIMATE,
       byInbox: { low, high, inboxes: this.inboxes.size },
       ...(repeated && kind === "rate" && this.binary && better === "higher" ? { repeats: this.repeats() } : {}),
     };

@@ -20,7 +20,7 @@ interface Part {
 }
 
 /** The scores of a run by its slices, question by question. */
-export class SliceSums {
+export class SliceAggregate {
   private readonly parts: Readonly<Record<SliceName, Map<string, Part>>> = {
     inbox: new Map(),
     realism: new Map(),

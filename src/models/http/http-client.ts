@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Agent, type Dispatcher } from "undici";
 import { ModelError } from "../../domain/models/model.js";
-import { inShortTurns } from "../../platform/time-slice.js";
+import { timeSliced } from "../../platform/time-slice.js";
 import { MAX_BYTES, tooLarge } from "./bounded-body.js";
 import { tooLate } from "./deadline.js";
 
@@ -34,7 +34,7 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLeng
 };
 
 /** What is sent. */
-export interface PlainRequest {
+export interface HttpRequest {
   readonly method: string;
   /** By `plainHeaders`. */
   readonly headers: Readonly<Record<string, string>>;
@@ -42,14 +42,14 @@ export interface PlainRequest {
 }
 
 /** How long the whole reply is waited for. */
-export interface ExchangeOptions {
+export interface HttpOptions {
   readonly signal: AbortSignal;
   /** Null: as long as the signal lasts. */
   readonly timeoutMs: number | null;
 }
 
 /** A reply, of which the headers are there. */
-export interface PlainReply {
+export interface HttpReply {
   readonly status: number;
   readonly ok: boolean;
   readonly headers: Headers;
@@ -57,7 +57,7 @@ export interface PlainReply {
 }
 
 /** Those of a plain request, checked as the platform does. */
-export function plainHeaders(given: RequestInit["headers"]): Record<string, string> {
+export function toHeaderRecord(given: RequestInit["headers"]): Record<string, string> {
   return Object.fromEntries([...new Headers(given)].filter(([name]) => ALLOWED.has(name)));
 }
 
@@ -66,7 +66,7 @@ export function plainHeaders(given: RequestInit["headers"]): Record<string, stri
  * spends most of it on streams that nobody reads piece by piece here.
  * @throws the signal's reason, a `timeout` ModelError, or what the network throws, in the platform's words
  */
-export async function exchange(url: string, request: PlainRequest, options: ExchangeOptions): Promise<PlainReply> {
+export async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<HttpReply> {
   options.signal.throwIfAborted();
   let at = url;
   for (let redirects = 0; ; redirects++) {
@@ -92,7 +92,7 @@ function redirectTarget(from: string, location: string, status: number, redirect
 }
 
 /** Resolves when the headers are there. */
-function dispatch(url: string, { method, headers, body }: PlainRequest, options: ExchangeOptions): Promise<WholeReply> {
+function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
   return new Promise((resolve, reject) => {
     const handler = new ReplyHandler(url, options, resolve, reject);
@@ -117,7 +117,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 
   constructor(
     private readonly url: string,
-    private readonly options: ExchangeOptions,
+    private readonly options: HttpOptions,
     private readonly resolve: (reply: WholeReply) => void,
     reject: (error: Error) => void,
   ) {
@@ -169,7 +169,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     this.end();
     const [first] = this.chunks;
     const body = this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks);
-    inShortTurns(() => this.finish(body));
+    timeSliced(() => this.finish(body));
   }
 
   /** In the platform's words: what went wrong on the wire has a hundred names, and whoever tells faults apart knows these. */
@@ -182,7 +182,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The members of a Response that the SDKs read. */
-class WholeReply implements PlainReply {
+class WholeReply implements HttpReply {
   readonly statusText = "";
   readonly ok: boolean;
   /** For those who would cancel it: it is read whole or not at all. */

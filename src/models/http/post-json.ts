@@ -1,4 +1,4 @@
-import { type ExchangeOptions, exchange, plainHeaders } from "./http-client.js";
+import { type HttpOptions, sendRequest, toHeaderRecord } from "./http-client.js";
 
 /** An HTTP status of 400 or above, with the members that the SDKs' errors have. */
 class HttpError extends Error {
@@ -16,7 +16,7 @@ class HttpError extends Error {
 /** The headers of a JSON request, made once a model and checked then, not at each call. */
 export function jsonHeaders(others: Readonly<Record<string, string>>): Record<string, string> {
   const type = "application/json";
-  return plainHeaders({ accept: type, "content-type": type, "user-agent": "art-e", ...others });
+  return toHeaderRecord({ accept: type, "content-type": type, "user-agent": "art-e", ...others });
 }
 
 /** As bytes, which lie outside V8's heap: as strings they were the largest part of what it copied while calls were under way. */
@@ -34,9 +34,9 @@ export async function postJson(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: Buffer,
-  options: ExchangeOptions,
+  options: HttpOptions,
 ): Promise<unknown> {
-  const reply = await exchange(url, { method: "POST", headers, body }, options);
+  const reply = await sendRequest(url, { method: "POST", headers, body }, options);
   if (reply.ok) return JSON.parse(await reply.text());
   // What the status says holds though the body cannot be read.
   const text = await reply.text().catch(() => "");

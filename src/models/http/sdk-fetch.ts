@@ -1,4 +1,4 @@
-import { exchange, plainHeaders } from "./http-client.js";
+import { sendRequest, toHeaderRecord } from "./http-client.js";
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
@@ -7,10 +7,10 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
  * go with it: ANTHROPIC_CUSTOM_HEADERS and OPENAI_CUSTOM_HEADERS, meant for other programs and other servers, cannot be
  * switched off in the SDKs.
  */
-export const plainFetch: Fetch = async (input, init = {}) => {
+export const sdkFetch: Fetch = async (input, init = {}) => {
   const { method = "GET", body, signal } = init;
   const url = input instanceof Request ? input.url : String(input);
-  const request = { method, headers: plainHeaders(init.headers), body: (body ?? null) as string | null };
+  const request = { method, headers: toHeaderRecord(init.headers), body: (body ?? null) as string | null };
   const options = { signal: signal ?? new AbortController().signal, timeoutMs: null };
-  return (await exchange(url, request, options)) as unknown as Response;
+  return (await sendRequest(url, request, options)) as unknown as Response;
 };

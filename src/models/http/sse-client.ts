@@ -25,7 +25,7 @@ const connections = new Agent({ connections: null });
  * Posts JSON and gives the data of every server-sent event, as it comes; the caller says when it has heard the last. Throws a
  * ModelError where there is no such stream, or the signal's reason. An end in the middle of a frame gives what there is of it.
  */
-export async function* eventStream(asked: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
+export async function* readServerSentEvents(asked: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
   signal.throwIfAborted();
   try {
     const reply = await request(asked.url, {

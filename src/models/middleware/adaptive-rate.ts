@@ -16,7 +16,7 @@ const PROBE_EVERY_MS = 10_000;
 const BURST_MS = 500;
 
 /** How many requests a server takes in a time: as told, or as learned from its refusals. Requests a ms; times in ms. */
-export class PacedRate {
+export class AdaptiveRate {
   private perMs: number | null;
   private credit = 1;
   private at = Number.NEGATIVE_INFINITY;

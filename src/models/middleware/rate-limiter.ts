@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Model, ModelError } from "../../domain/models/model.js";
-import { PacedRate } from "./adaptive-rate.js";
+import { AdaptiveRate } from "./adaptive-rate.js";
 
-export interface ThrottleOptions {
+export interface RateLimiterOptions {
   /** Calls under way at once; `auto` finds out how many the server takes. */
   readonly concurrency: number | "auto";
   /** Requests a minute; null: no cap but the server's own. */
@@ -11,7 +11,7 @@ export interface ThrottleOptions {
   readonly tpm: number | null;
 }
 
-export interface ThrottleState {
+export interface RateLimiterState {
   readonly limit: number;
   readonly running: number;
   readonly waiting: number;
@@ -41,7 +41,7 @@ const LONGEST_PAUSE_MS = 60_000;
 const FIRST_GUESS_TOKENS = 2_000;
 
 /** One for every provider and key: all calls to it pass through here, each attempt by itself. */
-export class Throttle {
+export class RateLimiter {
   private limit: number;
   private running = 0;
   private refused = 0;
@@ -49,24 +49,24 @@ export class Throttle {
   private wasRefused = false;
   private shrunkAt = Number.NEGATIVE_INFINITY;
   private pausedUntil = Number.NEGATIVE_INFINITY;
-  private readonly rate: PacedRate;
+  private readonly rate: AdaptiveRate;
   private readonly tokens: TokenBudget | null;
   private readonly queue: (() => void)[] = [];
-  private why: ThrottleState["why"] = null;
+  private why: RateLimiterState["why"] = null;
   private readonly listeners: ((limit: number) => void)[] = [];
   /** Ends the wait for the next turn, while there is one. */
   private asleep: AbortController | null = null;
 
   constructor(
-    private readonly options: ThrottleOptions,
+    private readonly options: RateLimiterOptions,
     private readonly clock: Clock = REAL_CLOCK,
   ) {
     this.limit = options.concurrency === "auto" ? START : options.concurrency;
-    this.rate = new PacedRate(options.rpm === null ? null : options.rpm / 60_000);
+    this.rate = new AdaptiveRate(options.rpm === null ? null : options.rpm / 60_000);
     this.tokens = options.tpm === null ? null : new TokenBudget(options.tpm / 60_000, clock.now());
   }
 
-  state(): ThrottleState {
+  state(): RateLimiterState {
     const waiting = this.queue.length;
     return {
       limit: this.limit,
@@ -232,7 +232,7 @@ class TokenBudget {
 }
 
 /** The same model, its calls let through by the throttle. */
-export function throttled(model: Model, throttle: Throttle): Model {
+export function withRateLimit(model: Model, throttle: RateLimiter): Model {
   return {
     id: model.id,
     complete: (request, signal) =>

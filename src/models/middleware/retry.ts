@@ -39,7 +39,7 @@ export interface Tried<T> {
  * gives up on errors that are not retryable, after `attempts`, or when waiting would pass `totalMs`. What was tried
  * stands in `retries`, or in the last error's, whose message `name` begins.
  */
-export async function tryAgain<T>(
+export async function retryWithPolicy<T>(
   name: string,
   attemptOnce: () => Promise<T>,
   signal: AbortSignal,
@@ -74,7 +74,7 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
     async complete(request, signal): Promise<Completion> {
       const once = () => model.complete(request, signal);
       const startedAt = performance.now();
-      const { done, retries } = await tryAgain(model.id, once, signal, policy, sleep);
+      const { done, retries } = await retryWithPolicy(model.id, once, signal, policy, sleep);
       const waitedMs = Math.max(0, performance.now() - startedAt - done.latencyMs);
       return { ...done, waitedMs, retries };
     },

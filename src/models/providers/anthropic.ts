@@ -12,9 +12,9 @@ import {
 } from "../../domain/models/model.js";
 import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
-import { plainFetch } from "../http/sdk-fetch.js";
+import { sdkFetch } from "../http/sdk-fetch.js";
 import { anthropicRules, sentOf } from "../request-parameters.js";
-import { callOnce, modelNameSchema, type Reply } from "./attempt.js";
+import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 
@@ -35,7 +35,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
     timeout: endpoint.timeoutMs,
     logLevel: "off",
     openTelemetry: false,
-    fetch: plainFetch,
+    fetch: sdkFetch,
   });
   const rules = anthropicRules(name);
   return {
@@ -48,7 +48,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
         withDeadline(signal, endpoint.timeoutMs, (within) =>
           client.post("/v1/messages", { body, headers, signal: within }),
         );
-      return callOnce(endpoint.apiKey, signal, send, (reply) => ({
+      return attempt(endpoint.apiKey, signal, send, (reply) => ({
         ...fromBody(reply, request.messages),
         sent,
       }));

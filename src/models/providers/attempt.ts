@@ -21,7 +21,7 @@ export const modelNameSchema = z
  * One attempt: `send` puts the request on the wire and gives the parsed body within its time, `read` checks it. Rejects
  * with the signal's reason, or with a ModelError that has no key in it; a throw of ours in between stays what it is.
  */
-export async function callOnce(
+export async function attempt(
   apiKey: string,
   signal: AbortSignal,
   send: () => Promise<unknown>,

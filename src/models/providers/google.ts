@@ -6,7 +6,7 @@ import type { FinishReason, Model, ModelRequest, SentParameters, Usage } from ".
 import type { Endpoint } from "../endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
 import { googleRules, sentOf } from "../request-parameters.js";
-import { callOnce, modelNameSchema, type Reply } from "./attempt.js";
+import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { googleSchema } from "./tool-schema.js";
 
@@ -36,7 +36,7 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
       const sent = sentOf(rules, request);
       const body = jsonBytes(toBody(request, sent));
       const send = () => postJson(url, headers, body, { signal, timeoutMs });
-      return callOnce(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
+      return attempt(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
     },
   };
 }

@@ -11,7 +11,7 @@ import {
 import type { Endpoint } from "../endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
-import { callOnce, modelNameSchema, type Reply } from "./attempt.js";
+import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-server.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
@@ -37,7 +37,7 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
       // Before the call, so that nothing but the bytes is kept while it is under way.
       const body = withMore(jsonBytes(bodyOf(request, sent)), toolsOf(request));
       const send = () => postJson(url, headers, body, { signal, timeoutMs });
-      return callOnce(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
+      return attempt(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
     },
   };
 }

@@ -1,6 +1,6 @@
 import OpenAI from "openai";
 import type { Endpoint } from "../endpoint.js";
-import { plainFetch } from "../http/sdk-fetch.js";
+import { sdkFetch } from "../http/sdk-fetch.js";
 
 const OPENAI_URL = "https://api.openai.com/v1";
 
@@ -16,7 +16,7 @@ export function openaiClient(endpoint: Endpoint): OpenAI {
     maxRetries: 0,
     timeout: endpoint.timeoutMs,
     logLevel: "off",
-    fetch: plainFetch,
+    fetch: sdkFetch,
   });
 }
 

@@ -12,7 +12,7 @@ import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
 import { httpError } from "../http/provider-errors.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
-import { callOnce, modelNameSchema, type Reply } from "./attempt.js";
+import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { openaiClient, openaiHeaders } from "./openai-client.js";
 import { isReasoningModel } from "./openai-server.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
@@ -36,7 +36,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
         withDeadline(signal, endpoint.timeoutMs, (within) =>
           client.post("/responses", { body, headers, signal: within }),
         );
-      return callOnce(endpoint.apiKey, signal, send, (answer) => {
+      return attempt(endpoint.apiKey, signal, send, (answer) => {
         const reply = replySchema.parse(answer);
         reasons ||= reply.output.some(({ type }) => type === "reasoning");
         return { ...fromReply(reply, request.messages), sent };

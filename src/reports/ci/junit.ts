@@ -1,6 +1,6 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { RunHead } from "../../domain/scores/comparison.js";
-import { type TaskVerdict, verdictOf } from "../../domain/scores/task-outcome.js";
+import { type TaskOutcome, taskOutcome } from "../../domain/scores/task-outcome.js";
 
 /** Characters of a question in a test's name. */
 const NAME = 120;
@@ -11,10 +11,10 @@ const NAME = 120;
  */
 export function* junit(run: RunHead, scorer: string, results: () => Iterable<TaskResult>): Generator<string> {
   const better = run.scores[scorer]?.better ?? "higher";
-  const counts: Record<TaskVerdict, number> = { right: 0, wrong: 0, failed: 0, untold: 0 };
+  const counts: Record<TaskOutcome, number> = { right: 0, wrong: 0, failed: 0, untold: 0 };
   let ms = 0;
   for (const task of results()) {
-    counts[verdictOf(task, scorer, better)]++;
+    counts[taskOutcome(task, scorer, better)]++;
     ms += task.executionTimeMs;
   }
   const tests = counts.right + counts.wrong + counts.failed + counts.untold;
@@ -22,11 +22,11 @@ export function* junit(run: RunHead, scorer: string, results: () => Iterable<Tas
   const name = `${run.agentId} (${run.model}), ${scorer}`;
   yield '<?xml version="1.0" encoding="UTF-8"?>\n';
   yield `<testsuites name="art-e" ${sums}>\n  <testsuite name="${attribute(name)}" id="${attribute(run.runId)}" ${sums}>\n`;
-  for (const task of results()) yield testCase(task, scorer, verdictOf(task, scorer, better));
+  for (const task of results()) yield testCase(task, scorer, taskOutcome(task, scorer, better));
   yield "  </testsuite>\n</testsuites>\n";
 }
 
-function testCase(task: TaskResult, scorer: string, verdict: TaskVerdict): string {
+function testCase(task: TaskResult, scorer: string, verdict: TaskOutcome): string {
   const { taskId, epoch, question } = task;
   const id = epoch === 1 ? `${taskId}` : `${taskId}/${epoch}`;
   const short = question.length <= NAME ? question : `${question.slice(0, NAME - 1)}…`;
@@ -35,7 +35,7 @@ function testCase(task: TaskResult, scorer: string, verdict: TaskVerdict): strin
   return `${head}>\n      ${outcome(task, scorer, verdict)}\n    </testcase>\n`;
 }
 
-function outcome(task: TaskResult, scorer: string, verdict: Exclude<TaskVerdict, "right">): string {
+function outcome(task: TaskResult, scorer: string, verdict: Exclude<TaskOutcome, "right">): string {
   if (verdict === "untold") return `<skipped message="${attribute(`no ${scorer}`)}"/>`;
   if (verdict === "failed") {
     return `<error type="${task.ending}" message="${attribute(task.error ?? task.ending)}">${text(`Trace: ${task.traceId}`)}</error>`;

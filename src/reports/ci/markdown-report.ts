@@ -1,4 +1,4 @@
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import type { Figure, ReportHead, RunFigures, Slicing } from "../page/data.js";
 import { count, duration, share, usd } from "../text/format-number.js";
 
@@ -105,7 +105,7 @@ function cell(text: string): string {
 
 /** Words of others (models, servers, addresses) as words: no markup, no links, no one mentioned, one line. */
 function inline(text: string): string {
-  return printable(text)
+  return stripControls(text)
     .replace(/\s+/g, " ")
     .replace(/[\\`*~[\]|<>&#]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, (character) => `&#${character.charCodeAt(0)};`)
     .replace(/@/g, "&#64;")

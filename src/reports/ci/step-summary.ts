@@ -1,8 +1,8 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { RunHead } from "../../domain/scores/comparison.js";
 import type { Gate } from "../../domain/scores/gate.js";
-import { verdictOf } from "../../domain/scores/task-outcome.js";
-import { printable } from "../../platform/strip-controls.js";
+import { taskOutcome } from "../../domain/scores/task-outcome.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import { count, share, usd } from "../text/format-number.js";
 import { gateText } from "../text/gate-text.js";
 import { workTime } from "../text/task-time.js";
@@ -42,7 +42,7 @@ function wentWrong(run: RunHead, scorer: string, results: Iterable<TaskResult>):
   const rows: string[] = [];
   let wrong = 0;
   for (const task of results) {
-    const verdict = verdictOf(task, scorer, better);
+    const verdict = taskOutcome(task, scorer, better);
     if (verdict !== "wrong" && verdict !== "failed") continue;
     wrong++;
     if (rows.length === SHOWN_TASKS) continue;
@@ -66,7 +66,7 @@ function wentWrong(run: RunHead, scorer: string, results: Iterable<TaskResult>):
 
 /** Text that stays text in Markdown, in a table and in HTML: on one line, its punctuation written as entities. */
 function plain(value: string): string {
-  const line = printable(value.toWellFormed()).replace(/\s+/g, " ").trim();
+  const line = stripControls(value.toWellFormed()).replace(/\s+/g, " ").trim();
   const short = line.length <= SHOWN_TEXT ? line : `${line.slice(0, SHOWN_TEXT - 1).toWellFormed()}…`;
   return short.replace(/[!-+./:-@[-`{-~]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }

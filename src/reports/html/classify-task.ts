@@ -12,7 +12,7 @@ export function stageOf(result: TaskResult): Stage {
 }
 
 /** The band of the leading score, or that there is none. */
-export function outcomeOf(result: TaskResult, leading: string): Outcome {
+export function classifyTask(result: TaskResult, leading: string): Outcome {
   if (isFailure(result.ending)) return "failed";
   return bandOf(result.scores[leading] ?? null);
 }

@@ -5,7 +5,7 @@ import type { Ending } from "../../domain/tasks/ending.js";
 import { isFailure } from "../../domain/tasks/ending.js";
 import type { ProfileCell, RunFigures, ScoreMeaning } from "../page/data.js";
 import { OUTCOMES, STAGES } from "../page/data.js";
-import { outcomeOf, stageOf } from "./classify-task.js";
+import { classifyTask, stageOf } from "./classify-task.js";
 import { ToolUseTally } from "./tool-use.js";
 
 const BINS = 20;
@@ -39,7 +39,7 @@ export class RunTally {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.turns[result.turns] = (this.turns[result.turns] ?? 0) + 1;
     this.tools.add(trace);
-    increase(this.profile, `${stageOf(result)} ${outcomeOf(result, this.leading)}`);
+    increase(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
     if (isFailure(result.ending)) {
       this.failed++;
       increase(this.errors, result.error ?? result.ending);

@@ -1,4 +1,4 @@
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 
 export type Child = Node | string | number | null;
 
@@ -25,7 +25,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 export function append(parent: Element, children: readonly Child[]): void {
   for (const child of children) {
     if (child === null) continue;
-    parent.append(child instanceof Node ? child : printable(String(child)));
+    parent.append(child instanceof Node ? child : stripControls(String(child)));
   }
 }
 
@@ -48,5 +48,5 @@ function attribute(name: string, value: string | number | true): string {
   if (value === true) return "";
   // Links of this page lead to places in it.
   if (name === "href" && !String(value).startsWith("#")) throw new Error(`a link to ${value}`);
-  return printable(String(value));
+  return stripControls(String(value));
 }

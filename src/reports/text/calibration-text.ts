@@ -1,9 +1,9 @@
 import type { Calibration } from "../../domain/scores/calibration.js";
 import type { Estimate } from "../../domain/scores/estimate.js";
 import type { JudgeSettings } from "../../domain/scores/judgement.js";
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import { count, share, usd } from "./format-number.js";
-import { box } from "./summary-box.js";
+import { summaryBox } from "./summary-box.js";
 
 /** How far a judge agrees with people, and where it does not. */
 export function calibrationText(
@@ -11,7 +11,7 @@ export function calibrationText(
   figures: Calibration & { readonly costUsd: number | null },
 ): string {
   const votes = judge.votes === 1 ? "" : `, ${judge.votes} votes`;
-  const head = box(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
+  const head = summaryBox(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
     ["Labels", `${count(figures.labels)}, ${count(figures.unscored)} without a verdict`],
     ["Accuracy", estimate(figures.accuracy)],
     ["Precision", estimate(figures.precision)],
@@ -30,7 +30,7 @@ export function calibrationText(
       `Judge:    ${row.verdict ?? "-"}: ${row.reason}`,
     ].join("\n"),
   );
-  return printable([head, ...each].join("\n"));
+  return stripControls([head, ...each].join("\n"));
 }
 
 function estimate({ value, n, low, high }: Estimate): string {

@@ -1,7 +1,7 @@
 import type { Flip, MetricComparison, RunComparison, RunHead } from "../../domain/scores/comparison.js";
-import { scorerOf } from "../../domain/scores/metric-name.js";
+import { scorerOfMetric } from "../../domain/scores/metric-name.js";
 import { PUBLISHED, PUBLISHED_PROTOCOL } from "../../evaluation/published-figures.js";
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
 import { count, share, usd } from "./format-number.js";
 import { workTime } from "./task-time.js";
@@ -9,7 +9,7 @@ import { table } from "./text-table.js";
 
 /** Runs side by side, then each against the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
-  return printable([sideBySide(runs), ...comparisons.map((comparison) => against(comparison))].join("\n\n"));
+  return stripControls([sideBySide(runs), ...comparisons.map((comparison) => against(comparison))].join("\n\n"));
 }
 
 function sideBySide(runs: readonly RunHead[]): string {
@@ -96,7 +96,7 @@ function flipLines(how: "lost" | "won", flip: Flip): string[] {
 /** The published figures, runs of ours among them by accuracy, and how each was made otherwise. */
 export function publishedText(runs: readonly RunHead[], differences: Readonly<Record<string, string[]>>): string {
   const ours = runs.map((run) => {
-    const accuracy = run.scores[scorerOf("accuracy", (name) => (run.scores[name]?.n ?? 0) > 0)];
+    const accuracy = run.scores[scorerOfMetric("accuracy", (name) => (run.scores[name]?.n ?? 0) > 0)];
     return {
       accuracy: accuracy?.value ?? null,
       row: [
@@ -119,7 +119,7 @@ export function publishedText(runs: readonly RunHead[], differences: Readonly<Re
     ],
   }));
   const rows = [...ours, ...theirs].toSorted((a, b) => (b.accuracy ?? -1) - (a.accuracy ?? -1));
-  return printable(
+  return stripControls(
     [
       table(
         ["model", "accuracy", "time", "cost of 1,000", "source"],

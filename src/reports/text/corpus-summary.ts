@@ -1,11 +1,11 @@
 import type { CorpusStats } from "../../store/import/corpus-stats.js";
 import { count } from "./format-number.js";
-import { box } from "./summary-box.js";
+import { summaryBox } from "./summary-box.js";
 
 /** What mail is in the file. Two files with one fingerprint give every agent the same mail. */
 export function corpusSummary(stats: CorpusStats, file: string): string {
   const day = (date: string | null) => date?.slice(0, 10) ?? "-";
-  return box(`ART-E Corpus (${file})`, [
+  return summaryBox(`ART-E Corpus (${file})`, [
     ["Messages", count(stats.messages)],
     ["Distinct mails", count(stats.distinct)],
     ["Inboxes", count(stats.inboxes)],

@@ -1,11 +1,11 @@
 import type { QuestionStatistics } from "../../questions/statistics.js";
 import { count, share } from "./format-number.js";
-import { box } from "./summary-box.js";
+import { summaryBox } from "./summary-box.js";
 
 /** The dataset's figures, in the lines of the published runner and two more. */
 export function datasetSummary(statistics: QuestionStatistics): string {
   const { averageMessageIds, firstDate, lastDate } = statistics;
-  return box(`ART-E Dataset Statistics (${statistics.split} split)`, [
+  return summaryBox(`ART-E Dataset Statistics (${statistics.split} split)`, [
     ["Total tasks", count(statistics.totalTasks)],
     ["Unique inboxes", count(statistics.uniqueInboxes)],
     ["Avg realistic score", share(statistics.averageRealism)],

@@ -1,9 +1,9 @@
 import type { RunTotals, ScoreFigures } from "../../domain/runs/benchmark-result.js";
 import { otherModels } from "../../models/answering-model.js";
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
 import { count, duration, share, usd } from "./format-number.js";
-import { box } from "./summary-box.js";
+import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
 
 /**
@@ -13,7 +13,7 @@ import { timePerTask } from "./task-time.js";
 export function runSummary(totals: RunTotals): string {
   const perTask = (sum: number) => (totals.totalTasks === 0 ? "-" : (sum / totals.totalTasks).toFixed(1));
   const { inputTokens, outputTokens, cachedInputTokens } = totals.usage;
-  return box(`ART-E Benchmark Results: ${totals.agentId} (${totals.model})`, [
+  return summaryBox(`ART-E Benchmark Results: ${totals.agentId} (${totals.model})`, [
     ["Run", totals.runId],
     ...(totals.status === "completed"
       ? []
@@ -38,7 +38,9 @@ export function runSummary(totals: RunTotals): string {
 /** Said only where it is not the model that was asked. */
 function answeredBy({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
-  const named = Object.entries(answeredBy).map(([name, replies]) => `${printable(name)} (${count(replies)} replies)`);
+  const named = Object.entries(answeredBy).map(
+    ([name, replies]) => `${stripControls(name)} (${count(replies)} replies)`,
+  );
   return [["Answered by", named.join(", ")]];
 }
 

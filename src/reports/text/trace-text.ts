@@ -6,7 +6,7 @@ import { timesOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Judgement } from "../../domain/scores/judgement.js";
 import { otherModels } from "../../models/answering-model.js";
-import { printable } from "../../platform/strip-controls.js";
+import { stripControls } from "../../platform/strip-controls.js";
 import { readToolResult } from "../html/tool-results.js";
 import { count, duration, share } from "./format-number.js";
 
@@ -51,7 +51,7 @@ export function traceText(trace: Trace | ChatTrace): string {
           `Scores:   ${scores.join(", ") || "none: a failed task is not graded"}`,
         ]),
   ];
-  return printable([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
+  return stripControls([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
 }
 
 /** Said only where it is not the model that was asked. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Model, NO_USAGE, type PriceOf, type Usage } from "../../domain/models/model.js";
-import { costOf, usageOf } from "../../domain/runs/cost.js";
+import { sumCost, sumUsage } from "../../domain/runs/cost.js";
 import {
   type Judge,
   type JudgeCase,
@@ -105,8 +105,8 @@ export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): J
         ...current,
         ...majority(cast),
         cast,
-        usage: usageOf(asked),
-        costUsd: costOf(asked),
+        usage: sumUsage(asked),
+        costUsd: sumCost(asked),
       };
       // Models are asked to say so themselves; one that calls it an abstention means the same.
       const isRight = judgement.verdict === "abstained" && isUnanswerable({ answer: gold, message_ids: [] });

@@ -16,12 +16,12 @@ export function shownToJudge(item: JudgeCase, asked: string): string {
     .update(JSON.stringify({ ...item }))
     .digest("hex")
     .slice(0, 16);
-  const quote = (name: string, text: string) =>
+  const delimitUntrusted = (name: string, text: string) =>
     `<${name} id="${boundary}">\n${harmless(text)}\n</${name} id="${boundary}">`;
   return [
-    quote("question", item.question),
-    quote("correct_answer", item.gold),
-    quote("given_answer", item.answer),
+    delimitUntrusted("question", item.question),
+    delimitUntrusted("correct_answer", item.gold),
+    delimitUntrusted("given_answer", item.answer),
     `End of the data marked ${boundary}. ${asked}`,
   ].join("\n\n");
 }

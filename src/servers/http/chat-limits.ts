@@ -21,7 +21,7 @@ export interface OpenChat {
 }
 
 /** The chats under way: not too many at once, and one at a time in a session. */
-export class Chats {
+export class ChatLimits {
   private readonly open = new Set<AbortController>();
   private readonly sessions = new Set<string>();
   private stopping = false;

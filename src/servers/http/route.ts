@@ -12,7 +12,7 @@ export interface Env {
 }
 
 /** A request as its handler sees it: every part checked. */
-export interface Asked<Params, Query, Body> {
+export interface RouteRequest<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -40,7 +40,7 @@ export interface Route<Params = unknown, Query = unknown, Body = unknown> {
   readonly events?: z.ZodType;
   /** In whose form errors are told. */
   readonly errors?: "openai";
-  handle(asked: Asked<Params, Query, Body>): unknown;
+  handle(asked: RouteRequest<Params, Query, Body>): unknown;
 }
 
 /** Ties a route's types together and then forgets them, so that all stand in one table. */

@@ -1,7 +1,7 @@
 import type { ServedModels } from "../../app/chat/served-models.js";
 import type { Db } from "../../store/connection/open-store.js";
 import type { ToolResources } from "../../tools/handler.js";
-import type { Chats } from "./chat-limits.js";
+import type { ChatLimits } from "./chat-limits.js";
 import type { StreamLimits } from "./sse-writer.js";
 
 /** What requests are served with; one a server. */
@@ -10,7 +10,7 @@ export interface Services {
   readonly version: string;
   readonly resources: ToolResources;
   readonly models: ServedModels;
-  readonly chats: Chats;
+  readonly chats: ChatLimits;
   readonly stream: StreamLimits;
   readonly chatTimeoutMs: number;
   /** Whether tools may be made that run programs here, read the environment or reach private addresses. */

@@ -12,7 +12,7 @@ const COMMENT = ": still working\n\n";
  * The body of an answer of server-sent events. `send` resolves when the reader has room for more, so that a slow one slows
  * its writer down instead of filling the memory. After the reader is gone, `send` does nothing.
  */
-export class EventStream {
+export class SseWriter {
   readonly body: ReadableStream<Uint8Array>;
   private readonly encoder = new TextEncoder();
   private readonly heartbeat: NodeJS.Timeout;

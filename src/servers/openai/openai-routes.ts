@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { type ReadyChat, readyChat } from "../../app/chat/prepare-chat.js";
+import { type PreparedChat, prepareChat } from "../../app/chat/prepare-chat.js";
 import type { StoredAgent } from "../../domain/agents/agent.js";
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { getAgent, listAgents } from "../../store/registry/agents.js";
 import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
-import type { EventStream } from "../http/sse-writer.js";
+import type { SseWriter } from "../http/sse-writer.js";
 import { eventAnswer, logChat, toMessages } from "../playground/chat-routes.js";
 import { chatFailure, openaiError } from "./openai-error.js";
 import {
@@ -74,7 +74,7 @@ export function openaiRoutes(services: Services): Route[] {
         const rules = messages.flatMap(({ role, content }) =>
           role === "system" || role === "developer" ? [content ?? ""] : [],
         );
-        const chat = await readyChat(services, {
+        const chat = await prepareChat(services, {
           agentId: body.model,
           history: said.slice(0, -1).flatMap(({ role, content }) => toMessages({ role, content: content ?? "" })),
           question: question.content,
@@ -101,7 +101,7 @@ function modelOf({ id, createdAt }: StoredAgent): z.output<typeof modelShape> {
 }
 
 /** The chat's trace when it has ended; throws the ApiError of one that failed. It is ended when its client leaves. */
-export async function answerWhole(chat: ReadyChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
+export async function answerWhole(chat: PreparedChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
   const leave = () => chat.abandon("the client is gone");
   signal.addEventListener("abort", leave, { once: true });
   if (signal.aborted) leave();
@@ -118,8 +118,8 @@ export async function answerWhole(chat: ReadyChat, signal: AbortSignal, log: Log
 
 async function tell(
   services: Services,
-  chat: ReadyChat,
-  stream: EventStream,
+  chat: PreparedChat,
+  stream: SseWriter,
   head: Completing,
   includeUsage: boolean,
   requestId: string,

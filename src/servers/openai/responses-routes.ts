@@ -1,11 +1,11 @@
 import type { z } from "zod";
-import { type ChatRequest, type ReadyChat, readyChat } from "../../app/chat/prepare-chat.js";
+import { type ChatRequest, type PreparedChat, prepareChat } from "../../app/chat/prepare-chat.js";
 import type { Message } from "../../domain/models/conversation.js";
 import { lastAnswer, sessionMessages } from "../../store/chats/sessions.js";
 import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
-import type { EventStream } from "../http/sse-writer.js";
+import type { SseWriter } from "../http/sse-writer.js";
 import { eventAnswer, logChat, toMessages } from "../playground/chat-routes.js";
 import { chatFailure } from "./openai-error.js";
 import { answerWhole } from "./openai-routes.js";
@@ -34,7 +34,7 @@ export function responsesRoutes(services: Services): Route[] {
       events: responseEventShape,
       errors: "openai",
       async handle({ body, requestId, signal, cut, log }) {
-        const chat = await readyChat(services, toRequest(services, body));
+        const chat = await prepareChat(services, toRequest(services, body));
         const open = openResponse(chat.sessionId, body);
         if (body.stream !== true) return endedResponse(open, await answerWhole(chat, signal, log));
         return eventAnswer(services, chat, cut, (stream) => tell(services, chat, stream, open, requestId, log));
@@ -83,8 +83,8 @@ function toRequest({ db }: Services, body: z.output<typeof responseBody>): ChatR
 
 async function tell(
   services: Services,
-  chat: ReadyChat,
-  stream: EventStream,
+  chat: PreparedChat,
+  stream: SseWriter,
   open: ResponseObject,
   requestId: string,
   log: LogFields,

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { type ReadyChat, readyChat } from "../../app/chat/prepare-chat.js";
+import { type PreparedChat, prepareChat } from "../../app/chat/prepare-chat.js";
 import type { Message } from "../../domain/models/conversation.js";
 import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
-import { EventStream } from "../http/sse-writer.js";
+import { SseWriter } from "../http/sse-writer.js";
 import { endingEvents, type PlaygroundEvent, playgroundEventSchema, stepEvents } from "./playground-events.js";
 
 const TEXT_LIMIT = 200_000;
@@ -66,7 +66,7 @@ export function chatRoutes(services: Services): Route[] {
         const question = messages.at(-1);
         const rules = messages.filter(({ role }) => role === "system").map(({ content }) => content);
         if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
-        const chat = await readyChat(services, {
+        const chat = await prepareChat(services, {
           agentId: params.id,
           sessionId: body.sessionId ?? undefined,
           history: messages.slice(0, -1).flatMap(toMessages),
@@ -84,7 +84,7 @@ export function chatRoutes(services: Services): Route[] {
   ];
 }
 
-async function tell(services: Services, chat: ReadyChat, stream: EventStream, requestId: string, log: LogFields) {
+async function tell(services: Services, chat: PreparedChat, stream: SseWriter, requestId: string, log: LogFields) {
   const messageId = `message_${randomUUID()}`;
   const send = async (events: readonly PlaygroundEvent[]) => {
     for (const event of events) await stream.send(event);
@@ -111,11 +111,11 @@ export function logChat(log: LogFields, trace: { agentId: string; model: string;
 /** An answer whose events come as they happen; the chat ends when its reader leaves. */
 export function eventAnswer(
   services: Services,
-  chat: ReadyChat,
+  chat: PreparedChat,
   cut: () => void,
-  work: (stream: EventStream) => Promise<void>,
+  work: (stream: SseWriter) => Promise<void>,
 ): Response {
-  const stream = new EventStream(services.stream, (why) => chat.abandon(why), cut);
+  const stream = new SseWriter(services.stream, (why) => chat.abandon(why), cut);
   void work(stream).finally(() => stream.close());
   return new Response(stream.body, {
     headers: {

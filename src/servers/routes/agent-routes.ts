@@ -19,7 +19,7 @@ import { attachedOrDefault } from "../../tools/load-tools.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 import { agentShape, agentToolShape, isoTime } from "./response-schemas.js";
-import { checkReach } from "./tool-permissions.js";
+import { checkToolPermissions } from "./tool-permissions.js";
 
 /** Whose prompt an agent gets that is made without one. */
 const MODEL_AGENT = "email-search";
@@ -88,7 +88,7 @@ export function agentRoutes(services: Services): Route[] {
       status: 201,
       response: agentShape,
       handle({ body: { id, prompt, tools, ...rest } }) {
-        for (const tool of tools ?? []) checkReach(services, getTool(db, tool.id), tool.config);
+        for (const tool of tools ?? []) checkToolPermissions(services, getTool(db, tool.id), tool.config);
         const made = createAgent(db, {
           ...rest,
           id: id ?? freeId(rest.name, (taken) => findAgent(db, taken) !== null),
@@ -147,7 +147,7 @@ export function agentRoutes(services: Services): Route[] {
       status: 201,
       response: agentToolShape,
       handle({ params: { id }, body: { tool_id, config = null } }) {
-        checkReach(services, getTool(db, tool_id), config);
+        checkToolPermissions(services, getTool(db, tool_id), config);
         attachTool(db, id, tool_id, config);
         return toolOf(id, tool_id, config && JSON.stringify(config));
       },

@@ -5,7 +5,7 @@ import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 
 /** What there is to choose from: mailboxes and models; and whether the server is well. */
-export function placeRoutes({ db, models, chats, version }: Services): Route[] {
+export function metaRoutes({ db, models, chats, version }: Services): Route[] {
   return [
     defineRoute({
       method: "get",

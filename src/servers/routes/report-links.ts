@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Hono } from "hono";
 import { z } from "zod";
-import { gatherReport } from "../../app/results/collect-report.js";
+import { collectReport } from "../../app/results/collect-report.js";
 import { htmlReport, type PackedTraces } from "../../reports/html/html-report.js";
 import { packedTrace } from "../../reports/html/packed-trace.js";
 import { readPageAssets } from "../../reports/html/page-assets.js";
@@ -74,7 +74,7 @@ export class ReportLinks {
       if (bytes > MOST_TRACE_BYTES) traces.length = 0;
       else traces.push([key, packed]);
     };
-    const { meanings, leading, runs, tasks } = await gatherReport(
+    const { meanings, leading, runs, tasks } = await collectReport(
       db,
       [getRun(db, runId)],
       {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { storedTotals } from "../../app/results/aggregate-run.js";
+import { aggregateRun } from "../../app/results/aggregate-run.js";
 import { pageOfResults } from "../../store/runs/result-pages.js";
 import { getRun, listRuns } from "../../store/runs/runs.js";
 import { defineRoute, type Route } from "../http/route.js";
@@ -43,7 +43,7 @@ export function runRoutes({ db }: Services): Route[] {
       response: z.looseObject({ runId: z.string(), agentId: z.string(), totalTasks: z.number().int() }),
       async handle({ params }) {
         const run = getRun(db, params.id);
-        const totals = await storedTotals(db, run);
+        const totals = await aggregateRun(db, run);
         return { ...totals, askedTasks: run.totalTasks, settings: run.settings };
       },
     }),

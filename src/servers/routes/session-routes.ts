@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Message } from "../../domain/models/conversation.js";
-import type { Session } from "../../domain/runs/chat.js";
+import type { ChatSession } from "../../domain/runs/chat.js";
 import { getSession, listSessions, sessionMessages } from "../../store/chats/sessions.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
@@ -42,7 +42,7 @@ export function sessionRoutes({ db }: Services): Route[] {
   ];
 }
 
-function shown({ id, agentId, inbox, queryDate, createdAt, updatedAt }: Session) {
+function shown({ id, agentId, inbox, queryDate, createdAt, updatedAt }: ChatSession) {
   return {
     id,
     agent_id: agentId,

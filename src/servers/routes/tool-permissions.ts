@@ -10,7 +10,7 @@ const RUN_PROGRAMS: ReadonlySet<string> = new Set(["command", "module", "mcp"]);
  * firewall. Throws unless the server was started with --allow-programs; a tool that came to be otherwise may be given to
  * agents as it is. `config` is what is about to be laid over the tool's own; null: nothing.
  */
-export function checkReach(
+export function checkToolPermissions(
   { allowPrograms }: Pick<Services, "allowPrograms">,
   tool: { readonly handlerKey: string; readonly handlerConfig: JsonObject },
   config: JsonObject | null,

@@ -8,7 +8,7 @@ import { parseJson } from "../http/request-body.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 import { isoTime, toolShape } from "./response-schemas.js";
-import { checkReach } from "./tool-permissions.js";
+import { checkToolPermissions } from "./tool-permissions.js";
 
 /** As an object, or as the text that it is kept as. */
 const schemaOfParameters = z.union([
@@ -58,7 +58,7 @@ export function toolRoutes(services: Services): Route[] {
       status: 201,
       response: toolShape,
       handle({ body: { id, handler_key: handlerKey, ...rest } }) {
-        checkReach(services, { handlerKey, handlerConfig: {} }, rest.handler_config ?? null);
+        checkToolPermissions(services, { handlerKey, handlerConfig: {} }, rest.handler_config ?? null);
         return shown(createTool(db, { ...namesOf(rest), description: rest.description, id, handlerKey }));
       },
     }),
@@ -80,7 +80,7 @@ export function toolRoutes(services: Services): Route[] {
       status: 200,
       response: toolShape,
       handle({ params, body }) {
-        checkReach(services, getTool(db, params.id), body.handler_config ?? null);
+        checkToolPermissions(services, getTool(db, params.id), body.handler_config ?? null);
         return shown(updateTool(db, params.id, namesOf(body)));
       },
     }),

@@ -4,7 +4,7 @@ import type { Trace } from "../../domain/runs/trace.js";
 import { ENDINGS } from "../../domain/tasks/ending.js";
 import { iofoldSteps } from "../../exports/iofold.js";
 import { listFeedback } from "../../store/chats/feedback.js";
-import { pageOfTraces, type TraceCursor, type TraceLine } from "../../store/runs/trace-pages.js";
+import { pageOfTraces, type TraceCursor, type TraceSummary } from "../../store/runs/trace-pages.js";
 import { getTrace } from "../../store/runs/traces.js";
 import { type PageEnd, readCursor, writeCursor } from "../http/cursor.js";
 import { defineRoute, type Route } from "../http/route.js";
@@ -86,7 +86,7 @@ export function traceRoutes({ db }: Services): Route[] {
   ];
 }
 
-function lineShown({ id, runId, taskId, agentId, sessionId, startedAt, durationMs, ...same }: TraceLine) {
+function lineShown({ id, runId, taskId, agentId, sessionId, startedAt, durationMs, ...same }: TraceSummary) {
   return {
     id,
     trace_id: id,

@@ -1,29 +1,29 @@
 import { UserError } from "../../domain/errors.js";
 import type { Message } from "../../domain/models/conversation.js";
-import type { ChatTrace, Session } from "../../domain/runs/chat.js";
+import type { ChatSession, ChatTrace } from "../../domain/runs/chat.js";
 import type { Db } from "../connection/open-store.js";
 
 const COLUMNS = `s.id, s.agent_id AS agentId, s.inbox, s.query_date AS queryDate,
   s.created_at AS createdAt, s.updated_at AS updatedAt`;
 
-export function getSession(db: Db, id: string): Session {
-  const session = db.prepare(`SELECT ${COLUMNS} FROM sessions s WHERE id = ?`).get(id) as Session | undefined;
+export function getSession(db: Db, id: string): ChatSession {
+  const session = db.prepare(`SELECT ${COLUMNS} FROM sessions s WHERE id = ?`).get(id) as ChatSession | undefined;
   if (session !== undefined) return session;
   throw new UserError("session_unknown", `There is no session "${id}".`, "A chat without a sessionId begins one.");
 }
 
-export interface SessionLine extends Session {
+export interface ChatSessionSummary extends ChatSession {
   readonly chats: number;
 }
 
 /** Newest first. */
-export function listSessions(db: Db, agentId: string | null, limit: number): SessionLine[] {
+export function listSessions(db: Db, agentId: string | null, limit: number): ChatSessionSummary[] {
   return db
     .prepare(
       `SELECT ${COLUMNS}, (SELECT count(*) FROM traces WHERE session_id = s.id AND run_id IS NULL) AS chats
        FROM sessions s WHERE @agentId IS NULL OR agent_id = @agentId ORDER BY updated_at DESC, id DESC LIMIT @limit`,
     )
-    .all({ agentId, limit }) as SessionLine[];
+    .all({ agentId, limit }) as ChatSessionSummary[];
 }
 
 /** What has been said in a session, without the system prompt; chats that failed left nothing to go on from. */
@@ -39,7 +39,7 @@ export function sessionMessages(db: Db, sessionId: string): Message[] {
 }
 
 /** A session with what its newest chat was held with, and how many of its chats it goes on from. */
-export interface SessionDetails extends Session {
+export interface SessionDetails extends ChatSession {
   readonly model: string;
   readonly agentVersion: number;
   readonly chats: number;

@@ -1,10 +1,10 @@
 import { rebuildBigrams, rebuildCorpusIndex } from "../import/corpus-index.js";
 import { renewFingerprint } from "../import/corpus-stats.js";
-import { PERIOD_SQL } from "../search/date-range.js";
-import { CANDIDATES_SQL } from "../search/fts-postings.js";
-import { MAILS_SQL } from "../search/mail-lookup.js";
+import { DATE_RANGE_SQL } from "../search/date-range.js";
+import { POSTINGS_SQL } from "../search/fts-postings.js";
+import { LOOKUP_SQL } from "../search/mail-lookup.js";
 import { SEARCH_SQL } from "../search/mail-search.js";
-import { SHELF_SQL } from "../search/mailbox-listing.js";
+import { LISTING_SQL } from "../search/mailbox-listing.js";
 import type { Db } from "./open-store.js";
 
 export interface Finding {
@@ -16,11 +16,11 @@ export interface Finding {
 
 /** The queries that every search and every read makes: each must find its rows by an index. */
 const HOT_QUERIES: Readonly<Record<string, string>> = {
-  ...CANDIDATES_SQL,
+  ...POSTINGS_SQL,
   ...SEARCH_SQL,
-  ...MAILS_SQL,
-  ...PERIOD_SQL,
-  ...SHELF_SQL,
+  ...LOOKUP_SQL,
+  ...DATE_RANGE_SQL,
+  ...LISTING_SQL,
 };
 
 /** Looks the whole file over, check by check; reads all of it and takes about as long as indexing. */

@@ -20,8 +20,8 @@ const BUSY_MS = 10_000;
  * version's tables. Readers are not disturbed by a writer (WAL). A second writer waits 10 s.
  */
 export function openStore(path: string, options: { mustExist: boolean }): Db {
-  checkFile(path, options.mustExist);
-  return openFile(path, path, ["journal_mode = WAL", "synchronous = NORMAL", "mmap_size = 2147483648"]);
+  checkDatabaseFile(path, options.mustExist);
+  return openDatabaseFile(path, path, ["journal_mode = WAL", "synchronous = NORMAL", "mmap_size = 2147483648"]);
 }
 
 /**
@@ -38,13 +38,13 @@ export function openReadOnly(path: string): Db {
  * For a connection that lives as long as a run and reads little: what it maps or keeps of a file that grows by gigabytes
  * would count as this process's memory.
  */
-export function keepSmall(db: Db): void {
+export function limitPageCache(db: Db): void {
   db.pragma("mmap_size = 0");
   db.pragma("cache_size = -4096");
 }
 
 /** For a connection beside another thread's that writes all the time: that one moves the log into the file as well. */
-export function leaveLog(db: Db): void {
+export function deferCheckpoints(db: Db): void {
   db.pragma("wal_autocheckpoint = 0");
 }
 
@@ -52,14 +52,14 @@ export function leaveLog(db: Db): void {
  * Opens `file` and brings it to this version's tables; errors name it by `path`, as the user knows it. SQLite waits for
  * others by itself, but not where two switch one file to WAL at the same moment: there it says "locked" at once.
  */
-export function openFile(file: string, path: string, pragmas: readonly string[]): Db {
+export function openDatabaseFile(file: string, path: string, pragmas: readonly string[]): Db {
   const giveUpAt = Date.now() + BUSY_MS;
   for (;;) {
     try {
       return openOnce(file, path, pragmas);
     } catch (error) {
       if (error instanceof UserError) throw error;
-      if (isBusy(error) && Date.now() < giveUpAt) pause(5 + Math.random() * 20);
+      if (isBusy(error) && Date.now() < giveUpAt) sleepSync(5 + Math.random() * 20);
       else throw unusable(path, error as Error);
     }
   }
@@ -85,7 +85,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** Blocks this thread: opening a file is synchronous, as all of SQLite is here. */
-export function pause(ms: number): void {
+export function sleepSync(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
@@ -99,7 +99,7 @@ function unusable(path: string, cause: Error): UserError {
   );
 }
 
-export function checkFile(path: string, mustExist: boolean): void {
+export function checkDatabaseFile(path: string, mustExist: boolean): void {
   if (!existsSync(path)) {
     if (mustExist) {
       throw new UserError(

@@ -7,7 +7,7 @@ import type { Db } from "./open-store.js";
  *
  * On a connection that cannot write: on any other, what is written in a turn would wait for its end to be saved.
  */
-export function readInTurns(db: Db): <T>(read: () => T) => T {
+export function withTickTransaction(db: Db): <T>(read: () => T) => T {
   if (!db.readonly) return (read) => read();
   const begin = db.prepare("BEGIN");
   const commit = db.prepare("COMMIT");

@@ -13,10 +13,17 @@ import {
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { UserError } from "../../domain/errors.js";
-import { checkFile, type Db, isSqlite, openFile, openStore, pause } from "../connection/open-store.js";
+import {
+  checkDatabaseFile,
+  type Db,
+  isSqlite,
+  openDatabaseFile,
+  openStore,
+  sleepSync,
+} from "../connection/open-store.js";
 
 /** A file that mail is being imported into. One of the two ends is called. */
-export interface ImportFile {
+export interface AtomicImport {
   readonly db: Db;
   /** Makes what was imported lasting and seen by others. */
   finish(): void;
@@ -34,7 +41,7 @@ const TRIES = 5;
  * is made beside its place as `<path>.partial`, without a journal, since nothing in it is worth more than doing it
  * again, and put into its place when it is whole: that is twice as fast.
  */
-export function openForImport(path: string): ImportFile {
+export function openForImport(path: string): AtomicImport {
   for (let tries = 1; ; tries++) {
     if (existsSync(path)) return inPlace(path);
     try {
@@ -42,20 +49,20 @@ export function openForImport(path: string): ImportFile {
     } catch (error) {
       const isTaken = error instanceof UserError && ["db_busy", "db_unusable"].includes(error.code);
       if (!isTaken || tries === TRIES) throw error;
-      pause(50 + Math.random() * 150);
+      sleepSync(50 + Math.random() * 150);
     }
   }
 }
 
-function inPlace(path: string): ImportFile {
+function inPlace(path: string): AtomicImport {
   const db = openStore(path, { mustExist: true });
   // An import reads and writes all of the file: mapped, it would count as memory.
   db.pragma("mmap_size = 0");
   return { db, finish: () => db.close(), abandon: () => db.close() };
 }
 
-function beside(path: string): ImportFile {
-  checkFile(path, false);
+function beside(path: string): AtomicImport {
+  checkDatabaseFile(path, false);
   const partial = `${path}.partial`;
   removeLeftOver(partial, path);
   const db = openPartial(partial, path);
@@ -91,7 +98,7 @@ function openPartial(partial: string, path: string): Db {
   const made = create(partial, path);
   let db: Db | undefined;
   try {
-    db = openFile(partial, path, ["locking_mode = EXCLUSIVE", "journal_mode = OFF", "synchronous = OFF"]);
+    db = openDatabaseFile(partial, path, ["locking_mode = EXCLUSIVE", "journal_mode = OFF", "synchronous = OFF"]);
     if (inode(partial) === made) return db;
     db.close();
   } catch (error) {

@@ -9,10 +9,10 @@ import { bigramText } from "../tokenizer/bigrams.js";
  * so one of the two was given its own with `~` and eight digits of its content added. The one with the smallest
  * hash keeps the id as it is: which was read first is not the same in every form of one source.
  */
-export type Outcome = "new" | "copy" | "known" | "renamed";
+export type InsertOutcome = "new" | "copy" | "known" | "renamed";
 
 export interface CorpusWriter {
-  add(email: FiledEmail): Outcome;
+  add(email: FiledEmail): InsertOutcome;
   /** True where anything was added that a search could see. */
   readonly changed: boolean;
 }
@@ -51,7 +51,7 @@ export function openCorpusWriter(
   const ownerId = openOwnerIds(db);
   let changed = false;
 
-  function store(email: FiledEmail, messageId: string, hash: Buffer, owner: number | null): Outcome {
+  function store(email: FiledEmail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
     const known = findMail.get(hash) as number | undefined;
     const mailId = known ?? insertMail(email, hash);
     addMessage.run(messageId, mailId, owner, email.path, importId);

@@ -1,15 +1,15 @@
 /** A thread that saves finished tasks, as many as come together in one transaction. */
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
-import { beLessUrgent } from "../../platform/thread-priority.js";
-import type { ThreadAnswer, ThreadCall } from "../../platform/worker-rpc.js";
+import { lowerThreadPriority } from "../../platform/thread-priority.js";
+import type { RpcAnswer, RpcCall } from "../../platform/worker-rpc.js";
 import { FileWatch } from "../connection/file-watch.js";
-import { keepSmall, openStore } from "../connection/open-store.js";
+import { limitPageCache, openStore } from "../connection/open-store.js";
 import { FILE_LOST, type SaveCall, type SaveOutcome } from "./result-writer.js";
 import { openRowWriter, type ResultRow } from "./runs.js";
 
 /** Nobody waits for it but a task that is over. As urgent as the loop, it takes a core from it at each of its wakings. */
-beLessUrgent(5);
+lowerThreadPriority(5);
 
 /**
  * Pages of the log (16 MB) after which SQLite moves them into the file: it waits for the disk then, and with it what is to
@@ -19,7 +19,7 @@ const MOVED_AT = 4_000;
 
 const { path } = workerData as { path: string };
 const db = openStore(path, { mustExist: true });
-keepSmall(db);
+limitPageCache(db);
 const watch = new FileWatch(path);
 
 /** Whoever holds the file longer is waited for by those who ask again: in between this thread can be ended. */
@@ -33,7 +33,7 @@ const writeAll = db.transaction((rows: readonly ResultRow[]) => {
 /** Bytes. */
 const LONGEST_LOG = 64 * 1024 * 1024;
 
-function save(calls: readonly ThreadCall<SaveCall>[]): ThreadAnswer<SaveOutcome>[] {
+function save(calls: readonly RpcCall<SaveCall>[]): RpcAnswer<SaveOutcome>[] {
   const rows = calls.flatMap(({ call }) => call ?? []);
   const outcomes = saveAll(rows);
   const isLast = rows.length < calls.length;
@@ -100,4 +100,4 @@ function outcome(thrown: unknown): NonNullable<SaveOutcome> {
   return { message, code };
 }
 
-parentPort?.on("message", (calls: readonly ThreadCall<SaveCall>[]) => parentPort?.postMessage(save(calls)));
+parentPort?.on("message", (calls: readonly RpcCall<SaveCall>[]) => parentPort?.postMessage(save(calls)));

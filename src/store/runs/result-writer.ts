@@ -1,7 +1,7 @@
 import { UserError } from "../../domain/errors.js";
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import { ThreadCalls } from "../../platform/worker-rpc.js";
+import { WorkerRpc } from "../../platform/worker-rpc.js";
 import type { Db } from "../connection/open-store.js";
 import { PATIENT, type Waiting } from "../connection/write-transaction.js";
 import { RecentTraces } from "./recent-traces.js";
@@ -56,7 +56,7 @@ export interface ThreadedResultWriter extends ResultWriter {
  */
 export function threadedResultWriter(path: string, waiting: Waiting = PATIENT): ThreadedResultWriter {
   const file = new URL("./result-writer-thread.js", import.meta.url);
-  const thread = new ThreadCalls<SaveCall, SaveOutcome>(file, {
+  const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
     data: { path },
     youngMegabytes: YOUNG_MEGABYTES,
     gatherMs: GATHER_MS,

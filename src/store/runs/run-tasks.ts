@@ -1,5 +1,5 @@
 import { type PlannedTask, questionSchema } from "../../domain/tasks/question.js";
-import { inPieces } from "../../platform/chunk.js";
+import { chunk } from "../../platform/chunk.js";
 import type { Db } from "../connection/open-store.js";
 
 /** Keeps what a run is to answer, in its order: these tasks after the first `before`. */
@@ -21,7 +21,7 @@ export function* tasksAt(db: Db, runId: string, positions: readonly number[]): G
   const select = db.prepare(
     `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
-  for (const some of inPieces(positions, AHEAD)) {
+  for (const some of chunk(positions, AHEAD)) {
     const rows = select.all({ runId, some: JSON.stringify(some) }) as TaskRow[];
     // A run cannot be answered whole without each of them, and would be resumed for ever.
     const lost = some.length - rows.length;

@@ -32,7 +32,7 @@ export interface NewRun extends Omit<RunRow, "dataset" | "limits" | "output" | "
   readonly output?: string | null;
 }
 
-export function startRun(db: Db, run: NewRun): void {
+export function insertRun(db: Db, run: NewRun): void {
   db.prepare(
     `INSERT INTO runs (id, agent_id, model, dataset_id, split, settings, limits, output, corpus_fingerprint, total_tasks, status, started_at)
      VALUES (@id, @agentId, @model, @datasetId, @split, @settings, @limits, @output, @corpusFingerprint, @totalTasks, 'running', @startedAt)`,
@@ -77,7 +77,7 @@ export function reopenRun(db: Db, id: string, { settings, limits, output }: RunC
  * Makes `worker` (`host:pid`) the one who works on a run. Null where it has been taken; else who holds it. A holder that
  * `isGone` holds nothing: it was killed.
  */
-export function claimRun(db: Db, id: string, worker: string, isGone: (holder: string) => boolean): string | null {
+export function lockRun(db: Db, id: string, worker: string, isGone: (holder: string) => boolean): string | null {
   return db
     .transaction(() => {
       const holder = db.prepare("SELECT worker FROM runs WHERE id = ?").pluck().get(id) as string | null;
@@ -133,7 +133,7 @@ function statusOf(status: RunStatus, worker: string | null): RunStatus {
   return status === "running" && (worker === null || isGone(worker)) ? "interrupted" : status;
 }
 
-export interface RunLine {
+export interface RunSummary {
   readonly id: string;
   readonly agentId: string;
   readonly model: string;
@@ -143,14 +143,14 @@ export interface RunLine {
   readonly totalTasks: number;
 }
 
-export function listRuns(db: Db): RunLine[] {
+export function listRuns(db: Db): RunSummary[] {
   const rows = db
     .prepare(
       `SELECT r.id, r.agent_id AS agentId, r.model, r.status, r.worker, r.started_at AS startedAt,
               (SELECT count(*) FROM results WHERE run_id = r.id AND superseded = 0) AS tasks, r.total_tasks AS totalTasks
        FROM runs r ORDER BY r.started_at DESC, r.rowid DESC`,
     )
-    .all() as (RunLine & { worker: string | null })[];
+    .all() as (RunSummary & { worker: string | null })[];
   return rows.map(({ worker, ...line }) => ({ ...line, status: statusOf(line.status, worker) }));
 }
 

@@ -3,13 +3,13 @@ import type { Trace } from "../../domain/runs/trace.js";
 import type { Db } from "../connection/open-store.js";
 
 /** Where a reading of a run's traces stands. */
-export interface Place {
+export interface TraceCursor {
   readonly taskId: number;
   readonly epoch: number;
 }
 
 /** The next graded or gradable traces of a run after a place (null: from the start), in the order of the task ids and repeats. */
-export function tracesAfter(db: Db, runId: string, after: Place | null, limit: number): Trace[] {
+export function tracesAfter(db: Db, runId: string, after: TraceCursor | null, limit: number): Trace[] {
   const rows = db
     .prepare(
       `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
@@ -22,7 +22,7 @@ export function tracesAfter(db: Db, runId: string, after: Place | null, limit: n
 }
 
 /** Puts new grades in the place of the old ones: all of a batch, trace and result line, or none. */
-export function openGradeWriter(db: Db): (graded: readonly { trace: Trace; result: TaskResult }[]) => void {
+export function openScoreWriter(db: Db): (graded: readonly { trace: Trace; result: TaskResult }[]) => void {
   const setTrace = db.prepare("UPDATE traces SET trace = ? WHERE id = ?");
   const setResult = db.prepare(
     `UPDATE results SET result = @result, semantic_score = @score
@@ -46,7 +46,7 @@ export function openGradeWriter(db: Db): (graded: readonly { trace: Trace; resul
 }
 
 /** Records what a run has been graded with. */
-export function saveGrading(db: Db, runId: string, settings: RunSettings): void {
+export function saveScoringSettings(db: Db, runId: string, settings: RunSettings): void {
   db.prepare("UPDATE runs SET settings = ? WHERE id = ?").run(JSON.stringify(settings), runId);
 }
 

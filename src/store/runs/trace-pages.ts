@@ -22,7 +22,7 @@ export interface TraceCursor {
 }
 
 /** A trace in a list. */
-export interface TraceLine {
+export interface TraceSummary {
   readonly id: string;
   readonly runId: string | null;
   readonly taskId: number | null;
@@ -46,7 +46,7 @@ export function pageOfTraces(
   query: TraceQuery,
   after: TraceCursor | null,
   limit: number,
-): { readonly lines: TraceLine[]; readonly hasMore: boolean; readonly total: number } {
+): { readonly lines: TraceSummary[]; readonly hasMore: boolean; readonly total: number } {
   const conditions = ["1"];
   if (query.agentId !== null) conditions.push("t.agent_id = @agentId");
   if (query.runId !== null) conditions.push("t.run_id = @runId");
@@ -66,6 +66,6 @@ export function pageOfTraces(
        FROM traces t WHERE ${where} ${after === null ? "" : "AND (t.started_at, t.id) < (@afterStart, @afterId)"}
        ORDER BY t.started_at DESC, t.id DESC LIMIT @limit`,
     )
-    .all({ ...query, afterStart: after?.startedAt, afterId: after?.id, limit: limit + 1 }) as TraceLine[];
+    .all({ ...query, afterStart: after?.startedAt, afterId: after?.id, limit: limit + 1 }) as TraceSummary[];
   return { lines: rows.slice(0, limit), hasMore: rows.length > limit, total };
 }

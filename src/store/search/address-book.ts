@@ -1,5 +1,5 @@
 import type { Db } from "../connection/open-store.js";
-import { readInTurns } from "../connection/tick-transaction.js";
+import { withTickTransaction } from "../connection/tick-transaction.js";
 
 /**
  * Tokens of the index's `parties` column. They end in digits, which the porter stemmer leaves alone.
@@ -28,7 +28,7 @@ export interface AddressBook {
 export function openAddressBook(db: Db): AddressBook {
   const exact = db.prepare("SELECT id FROM addresses WHERE address = ?").pluck();
   const containing = db.prepare("SELECT id FROM addresses WHERE instr(address, ?) > 0 LIMIT ?").pluck();
-  const inTurn = readInTurns(db);
+  const inTurn = withTickTransaction(db);
   const idOf = (address: string) =>
     (inTurn(() => exact.get(address.trim().toLowerCase())) as number | undefined) ?? null;
   return {

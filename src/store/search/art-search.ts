@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import type { Db } from "../connection/open-store.js";
-import { openPeriods, type Period } from "./date-range.js";
-import { openCandidates } from "./fts-postings.js";
+import { type DateRange, openDateRanges } from "./date-range.js";
+import { openPostings } from "./fts-postings.js";
 import { allWordsExpression } from "./fts-query.js";
 import { SEARCH_SQL } from "./mail-search.js";
 
@@ -11,7 +11,7 @@ export interface ArtQuery {
   readonly namedId: number;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
-  readonly period: Period;
+  readonly period: DateRange;
   readonly limit: number;
 }
 
@@ -37,8 +37,8 @@ const ART_SQL = {
  * them and makes the snippets. Words are equal there only where their stems are equal here, so none is missed.
  */
 export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
-  const periods = openPeriods(db);
-  const candidatesOf = openCandidates(db);
+  const periods = openDateRanges(db);
+  const candidatesOf = openPostings(db);
   const read = db.prepare(SEARCH_SQL.ranked).raw();
   const listed = db.prepare(SEARCH_SQL.listed).raw();
   const chosen = openChoice();

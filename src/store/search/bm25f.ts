@@ -1,10 +1,10 @@
-import type { Occurrence } from "./term-matches.js";
+import type { TermMatch } from "./term-matches.js";
 
 /** A mail as far as ranking reads it: the beginning of its body, and where the terms stand in it. */
 export interface RankedText {
   readonly body: string;
-  readonly inSubject: readonly Occurrence[];
-  readonly inBody: readonly Occurrence[];
+  readonly inSubject: readonly TermMatch[];
+  readonly inBody: readonly TermMatch[];
 }
 
 /** What is known of a query's terms in the mail that was searched; one entry a term. */
@@ -20,7 +20,7 @@ const K1 = 1.2;
 const B = 0.5;
 
 /** A mail's score is below so many times the weights of the terms it holds, however often it holds them. */
-export const MAX_PER_WEIGHT = K1 + 1;
+export const BM25_TF_UPPER_BOUND = K1 + 1;
 
 /** A word in the subject counts as so many in the body. */
 const SUBJECT_WEIGHT = 3;
@@ -50,7 +50,7 @@ export function idf({ mails, holding }: TermStatistics, term: number): number {
 }
 
 /** BM25 over subject and body as one weighted field (BM25F). */
-export function scoreMail({ body, inSubject, inBody }: RankedText, weights: readonly number[]): number {
+export function bm25f({ body, inSubject, inBody }: RankedText, weights: readonly number[]): number {
   const quoted = inBody.length > 0 && mayQuote(body) ? body.search(QUOTED) : -1;
   const frequency = new Float64Array(weights.length);
   for (const { term } of inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;

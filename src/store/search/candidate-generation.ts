@@ -1,17 +1,17 @@
-import { insertInOrder } from "../../platform/top-k.js";
-import { isRare, type TermLists } from "./posting-lists.js";
+import { insertTopK } from "../../platform/top-k.js";
+import { isRare, type PostingLists } from "./posting-lists.js";
 
 /** Best matches are chosen from so many mails, or as many as are wanted: those whose words weigh most. */
 const BEST_MATCH_RANKED = 30;
 
 /** A mail that may be among the best, with the weight of the terms it holds: no score is above `MAX_PER_WEIGHT` times that. */
-export interface Nominee {
+export interface Candidate {
   readonly position: number;
   readonly weight: number;
 }
 
 /** The mails whose terms weigh most, at least `wanted` where there are as many. */
-export function nominate(lists: TermLists, weights: readonly number[], wanted: number): Nominee[] {
+export function generateCandidates(lists: PostingLists, weights: readonly number[], wanted: number): Candidate[] {
   // Where the rare words name too few to fill the list, the common ones name candidates too.
   const rare = lists.filter(isRare);
   const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
@@ -19,7 +19,7 @@ export function nominate(lists: TermLists, weights: readonly number[], wanted: n
   // A common term may be held by mails that its list, cut off, does not name.
   const unlisted = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
   const most = Math.max(BEST_MATCH_RANKED, wanted);
-  const heaviest: Nominee[] = [];
+  const heaviest: Candidate[] = [];
   merge(
     lists.filter(isNaming),
     weights.filter((_, term) => isNaming(lists[term] ?? [])),
@@ -27,19 +27,19 @@ export function nominate(lists: TermLists, weights: readonly number[], wanted: n
       const lightest = heaviest[most - 1];
       // Of equals the newest stay first, as they come first.
       if (lightest === undefined || weight > lightest.weight)
-        insertInOrder(heaviest, { position, weight }, most, isHeavier);
+        insertTopK(heaviest, { position, weight }, most, isHeavier);
     },
   );
   return heaviest.map(({ position, weight }) => ({ position, weight: weight + unlisted }));
 }
 
-function isHeavier(a: Nominee, b: Nominee): boolean {
+function isHeavier(a: Candidate, b: Candidate): boolean {
   return a.weight > b.weight;
 }
 
 /** Visits the positions of all lists, newest first as they are, each once with the weights of its lists together. */
 function merge(
-  lists: TermLists,
+  lists: PostingLists,
   listWeights: readonly number[],
   visit: (position: number, weight: number) => void,
 ): void {

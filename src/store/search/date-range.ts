@@ -1,22 +1,22 @@
 import type { Db } from "../connection/open-store.js";
 
 /** A stretch of time in ISO 8601 UTC; null leaves that side open. */
-export interface Period {
+export interface DateRange {
   /** Inclusive. */
   readonly after: string | null;
   /** Exclusive. */
   readonly before: string | null;
 }
 
-export interface Positions {
+export interface PositionRange {
   readonly first: number;
   readonly last: number;
 }
 
-export const EVERYTHING: Positions = { first: 0, last: Number.MAX_SAFE_INTEGER };
-const NOTHING: Positions = { first: 1, last: 0 };
+export const ALL_POSITIONS: PositionRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
+const NOTHING: PositionRange = { first: 1, last: 0 };
 
-export const PERIOD_SQL = {
+export const DATE_RANGE_SQL = {
   newestBefore: "SELECT position FROM mail_order WHERE date < ? ORDER BY date DESC, position LIMIT 1",
   oldestFrom: "SELECT position FROM mail_order WHERE date >= ? ORDER BY date, position DESC LIMIT 1",
 } as const;
@@ -25,13 +25,13 @@ export const PERIOD_SQL = {
  * A period as a range of positions, newest first. Mail without a date is in no period: nobody can say
  * that it was written before a cutoff.
  */
-export function openPeriods(db: Db): { positions(period: Period): Positions } {
-  const newestBefore = db.prepare(PERIOD_SQL.newestBefore).pluck();
-  const oldestFrom = db.prepare(PERIOD_SQL.oldestFrom).pluck();
+export function openDateRanges(db: Db): { positions(period: DateRange): PositionRange } {
+  const newestBefore = db.prepare(DATE_RANGE_SQL.newestBefore).pluck();
+  const oldestFrom = db.prepare(DATE_RANGE_SQL.oldestFrom).pluck();
   return {
     positions({ after, before }) {
-      if (after === null && before === null) return EVERYTHING;
-      const first = before === null ? EVERYTHING.first : (newestBefore.get(before) as number | undefined);
+      if (after === null && before === null) return ALL_POSITIONS;
+      const first = before === null ? ALL_POSITIONS.first : (newestBefore.get(before) as number | undefined);
       // Every date comes after "".
       const last = oldestFrom.get(after ?? "") as number | undefined;
       return first === undefined || last === undefined ? NOTHING : { first, last };

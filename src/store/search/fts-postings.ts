@@ -1,9 +1,9 @@
 import type { Db } from "../connection/open-store.js";
 import { PARTY } from "./address-book.js";
-import { EVERYTHING, type Positions } from "./date-range.js";
+import { ALL_POSITIONS, type PositionRange } from "./date-range.js";
 import { termExpression } from "./fts-query.js";
-import { KeptLists } from "./posting-list-cache.js";
-import { COUNTED_TO, isRare, listWithin } from "./posting-lists.js";
+import { PostingListCache } from "./posting-list-cache.js";
+import { COUNTED_TO, isRare, postingsWithin } from "./posting-lists.js";
 
 /** Whose mail, and when it was sent. Ids are those of the address book; null leaves a side open. */
 export interface MailFilter {
@@ -12,13 +12,13 @@ export interface MailFilter {
   readonly namedId?: number;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
-  readonly range: Positions;
+  readonly range: PositionRange;
 }
 
 /** The mails that a filter leaves. */
-export interface Candidates {
+export interface FtsPostings {
   /** Positions of those that match an expression on subject and body, newest first, within `range` of the filter's own. */
-  newest(words: string, range: Positions, limit: number): number[];
+  newest(words: string, range: PositionRange, limit: number): number[];
   /** Positions of those that hold a word in any of its forms, newest first, up to `COUNTED_TO`. */
   holding(term: string): readonly number[];
   /** How many lie in the mailbox, or in the whole file, whatever their date. */
@@ -27,7 +27,7 @@ export interface Candidates {
   mailAt(position: number): number;
 }
 
-export const CANDIDATES_SQL = {
+export const POSTINGS_SQL = {
   // `+?`: by the value of a bare `LIMIT ?` SQLite plans the statement, and so prepares it anew each time one is bound.
   newest: "SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT +?",
   inInbox: "SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?",
@@ -36,7 +36,7 @@ export const CANDIDATES_SQL = {
 
 /** What does not change until the next import. */
 class Kept {
-  readonly lists = new KeptLists();
+  readonly lists = new PostingListCache();
   /** Of mailboxes. */
   readonly sizes = new Map<number, number>();
   /** By position; 0: not asked for so far. Four bytes a mail spare a search half of its pages: each mail stands on another. */
@@ -56,23 +56,23 @@ class Kept {
  * Asks the index which mails match. Nothing is ranked there: bm25() reads every mail of the file that holds a word. The
  * lists of words are kept: an agent that searches a mailbox again mostly asks for a word that it has asked for before.
  */
-export function openCandidates(db: Db): (filter: MailFilter) => Candidates {
-  const matching = db.prepare(CANDIDATES_SQL.newest).pluck();
-  const inInbox = db.prepare(CANDIDATES_SQL.inInbox).pluck();
+export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
+  const matching = db.prepare(POSTINGS_SQL.newest).pluck();
+  const inInbox = db.prepare(POSTINGS_SQL.inInbox).pluck();
   // Positions are counted from 1 without a gap.
   const all = db.prepare("SELECT coalesce(max(position), 0) FROM mail_order").pluck();
   const state = db.prepare("SELECT fingerprint FROM corpus_state").pluck();
-  const mailAt = db.prepare(CANDIDATES_SQL.mailAt).pluck();
+  const mailAt = db.prepare(POSTINGS_SQL.mailAt).pluck();
   // Of no mail so far: what is imported has a fingerprint, and it is not null.
   let kept = new Kept(null, 0);
 
-  const newest = (expression: string, { first, last }: Positions, limit: number) =>
+  const newest = (expression: string, { first, last }: PositionRange, limit: number) =>
     first > last ? [] : (matching.all(expression, first, last, limit) as number[]);
 
   const listOf = (expression: string): readonly number[] => {
     const known = kept.lists.get(expression);
     if (known !== undefined) return known;
-    const list = newest(expression, EVERYTHING, COUNTED_TO);
+    const list = newest(expression, ALL_POSITIONS, COUNTED_TO);
     kept.lists.add(expression, list);
     return list;
   };
@@ -98,7 +98,7 @@ export function openCandidates(db: Db): (filter: MailFilter) => Candidates {
         const expression = expressionOf(parties, termExpression(term));
         const list = listOf(expression);
         // A list that was cut off does not say who comes behind its end.
-        return isRare(list) ? listWithin(list, filter.range) : newest(expression, filter.range, COUNTED_TO);
+        return isRare(list) ? postingsWithin(list, filter.range) : newest(expression, filter.range, COUNTED_TO);
       },
       get inMailbox() {
         return sizeOf(filter.inboxId);

@@ -1,5 +1,5 @@
 import type { Db } from "../connection/open-store.js";
-import { readInTurns } from "../connection/tick-transaction.js";
+import { withTickTransaction } from "../connection/tick-transaction.js";
 import { PARTY } from "./address-book.js";
 
 /** One mail, whole. */
@@ -15,7 +15,7 @@ export interface StoredMail {
   readonly body: string;
 }
 
-export interface Mails {
+export interface MailLookup {
   /** By any of its Message-IDs; the angle brackets may be missing. Null: there is no such mail. */
   get(messageId: string): StoredMail | null;
   isInInbox(mailId: number, addressId: number): boolean;
@@ -35,7 +35,7 @@ interface Row {
   body: string;
 }
 
-export const MAILS_SQL = {
+export const LOOKUP_SQL = {
   get: `SELECT m.id AS mailId, x.message_id AS messageId, m.subject, m.sender, m.recipients,
                m.to_count AS toCount, m.cc_count AS ccCount, m.date, m.body
         FROM messages x JOIN mails m ON m.id = x.mail_id WHERE x.message_id = ?`,
@@ -43,11 +43,11 @@ export const MAILS_SQL = {
   canonical: "SELECT min(c.message_id) FROM messages x JOIN messages c ON c.mail_id = x.mail_id WHERE x.message_id = ?",
 } as const;
 
-export function openMails(db: Db): Mails {
-  const get = db.prepare(MAILS_SQL.get);
-  const parties = db.prepare(MAILS_SQL.parties).pluck();
-  const canonical = db.prepare(MAILS_SQL.canonical).pluck();
-  const inTurn = readInTurns(db);
+export function openMailLookup(db: Db): MailLookup {
+  const get = db.prepare(LOOKUP_SQL.get);
+  const parties = db.prepare(LOOKUP_SQL.parties).pluck();
+  const canonical = db.prepare(LOOKUP_SQL.canonical).pluck();
+  const inTurn = withTickTransaction(db);
   return {
     get(messageId) {
       for (const id of spellings(messageId)) {

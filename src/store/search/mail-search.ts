@@ -1,13 +1,13 @@
-import { insertInOrder } from "../../platform/top-k.js";
+import { insertTopK } from "../../platform/top-k.js";
 import type { Db } from "../connection/open-store.js";
-import { MAX_PER_WEIGHT, scoreMail } from "./bm25f.js";
-import { type Nominee, nominate } from "./candidate-generation.js";
-import { openPeriods, type Period } from "./date-range.js";
-import { type Candidates, type MailFilter, openCandidates } from "./fts-postings.js";
+import { BM25_TF_UPPER_BOUND, bm25f } from "./bm25f.js";
+import { type Candidate, generateCandidates } from "./candidate-generation.js";
+import { type DateRange, openDateRanges } from "./date-range.js";
+import { type FtsPostings, type MailFilter, openPostings } from "./fts-postings.js";
 import { allWordsExpression, contentTokens, queryTokens } from "./fts-query.js";
-import { holds, spanOfAll, type TermLists, termsAt, weigh } from "./posting-lists.js";
+import { commonRange, hasPosting, idfWeights, type PostingLists, termsAt } from "./posting-lists.js";
 import { snippet } from "./snippet.js";
-import { distinctTerms, type FindOccurrences, type Occurrence, occurrenceFinder } from "./term-matches.js";
+import { distinctTerms, type FindTermMatches, type TermMatch, termMatcher } from "./term-matches.js";
 
 export interface MailQuery {
   readonly words: string;
@@ -15,7 +15,7 @@ export interface MailQuery {
   readonly inboxId: number | null;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
-  readonly period: Period;
+  readonly period: DateRange;
   readonly limit: number;
 }
 
@@ -68,9 +68,9 @@ interface Scored {
   readonly mail: Ranked;
   /** That it holds, or may hold. */
   readonly terms: readonly number[];
-  readonly inSubject: readonly Occurrence[];
+  readonly inSubject: readonly TermMatch[];
   /** In its beginning. */
-  readonly inBody: readonly Occurrence[];
+  readonly inBody: readonly TermMatch[];
 }
 
 export const SEARCH_SQL = {
@@ -80,8 +80,8 @@ export const SEARCH_SQL = {
 } as const;
 
 export function openMailSearch(db: Db): MailSearch {
-  const periods = openPeriods(db);
-  const candidatesOf = openCandidates(db);
+  const periods = openDateRanges(db);
+  const candidatesOf = openPostings(db);
   // As lists: to name the columns of a row takes longer than to read it.
   const ranked = db.prepare(SEARCH_SQL.ranked).raw();
   const listed = db.prepare(SEARCH_SQL.listed).raw();
@@ -91,13 +91,13 @@ export function openMailSearch(db: Db): MailSearch {
     toIds,
     range: periods.positions(period),
   });
-  const readAt = (candidates: Candidates, position: number) => ranked.get(candidates.mailAt(position)) as Ranked;
-  const toHit = ([mailId, subject, body]: Ranked, inBody: readonly Occurrence[], match: MailHit["match"]): MailHit => {
+  const readAt = (candidates: FtsPostings, position: number) => ranked.get(candidates.mailAt(position)) as Ranked;
+  const toHit = ([mailId, subject, body]: Ranked, inBody: readonly TermMatch[], match: MailHit["match"]): MailHit => {
     const [messageId, sender, date] = listed.get(mailId) as Listed;
     return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
   };
   const scorer =
-    (candidates: Candidates, find: FindOccurrences, lists: TermLists, weights: readonly number[]) =>
+    (candidates: FtsPostings, find: FindTermMatches, lists: PostingLists, weights: readonly number[]) =>
     (position: number) => {
       const mail = readAt(candidates, position);
       const [, subject, whole] = mail;
@@ -105,7 +105,7 @@ export function openMailSearch(db: Db): MailSearch {
       const terms = termsAt(lists, position);
       const inSubject = find(subject, terms);
       const inBody = find(body, terms);
-      return { position, mail, terms, inSubject, inBody, score: scoreMail({ body, inSubject, inBody }, weights) };
+      return { position, mail, terms, inSubject, inBody, score: bm25f({ body, inSubject, inBody }, weights) };
     };
 
   // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
@@ -114,7 +114,7 @@ export function openMailSearch(db: Db): MailSearch {
     newestFirst: db.transaction((query: MailQuery) => {
       const words = allWordsExpression(query.words);
       if (words === null) return [];
-      const find = occurrenceFinder(distinctTerms(queryTokens(query.words)));
+      const find = termMatcher(distinctTerms(queryTokens(query.words)));
       const filter = filterOf(query);
       const candidates = candidatesOf(filter);
       return candidates.newest(words, filter.range, query.limit).map((position) => {
@@ -129,11 +129,11 @@ export function openMailSearch(db: Db): MailSearch {
       const { limit } = query;
       const filter = filterOf(query);
       const terms = distinctTerms(contentTokens(query.words));
-      const find = occurrenceFinder(terms);
+      const find = termMatcher(terms);
       const candidates = candidatesOf(filter);
       const lists = terms.map((term) => candidates.holding(term));
-      const weights = weigh(lists, candidates.inMailbox);
-      const matching = candidates.newest(words, spanOfAll(lists, filter.range), COUNTED);
+      const weights = idfWeights(lists, candidates.inMailbox);
+      const matching = candidates.newest(words, commonRange(lists, filter.range), COUNTED);
       const all = matching.slice(0, ALL_WORDS_RANKED);
       const scoreAt = scorer(candidates, find, lists, weights);
       const whole = weights.reduce((sum, weight) => sum + weight, 0);
@@ -143,7 +143,8 @@ export function openMailSearch(db: Db): MailSearch {
         scoreAt,
       );
       const have = new Set(all);
-      const others = all.length < limit ? nominate(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
+      const others =
+        all.length < limit ? generateCandidates(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
       const rest = best(others, limit - first.length, scoreAt);
       const shown = (match: MailHit["match"]) => (one: Scored) =>
         toHit(one.mail, holdsMore(one, lists) ? find(shownOf(one.mail), one.terms) : one.inBody, match);
@@ -158,22 +159,22 @@ function shownOf([, , body]: Ranked): string {
 }
 
 /** Whether the mail holds a word, by the lists of those that do, that was not found in its subject or its beginning. */
-function holdsMore({ position, mail, terms, inSubject, inBody }: Scored, lists: TermLists): boolean {
+function holdsMore({ position, mail, terms, inSubject, inBody }: Scored, lists: PostingLists): boolean {
   const [, , body] = mail;
   const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
-  return body.length > RANKED_REACH && terms.some((term) => !isFound(term) && holds(lists[term] ?? [], position));
+  return body.length > RANKED_REACH && terms.some((term) => !isFound(term) && hasPosting(lists[term] ?? [], position));
 }
 
 /**
  * The `wanted` best of the nominees, heaviest first, by their scores; the newer of two that score the same. Mails that cannot be
  * among them any more are not read.
  */
-function best(nominees: readonly Nominee[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
+function best(nominees: readonly Candidate[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
   const found: Scored[] = [];
   for (const { position, weight } of nominees) {
     const worst = found.length < wanted ? undefined : found.at(-1);
-    if (worst !== undefined && weight * MAX_PER_WEIGHT < worst.score) break;
-    insertInOrder(found, scoreAt(position), wanted, isBetter);
+    if (worst !== undefined && weight * BM25_TF_UPPER_BOUND < worst.score) break;
+    insertTopK(found, scoreAt(position), wanted, isBetter);
   }
   return found;
 }

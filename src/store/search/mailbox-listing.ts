@@ -1,7 +1,7 @@
 import type { Db } from "../connection/open-store.js";
 import { openAddressBook, PARTY } from "./address-book.js";
-import { openPeriods } from "./date-range.js";
-import { openMails } from "./mail-lookup.js";
+import { openDateRanges } from "./date-range.js";
+import { openMailLookup } from "./mail-lookup.js";
 
 /** A mail as it stands in a list of a mailbox. */
 export interface MailHead {
@@ -13,7 +13,7 @@ export interface MailHead {
   readonly cursor: number;
 }
 
-export interface Shelf {
+export interface MailboxListing {
   /** Newest first, behind the cursor where there is one. */
   list(cursor: number | null, limit: number): MailHead[];
   /** Message-IDs of the mailbox that begin with the text, with or without angle bracket; looks at a bounded number. */
@@ -23,7 +23,7 @@ export interface Shelf {
 /** Message-IDs looked at for one completion: most begin with a number, and a prefix of one figure fits a tenth of all mail. */
 const LOOKED_AT = 2_000;
 
-export const SHELF_SQL = {
+export const LISTING_SQL = {
   list: `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
                 m.subject, m.sender, m.date
          FROM emails_fts f JOIN mail_order o ON o.position = f.rowid JOIN mails m ON m.id = o.mail_id
@@ -34,12 +34,12 @@ export const SHELF_SQL = {
 } as const;
 
 /** What lies in one mailbox before the cutoff (ISO 8601, exclusive; null: all of it), to be listed. */
-export function openShelf(db: Db, inbox: string, cutoff: string | null): Shelf {
+export function openMailboxListing(db: Db, inbox: string, cutoff: string | null): MailboxListing {
   const inboxId = openAddressBook(db).idOf(inbox);
-  const mails = openMails(db);
-  const { first, last } = openPeriods(db).positions({ after: null, before: cutoff });
-  const list = db.prepare(SHELF_SQL.list);
-  const idsFrom = db.prepare(SHELF_SQL.idsFrom);
+  const mails = openMailLookup(db);
+  const { first, last } = openDateRanges(db).positions({ after: null, before: cutoff });
+  const list = db.prepare(LISTING_SQL.list);
+  const idsFrom = db.prepare(LISTING_SQL.idsFrom);
   if (inboxId === null) return { list: () => [], complete: () => ({ ids: [], hasMore: false }) };
   return {
     list(cursor, limit) {

@@ -2,7 +2,7 @@
 const MOST_KEPT = 500_000;
 
 /** Lists of positions by name; when they become too many, those that were asked for longest ago are dropped. */
-export class KeptLists {
+export class PostingListCache {
   private readonly lists = new Map<string, readonly number[]>();
   private kept = 0;
 

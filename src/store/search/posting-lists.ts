@@ -1,5 +1,5 @@
 import { idf } from "./bm25f.js";
-import type { Positions } from "./date-range.js";
+import type { PositionRange } from "./date-range.js";
 
 /** A word that more of the searched mails hold than this names no candidates, where rarer words name enough. */
 const COMMON = 1_000;
@@ -8,10 +8,10 @@ const COMMON = 1_000;
 export const COUNTED_TO = COMMON + 1;
 
 /** Of each term the positions of the mails that hold it, newest first; up to `COUNTED_TO`. */
-export type TermLists = readonly (readonly number[])[];
+export type PostingLists = readonly (readonly number[])[];
 
 /** How much each term says, by the share of the mails searched that hold it. A common one was counted up to `COMMON` only. */
-export function weigh(lists: TermLists, mails: number): number[] {
+export function idfWeights(lists: PostingLists, mails: number): number[] {
   const holding = lists.map((list) => (isRare(list) ? list.length : Math.max(COMMON, mails / 4)));
   return lists.map((_, term) => idf({ mails, holding }, term));
 }
@@ -22,20 +22,20 @@ export function isRare(list: readonly number[]): boolean {
 }
 
 /** Where a mail with every word can lie: within the mails that hold all the rare words. Looking there only is most of the speed. */
-export function spanOfAll(lists: TermLists, range: Positions): Positions {
+export function commonRange(lists: PostingLists, range: PositionRange): PositionRange {
   const [rarest, ...others] = lists.filter(isRare).sort((a, b) => a.length - b.length);
   if (rarest === undefined) return range;
-  const shared = rarest.filter((position) => others.every((list) => holds(list, position)));
+  const shared = rarest.filter((position) => others.every((list) => hasPosting(list, position)));
   return { first: shared[0] ?? 1, last: shared.at(-1) ?? 0 };
 }
 
 /** Whether a list of positions, newest first, has this one. */
-export function holds(list: readonly number[], position: number): boolean {
+export function hasPosting(list: readonly number[], position: number): boolean {
   return list[placeOf(list, position)] === position;
 }
 
 /** Those of a list that lie in a range. */
-export function listWithin(list: readonly number[], { first, last }: Positions): readonly number[] {
+export function postingsWithin(list: readonly number[], { first, last }: PositionRange): readonly number[] {
   const isWhole = first <= (list[0] ?? first) && last >= (list.at(-1) ?? last);
   return isWhole ? list : list.slice(placeOf(list, first), placeOf(list, last + 1));
 }
@@ -53,8 +53,8 @@ function placeOf(list: readonly number[], position: number): number {
 }
 
 /** The terms that a mail holds, or may hold: a list that was cut off does not tell. */
-export function termsAt(lists: TermLists, position: number): number[] {
+export function termsAt(lists: PostingLists, position: number): number[] {
   const terms: number[] = [];
-  for (const [term, list] of lists.entries()) if (!isRare(list) || holds(list, position)) terms.push(term);
+  for (const [term, list] of lists.entries()) if (!isRare(list) || hasPosting(list, position)) terms.push(term);
   return terms;
 }

@@ -1,4 +1,4 @@
-import type { Occurrence } from "./term-matches.js";
+import type { TermMatch } from "./term-matches.js";
 
 const WIDTH = 240;
 
@@ -15,14 +15,14 @@ const HALF_PAIRS = /^[\udc00-\udfff]|[\ud800-\udbff]$/g;
  * The stretch of `body` (about 240 characters, white space collapsed) that holds the most different terms; the
  * beginning where none occurs. Made here for the few winners only: FTS5's own snippet() costs more than the search.
  */
-export function snippet(body: string, words: readonly Occurrence[]): string {
+export function snippet(body: string, words: readonly TermMatch[]): string {
   const window = bestWindow(words);
   return window === null
     ? cut(body, 0)
     : cut(body, Math.max(0, window.start - Math.max(20, (WIDTH - window.length) / 2)));
 }
 
-function bestWindow(occurrences: readonly Occurrence[]): { start: number; length: number } | null {
+function bestWindow(occurrences: readonly TermMatch[]): { start: number; length: number } | null {
   let best: { start: number; length: number; terms: number } | null = null;
   const counts = new Map<number, number>();
   let first = 0;

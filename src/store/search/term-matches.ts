@@ -3,7 +3,7 @@ import { foldText, isWordUnit } from "../tokenizer/fold.js";
 import { stemOf as porterStemOf } from "../tokenizer/porter.js";
 
 /** One word of a text that has the stem of a term. */
-export interface Occurrence {
+export interface TermMatch {
   readonly start: number;
   readonly end: number;
   /** Index of the term. */
@@ -35,7 +35,7 @@ export function distinctTerms(words: readonly string[]): string[] {
 }
 
 /** Finds occurrences of terms in a text, in order: of all terms, or of some, by their indices. */
-export type FindOccurrences = (text: string, among?: readonly number[]) => Occurrence[];
+export type FindTermMatches = (text: string, among?: readonly number[]) => TermMatch[];
 
 /** Finds one term in a folded text. */
 type FindTerm = (folded: string, found: (start: number, end: number) => void) => void;
@@ -44,14 +44,14 @@ type FindTerm = (folded: string, found: (start: number, end: number) => void) =>
  * Finds the words of a text that have the stem of one of the terms, each as the index's tokenizer reads it. One term
  * after the other is looked for: to say which ones a text can hold is what makes it fast.
  */
-export function occurrenceFinder(terms: readonly string[]): FindOccurrences {
+export function termMatcher(terms: readonly string[]): FindTermMatches {
   const finders = terms.map((term) => {
     const { text } = foldText(term);
     return isUnsegmentedAt(text, 0) ? findCharacters(text) : findWord(text);
   });
   const every = terms.map((_, term) => term);
   return (text, among = every) => {
-    const found: Occurrence[] = [];
+    const found: TermMatch[] = [];
     const { text: folded, positions } = foldText(text);
     const at = (index: number) => (positions === null ? index : (positions[index] ?? index));
     for (const term of among) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { runProgram } from "../../processes/run-process.js";
-import { defineOutsideTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
+import { runProcess } from "../../processes/run-process.js";
+import { defineExternalTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
 import { cleanEnvironment, environmentName } from "./secrets.js";
 
 /** A program with its arguments: no shell reads them. */
@@ -25,7 +25,7 @@ const config = z.strictObject({
 });
 
 /** A program that reads the arguments as JSON on stdin and writes its result as JSON on stdout. */
-export const commandTool = defineOutsideTool({
+export const commandTool = defineExternalTool({
   config,
   secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
   async call({ args, outside, signal, secrets }, { command, env, cwd, maxBytes }) {
@@ -35,7 +35,7 @@ export const commandTool = defineOutsideTool({
     }
     const start = { argv: command, env: environment.values, cwd };
     const input = `${JSON.stringify(args)}\n`;
-    const { end, stdout, stderr, tooLong } = await runProgram(start, input, maxBytes, signal, secrets);
+    const { end, stdout, stderr, tooLong } = await runProcess(start, input, maxBytes, signal, secrets);
     const said = stderr === "" ? "" : `: ${stderr}`;
     if (tooLong) throw new ToolFailed(`The program wrote more than ${maxBytes} bytes`);
     if ("error" in end) throw new ToolFailed(`The program ${command[0]} cannot be started: ${end.error}`);

@@ -6,7 +6,7 @@ import { defineHandler, type Handler } from "../handler.js";
 import { withLinearPatterns } from "../linear-pattern.js";
 import { refuse } from "../mailbox.js";
 import { checkUnfolding } from "../schema-unfolding.js";
-import type { Outside } from "./external-resources.js";
+import type { ExternalResources } from "./external-resources.js";
 
 /** What all tools of one's own can be told. */
 export const limitsShape = {
@@ -23,10 +23,10 @@ export const limitsShape = {
 type Limits = z.output<z.ZodObject<typeof limitsShape>>;
 
 /** One call as a kind of tool sees it. */
-export interface OutsideCall {
+export interface ExternalCall {
   readonly args: JsonObject;
   readonly context: ToolContext;
-  readonly outside: Outside;
+  readonly outside: ExternalResources;
   /** Aborts when the task ends or the time is over. */
   readonly signal: AbortSignal;
   /** Values that must appear in no result. */
@@ -38,12 +38,12 @@ export class ToolFailed extends Error {
   override readonly name = "ToolFailed";
 }
 
-export interface OutsideKind<Config extends Limits> {
+export interface ExternalToolKind<Config extends Limits> {
   readonly config: z.ZodType<Config>;
   readonly misfit?: (config: Config, tool: ToolRow) => string | undefined;
   /** Values that must appear in no result. */
-  readonly secrets?: (config: Config, outside: Outside) => readonly string[];
-  call(call: OutsideCall, config: Config): Promise<JsonValue>;
+  readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
+  call(call: ExternalCall, config: Config): Promise<JsonValue>;
 }
 
 /**
@@ -51,7 +51,7 @@ export interface OutsideKind<Config extends Limits> {
  * size that fit their schema, and every failure a result that the model can act on. When the task is aborted the
  * call rejects with its reason.
  */
-export function defineOutsideTool<Config extends Limits>(kind: OutsideKind<Config>): Handler {
+export function defineExternalTool<Config extends Limits>(kind: ExternalToolKind<Config>): Handler {
   return defineHandler<JsonObject, Config>({
     args: jsonObjectSchema,
     config: kind.config,

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../../domain/json.js";
 import { redact } from "../../domain/redact.js";
 import { guardedRequest } from "../../web/guarded-request.js";
 import { isPublicAddress } from "../../web/public-address.js";
-import { defineOutsideTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
+import { defineExternalTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
 import { fillIn, headersSchema, secretsIn } from "./secrets.js";
 
 export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -35,7 +35,7 @@ const config = z.strictObject({
  * A web address. Arguments that the URL does not name go into the query (GET, DELETE) or are the JSON body (POST, PUT,
  * PATCH). A JSON answer is the result; other text is the result as it is; a status from 400 on is a failure.
  */
-export const httpTool = defineOutsideTool({
+export const httpTool = defineExternalTool({
   config,
   misfit({ url }, tool) {
     const known = propertiesOf(tool);

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { McpServer } from "../../mcp/connections.js";
 import { argvSchema } from "./command-tool.js";
-import type { Outside } from "./external-resources.js";
-import { defineOutsideTool, limitsShape, ToolFailed } from "./external-tool.js";
+import type { ExternalResources } from "./external-resources.js";
+import { defineExternalTool, limitsShape, ToolFailed } from "./external-tool.js";
 import { cleanEnvironment, environmentName, fillIn, headersSchema, secretsIn } from "./secrets.js";
 
 /** A server as it is kept: started as a program, or reached at an address. Secrets are named, never written out. */
@@ -18,7 +18,7 @@ export const serverSchema = z.union([
   }),
 ]);
 
-export type KeptServer = z.output<typeof serverSchema>;
+export type StoredServer = z.output<typeof serverSchema>;
 
 const config = z.strictObject({
   server: serverSchema,
@@ -28,7 +28,7 @@ const config = z.strictObject({
 });
 
 /** A tool of an MCP server; one connection to each server is shared by the whole run. */
-export const mcpTool = defineOutsideTool({
+export const mcpTool = defineExternalTool({
   config,
   secrets: ({ server }, outside) => secretsOf(server, outside),
   async call({ args, outside, signal, secrets }, { server, tool, timeoutMs }) {
@@ -42,7 +42,7 @@ export const mcpTool = defineOutsideTool({
 });
 
 /** The server with the environment filled in. */
-export function reachable(server: KeptServer, { env }: Pick<Outside, "env">): McpServer {
+export function reachable(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
   const filled = "command" in server ? cleanEnvironment(server.env, env) : fillIn(server.headers, env);
   if (!filled.ok) {
     throw new ToolFailed(`The MCP server cannot be reached: the environment variable ${filled.missing} is not set`);
@@ -53,6 +53,6 @@ export function reachable(server: KeptServer, { env }: Pick<Outside, "env">): Mc
 }
 
 /** Values that must stand in no result and no error. */
-export function secretsOf(server: KeptServer, { env }: Pick<Outside, "env">): readonly string[] {
+export function secretsOf(server: StoredServer, { env }: Pick<ExternalResources, "env">): readonly string[] {
   return "command" in server ? server.env.flatMap((name) => env[name] ?? []) : secretsIn(server.headers, env);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineOutsideTool, limitsShape, ToolFailed } from "./external-tool.js";
+import { defineExternalTool, limitsShape, ToolFailed } from "./external-tool.js";
 import { cleanEnvironment, environmentName } from "./secrets.js";
 
 const config = z.strictObject({
@@ -11,7 +11,7 @@ const config = z.strictObject({
 });
 
 /** A file with a function `call(args, context)`; `context` tells `inbox` and `cutoff` of the task. */
-export const moduleTool = defineOutsideTool({
+export const moduleTool = defineExternalTool({
   config,
   secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
   async call({ args, context, outside, signal }, { module, env }) {

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { ToolContext, ToolResult } from "../../domain/agents/tool.js";
 import type { JsonValue } from "../../domain/json.js";
-import { ThreadCalls } from "../../platform/worker-rpc.js";
+import { WorkerRpc } from "../../platform/worker-rpc.js";
 
 /** A call of a search handler. Arguments and config are checked already. */
 export interface SearchCall {
@@ -24,13 +24,13 @@ const YOUNG_MEGABYTES = 32;
  * Threads that search mail, so that the loop of a run waits for no search. One core is left to the loop: on two cores a
  * second thread takes more from the loop, and from the first, than it gives.
  */
-export class SearchThreads {
-  private readonly threads: readonly ThreadCalls<SearchCall, SearchAnswer>[];
+export class SearchPool {
+  private readonly threads: readonly WorkerRpc<SearchCall, SearchAnswer>[];
 
   constructor(path: string, count = Math.max(1, Math.min(MOST_THREADS, availableParallelism() - 1))) {
     const file = new URL("./search-thread.js", import.meta.url);
     const options = { data: { path }, youngMegabytes: YOUNG_MEGABYTES / count };
-    this.threads = Array.from({ length: count }, () => new ThreadCalls(file, options));
+    this.threads = Array.from({ length: count }, () => new WorkerRpc(file, options));
   }
 
   /** Rejects only where a thread failed, which is a fault of ours. */
@@ -41,7 +41,7 @@ export class SearchThreads {
   }
 
   /** The idlest, and of equals the same for a mailbox each time: it has the mailbox's words at hand. */
-  private threadFor(inbox: string | null): ThreadCalls<SearchCall, SearchAnswer> {
+  private threadFor(inbox: string | null): WorkerRpc<SearchCall, SearchAnswer> {
     const idlest = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
     const letters = [...(inbox ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
     const home = this.threads[letters % this.threads.length];

@@ -1,19 +1,19 @@
 /** A thread that searches the mail file for agents: calls of the search handlers come in, their results go out. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { ToolResult } from "../../domain/agents/tool.js";
-import { beLessUrgent } from "../../platform/thread-priority.js";
-import type { ThreadAnswer, ThreadCall } from "../../platform/worker-rpc.js";
+import { lowerThreadPriority } from "../../platform/thread-priority.js";
+import type { RpcAnswer, RpcCall } from "../../platform/worker-rpc.js";
 import { openReadOnly } from "../../store/connection/open-store.js";
 import { openMailbox } from "../mailbox.js";
 import { SEARCH_HANDLERS } from "./search-handlers.js";
 import type { SearchAnswer, SearchCall } from "./search-pool.js";
-import { rehearsals } from "./search-warmup.js";
+import { warmupSearches } from "./search-warmup.js";
 
 /**
  * With 15 a run without latency, where all cores are full, loses 7 % to tasks that wait for searches; with 5 it loses 1 %,
  * and one with latency gains 4 %.
  */
-beLessUrgent(5);
+lowerThreadPriority(5);
 
 const db = openReadOnly((workerData as { path: string }).path);
 const mailbox = openMailbox(db);
@@ -28,7 +28,7 @@ const answer = db.transaction(({ handlerKey, args, context, config }: SearchCall
   return handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
 });
 
-function outcome({ id, call }: ThreadCall<SearchCall>): ThreadAnswer<SearchAnswer> {
+function outcome({ id, call }: RpcCall<SearchCall>): RpcAnswer<SearchAnswer> {
   try {
     const result = answer(call);
     return { id, answer: result.ok ? { ok: true, json: JSON.stringify(result.value) } : result };
@@ -52,9 +52,9 @@ function rehearse(calls: Iterator<SearchCall, void>): void {
     return;
   }
 }
-rehearse(rehearsals(db));
+rehearse(warmupSearches(db));
 
-parentPort?.on("message", (calls: readonly ThreadCall<SearchCall>[]) => {
+parentPort?.on("message", (calls: readonly RpcCall<SearchCall>[]) => {
   isAsked = true;
   for (const call of calls) parentPort?.postMessage([outcome(call)]);
 });

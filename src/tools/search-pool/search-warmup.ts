@@ -15,7 +15,7 @@ const SQL = {
 } as const;
 
 /** Searches as agents make them, for mails from all over the file: each by its subject, in its sender's mailbox. */
-export function* rehearsals(db: Db): Generator<SearchCall> {
+export function* warmupSearches(db: Db): Generator<SearchCall> {
   const mails = (db.prepare(SQL.mails).pluck().get() as number | null) ?? 0;
   const read = db.prepare(SQL.read);
   const calls = Math.min(REHEARSALS, mails);

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { retriedAgent } from "../../../src/agents/backends/agent-retry.js";
+import { withAgentRetry } from "../../../src/agents/backends/agent-retry.js";
 import { type PlaygroundAgent, playgroundAgent } from "../../../src/agents/backends/playground-agent.js";
 import type { AgentTask, Rollout, Transcript } from "../../../src/domain/agents/agent-backend.js";
 import { ModelError } from "../../../src/domain/models/model.js";
-import { Throttle } from "../../../src/models/middleware/rate-limiter.js";
+import { RateLimiter } from "../../../src/models/middleware/rate-limiter.js";
 import {
   answerFrames,
   DONE,
@@ -49,9 +49,9 @@ async function ask({ play, agent, signal = new AbortController().signal }: Asked
     idleMs: 20_000,
     ...agent,
   });
-  const throttle = new Throttle({ concurrency: 4, rpm: null, tpm: null });
+  const throttle = new RateLimiter({ concurrency: 4, rpm: null, tpm: null });
   const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
-  const done = await retriedAgent("playground/x", backend, throttle, POLICY)
+  const done = await withAgentRetry("playground/x", backend, throttle, POLICY)
     .answer(taskWith(signal), transcript)
     .catch((error: unknown) => error);
   return { done, transcript, server };

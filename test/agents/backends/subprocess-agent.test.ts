@@ -2,16 +2,16 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { type OpenProgramAgent, openProgramAgent } from "../../../src/agents/backends/subprocess-agent.js";
+import { type OpenSubprocessAgent, openSubprocessAgent } from "../../../src/agents/backends/subprocess-agent.js";
 import type { AgentTask, Transcript } from "../../../src/domain/agents/agent-backend.js";
 import type { JsonObject } from "../../../src/domain/json.js";
 import type { ProgramReply } from "../../../src/processes/agent-process.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";
-import { boundMailTools } from "../../../src/tools/single-inbox-tools.js";
+import { singleInboxTools } from "../../../src/tools/single-inbox-tools.js";
 import { DANA, MARCUS, never, openDemo, type TestDb } from "../../app/run/demo-setup.js";
 
 let demo: TestDb;
-let open: OpenProgramAgent | null = null;
+let open: OpenSubprocessAgent | null = null;
 beforeAll(async () => {
   demo = await openDemo();
 });
@@ -31,8 +31,8 @@ async function answerBy(program: Program, cutoff: string | null = null) {
       return { id: question.id, ...(await program(mcp.url)) };
     },
   };
-  const tools = boundMailTools(demo.db, { mailbox: openMailbox(demo.db) });
-  open = await openProgramAgent({ programs, tools, version: "0", priceOf: () => 0.5 });
+  const tools = singleInboxTools(demo.db, { mailbox: openMailbox(demo.db) });
+  open = await openSubprocessAgent({ programs, tools, version: "0", priceOf: () => 0.5 });
   const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   const task: AgentTask = {
     question: { id: 1, question: "?", inbox_address: MARCUS, query_date: "2001-05-14" },

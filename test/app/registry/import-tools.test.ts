@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { callTool } from "../../../src/agents/loop/call-tool.js";
 import { describeModule, importServerTools } from "../../../src/app/registry/import-tools.js";
 import { getTool, listTools } from "../../../src/store/registry/tools.js";
-import { type Outside, openOutside } from "../../../src/tools/external/external-resources.js";
+import { type ExternalResources, openExternalResources } from "../../../src/tools/external/external-resources.js";
 import { toTool } from "../../../src/tools/load-tools.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";
 import { stdioServerFile } from "../../mcp/behaving-server.js";
@@ -12,9 +12,9 @@ import { never } from "../run/demo-setup.js";
 import { freshRegistry } from "./registry-db.js";
 
 const at = freshRegistry();
-let outside: Outside;
+let outside: ExternalResources;
 beforeEach(() => {
-  outside = openOutside({ PATH: process.env.PATH, MALFORMED: "1", TOKEN: "s3cr3t-token" });
+  outside = openExternalResources({ PATH: process.env.PATH, MALFORMED: "1", TOKEN: "s3cr3t-token" });
 });
 afterEach(() => outside.close());
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Budget } from "../../../src/app/run/budget.js";
-import type { Spending } from "../../../src/domain/runs/cost.js";
+import type { TaskCost } from "../../../src/domain/runs/cost.js";
 import { NO_LIMITS, type RunLimits } from "../../../src/domain/runs/run-limits.js";
 import type { Ending } from "../../../src/domain/tasks/ending.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
@@ -11,7 +11,7 @@ import { benchmark, remote, resumed } from "./run-setup.js";
 function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
   let now = 1_000;
   const budget = new Budget({ ...NO_LIMITS, ...limits }, workedMs, () => now);
-  const spending = (costUsd: number | null, tokens: number): Spending => ({
+  const spending = (costUsd: number | null, tokens: number): TaskCost => ({
     spent: { costUsd, usage: { inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens } },
     judgeCostUsd: 0,
   });

@@ -1,7 +1,7 @@
 /** Runs that are taken up where they were left. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { beginRun, resumeRun } from "../../../src/app/run/create-run.js";
-import type { Worker } from "../../../src/app/run/run-lock.js";
+import { createRun, resumeRun } from "../../../src/app/run/create-run.js";
+import type { RunOwner } from "../../../src/app/run/run-lock.js";
 import { type Completion, type Model, ModelError } from "../../../src/domain/models/model.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
 import { attemptPages, getRun } from "../../../src/store/runs/runs.js";
@@ -204,13 +204,13 @@ describe("a question asked three times", () => {
 });
 
 describe("a run that somebody works on", () => {
-  const other = (gone: boolean): Worker => ({ name: "there:2", isGone: (name) => gone && name === WORKER.name });
+  const other = (gone: boolean): RunOwner => ({ name: "there:2", isGone: (name) => gone && name === WORKER.name });
 
   async function held() {
     const model = await baseline();
     const settings = settingsOf(demo.db, { model, set, agentId: "baseline" });
     const tasks = set.questions.map((question) => ({ question, epoch: 1 }));
-    await beginRun(demo.db, { runId: "run_held", set, tasks, settings, worker: WORKER });
+    await createRun(demo.db, { runId: "run_held", set, tasks, settings, worker: WORKER });
     return { run: getRun(demo.db, "run_held"), settings };
   }
 

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Answering } from "../../../src/app/run/answer-question.js";
 import { Budget } from "../../../src/app/run/budget.js";
-import { beginRun, resumeRun, type Session } from "../../../src/app/run/create-run.js";
-import type { Worker } from "../../../src/app/run/run-lock.js";
+import { createRun, type RunSession, resumeRun } from "../../../src/app/run/create-run.js";
+import type { RunOwner } from "../../../src/app/run/run-lock.js";
 import { type RunRequest, runTasks, type SessionEnd } from "../../../src/app/run/run-tasks.js";
 import type { Agent } from "../../../src/domain/agents/agent.js";
 import type { Tool } from "../../../src/domain/agents/tool.js";
@@ -24,7 +24,7 @@ import { getAgent } from "../../../src/store/registry/agents.js";
 import { resultWriter } from "../../../src/store/runs/result-writer.js";
 import { attemptPages, getRun, iterateResults, type RunRow } from "../../../src/store/runs/runs.js";
 import { iterateTraces } from "../../../src/store/runs/traces.js";
-import { openMails } from "../../../src/store/search/mail-lookup.js";
+import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
 import { loadTools, toolsDigest } from "../../../src/tools/load-tools.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";
 import type { WireFormat } from "../../providers/wire-request.js";
@@ -58,14 +58,14 @@ export interface Finished extends Saved, SessionEnd {
   readonly events: readonly RunEvent[];
 }
 
-export const WORKER: Worker = { name: "here:1", isGone: () => false };
+export const WORKER: RunOwner = { name: "here:1", isGone: () => false };
 
 export async function benchmark(db: Db, wanted: Wanted): Promise<Finished> {
   const runId = `run_${randomUUID()}`;
   const { set, questions = set.questions, epochs = 1 } = wanted;
   const tasks = Array.from({ length: epochs }, (_, i) => questions.map((question) => ({ question, epoch: i + 1 })));
   const settings = settingsOf(db, wanted);
-  const session = await beginRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });
+  const session = await createRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });
   return answerAll(db, wanted, runId, session);
 }
 
@@ -76,7 +76,7 @@ export async function resumed(db: Db, wanted: Wanted, runId: string, retryFailed
   return answerAll(db, wanted, runId, session);
 }
 
-async function answerAll(db: Db, wanted: Wanted, runId: string, session: Session): Promise<Finished> {
+async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSession): Promise<Finished> {
   const { concurrency = 4 } = wanted;
   const budget = new Budget({ ...NO_LIMITS, ...wanted.limits });
   for (const { result } of [...attemptPages(db, runId)].flat()) budget.charge(result);
@@ -121,7 +121,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     taskTimeoutMs,
     maxTaskCostUsd: null,
     grading: {
-      sameMail: openMails(db).canonicalId,
+      sameMail: openMailLookup(db).canonicalId,
       scorers: wanted.scorers ?? ALWAYS,
       judge: wanted.judge ?? null,
     },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inPlaces } from "../../../src/app/run/task-pool.js";
+import { runConcurrently } from "../../../src/app/run/task-pool.js";
 
 /** Work that ends when it is told to. */
 function workshop(count: number) {
@@ -22,7 +22,7 @@ function workshop(count: number) {
   const save = (task: number) =>
     isSlow ? new Promise<void>((resolve) => saves.set(task, resolve)) : Promise.resolve();
   const run = (places: number) =>
-    inPlaces(
+    runConcurrently(
       tasks(),
       (listener) => {
         setPlaces = listener;
@@ -142,7 +142,7 @@ it("what is saved keeps no place, until there is as much of it as there are plac
 
 it("the next task is begun before the last is saved, and what comes in at that moment is dealt with before it", async () => {
   const happened: string[] = [];
-  await inPlaces([1, 2], (listener) => listener(1), {
+  await runConcurrently([1, 2], (listener) => listener(1), {
     async answer(task) {
       happened.push(`begun ${task}`);
       await new Promise(setImmediate);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { rescore } from "../../../src/app/score/score-run.js";
+import { scoreRun } from "../../../src/app/score/score-run.js";
 import { ModelError } from "../../../src/domain/models/model.js";
 import type { Judge, JudgeSettings, Verdict } from "../../../src/domain/scores/judgement.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
 import { ALWAYS, SCORER_NAMES, type ScorerName } from "../../../src/scoring/scorers.js";
-import { claimRun, getRun } from "../../../src/store/runs/runs.js";
-import { openMails } from "../../../src/store/search/mail-lookup.js";
+import { getRun, lockRun } from "../../../src/store/runs/runs.js";
+import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
 import { judged } from "../../scoring/judged.js";
 import { demoSet, never, openDemo, type TestDb } from "../run/demo-setup.js";
 import { baseline, benchmark, saved, WORKER } from "../run/run-setup.js";
@@ -44,8 +44,8 @@ function grade(
   signal = never,
   onProgress: (graded: number) => void = () => {},
 ) {
-  const grading = { sameMail: openMails(demo.db).canonicalId, scorers, judge: made };
-  return rescore(demo.db, getRun(demo.db, runId), { grading, concurrency: 4, worker: WORKER, onProgress }, signal);
+  const grading = { sameMail: openMailLookup(demo.db).canonicalId, scorers, judge: made };
+  return scoreRun(demo.db, getRun(demo.db, runId), { grading, concurrency: 4, worker: WORKER, onProgress }, signal);
 }
 
 describe("grading a stored run again", () => {
@@ -106,14 +106,14 @@ describe("grading a stored run again", () => {
   });
 
   test("of a run that is being worked on is refused; one whose worker was killed is not held", async () => {
-    claimRun(demo.db, runId, "elsewhere:7", () => false);
+    lockRun(demo.db, runId, "elsewhere:7", () => false);
     await expect(grade(ALWAYS)).rejects.toMatchObject({ code: "run_busy" });
     const { db } = demo;
-    const grading = { sameMail: openMails(db).canonicalId, scorers: ALWAYS, judge: null };
+    const grading = { sameMail: openMailLookup(db).canonicalId, scorers: ALWAYS, judge: null };
     const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
     const request = { grading, concurrency: 1, worker, onProgress: () => {} };
-    expect(await rescore(db, getRun(db, runId), request, never)).toMatchObject({ graded: 73 });
-    expect(claimRun(db, runId, "third:3", () => false)).toBeNull();
+    expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ graded: 73 });
+    expect(lockRun(db, runId, "third:3", () => false)).toBeNull();
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { ScoreTally } from "../../../src/evaluation/aggregate/all-scores.js";
+import { ScoresAggregate } from "../../../src/evaluation/aggregate/all-scores.js";
 import { wilson } from "../../../src/statistics/wilson.js";
 import { finished } from "../../store/runs/saved-runs.js";
 
@@ -13,7 +13,7 @@ const failed = (taskId: number, changes: Partial<TaskResult> = {}) =>
   task(taskId, {}, { ending: "model_error", ...changes });
 
 const figuresOf = (results: readonly TaskResult[]) => {
-  const tally = new ScoreTally();
+  const tally = new ScoresAggregate();
   for (const result of results) tally.add(result);
   return tally.figures();
 };

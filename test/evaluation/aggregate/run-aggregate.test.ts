@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { ScoreTally } from "../../../src/evaluation/aggregate/all-scores.js";
-import { Tally } from "../../../src/evaluation/aggregate/run-aggregate.js";
+import { ScoresAggregate } from "../../../src/evaluation/aggregate/all-scores.js";
+import { RunAggregate } from "../../../src/evaluation/aggregate/run-aggregate.js";
 
 const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 };
 
@@ -52,8 +52,8 @@ const run = {
 };
 
 function totalsOf(...results: TaskResult[]) {
-  const tally = new Tally();
-  const scores = new ScoreTally();
+  const tally = new RunAggregate();
+  const scores = new ScoresAggregate();
   for (const result of results) {
     tally.add(result);
     scores.add(result);
@@ -169,7 +169,7 @@ describe("totals", () => {
 });
 
 test("progress tells what is done so far", () => {
-  const tally = new Tally();
+  const tally = new RunAggregate();
   tally.add(answered());
   tally.add(failed());
   expect(tally.progress).toEqual({

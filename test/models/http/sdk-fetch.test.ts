@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { plainFetch } from "../../../src/models/http/sdk-fetch.js";
+import { sdkFetch } from "../../../src/models/http/sdk-fetch.js";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.closeAllConnections());
 
-const ask = (path: string, init: RequestInit = {}) => plainFetch(`${url}${path}`, init);
+const ask = (path: string, init: RequestInit = {}) => sdkFetch(`${url}${path}`, init);
 
 describe("a reply is read whole", () => {
   it.each(["/plain", "/gzip", "/deflate", "/br", "/mark"])("as it comes from %s", async (path) => {

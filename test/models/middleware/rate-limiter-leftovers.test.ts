@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ModelError } from "../../../src/domain/models/model.js";
-import { Throttle } from "../../../src/models/middleware/rate-limiter.js";
+import { RateLimiter } from "../../../src/models/middleware/rate-limiter.js";
 import { MINUTE, refusal, SimulatedTime } from "./simulated-time.js";
 
 describe("after whatever came", () => {
@@ -22,7 +22,7 @@ describe("after whatever came", () => {
     await fc.assert(
       fc.asyncProperty(options, fc.array(outcome, { maxLength: 30 }), async (given, calls) => {
         const time = new SimulatedTime();
-        const throttle = new Throttle(given, time);
+        const throttle = new RateLimiter(given, time);
         let ended = 0;
         for (const { at, lasts, abortAfter, ends, retryAfterMs } of calls) {
           const controller = new AbortController();

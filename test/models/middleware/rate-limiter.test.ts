@@ -1,15 +1,15 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { ModelError } from "../../../src/domain/models/model.js";
-import { Throttle, type ThrottleOptions } from "../../../src/models/middleware/rate-limiter.js";
+import { RateLimiter, type RateLimiterOptions } from "../../../src/models/middleware/rate-limiter.js";
 import { load, MINUTE, refusal, SERVERS, SimulatedTime, settled } from "./simulated-time.js";
 
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
-function open(options: Partial<ThrottleOptions> = {}) {
+function open(options: Partial<RateLimiterOptions> = {}) {
   const time = new SimulatedTime();
-  const throttle = new Throttle({ concurrency: "auto", rpm: null, tpm: null, ...options }, time);
+  const throttle = new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, ...options }, time);
   return { time, throttle };
 }
 
@@ -194,7 +194,7 @@ describe("a cap", () => {
 });
 
 describe("auto", () => {
-  const limits = (throttle: Throttle) => {
+  const limits = (throttle: RateLimiter) => {
     const seen: number[] = [];
     throttle.onLimit((limit) => seen.push(limit));
     return seen;

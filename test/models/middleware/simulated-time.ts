@@ -1,7 +1,7 @@
 /** Time that passes only when a test lets it, and servers that take so many requests in it. */
 import { setMaxListeners } from "node:events";
 import { ModelError } from "../../../src/domain/models/model.js";
-import type { Clock, Throttle } from "../../../src/models/middleware/rate-limiter.js";
+import type { Clock, RateLimiter } from "../../../src/models/middleware/rate-limiter.js";
 import { seeded } from "../../bench/random.js";
 
 export const MINUTE = 60_000;
@@ -99,7 +99,7 @@ export const refusal = (retryAfterMs: number | null) =>
   new ModelError("rate_limit", "429", { status: 429, retryable: true, retryAfterMs });
 
 /** As many clients as the throttle asks for call a server without rest, and wait a little when they are refused. */
-export function load(time: SimulatedTime, throttle: Throttle, admit: Admit, latencyMs: number): Served {
+export function load(time: SimulatedTime, throttle: RateLimiter, admit: Admit, latencyMs: number): Served {
   const random = seeded(7);
   const answered: number[] = [];
   const refused: number[] = [];

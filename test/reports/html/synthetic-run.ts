@@ -8,7 +8,7 @@ import { isFailure } from "../../../src/domain/tasks/ending.js";
 import type { Question } from "../../../src/domain/tasks/question.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
 import { saveQuestions } from "../../../src/store/runs/questions.js";
-import { finishRun, openRowWriter, startRun, toResultRow } from "../../../src/store/runs/runs.js";
+import { finishRun, insertRun, openRowWriter, toResultRow } from "../../../src/store/runs/runs.js";
 import { below, seeded } from "../../bench/random.js";
 import { SETTINGS } from "../../store/runs/saved-runs.js";
 
@@ -44,7 +44,7 @@ export function saveSynthetic(db: Db, run: SyntheticRun): void {
     sha256: `${run.tasks}`.padStart(64, "0"),
     split: "test",
   } as const;
-  startRun(db, {
+  insertRun(db, {
     ...{ id: run.id, agentId, model, split: "test", settings: SETTINGS, corpusFingerprint: "f".repeat(64) },
     ...{ datasetId: saveQuestions(db, set, questions), totalTasks: run.tasks },
     startedAt: "2026-01-01T00:00:00.000Z",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { count, duration, share, usd } from "../../../src/reports/text/format-number.js";
-import { box } from "../../../src/reports/text/summary-box.js";
+import { summaryBox } from "../../../src/reports/text/summary-box.js";
 
 describe("a figure that there is none of", () => {
   it("is a dash", () => expect(share(null)).toBe("-"));
@@ -52,5 +52,5 @@ it("a box has its values in one column, under a title between rules", () => {
     ["A", "1"],
     ["Longer label", "2"],
   ] as const;
-  expect(box("Title", rows)).toBe([rule, "Title", rule, "A:            1", "Longer label: 2", rule].join("\n"));
+  expect(summaryBox("Title", rows)).toBe([rule, "Title", rule, "A:            1", "Longer label: 2", rule].join("\n"));
 });

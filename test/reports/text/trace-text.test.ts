@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Trace } from "../../../src/domain/runs/trace.js";
-import { printable } from "../../../src/platform/strip-controls.js";
+import { stripControls } from "../../../src/platform/strip-controls.js";
 import { traceText } from "../../../src/reports/text/trace-text.js";
 import { ANSWERED, FAILED } from "../../exports/traces.js";
 import { judged } from "../../scoring/judged.js";
@@ -85,10 +85,10 @@ describe("what is printed", () => {
     ["a C1 control and DEL", "\u009b\u007f", "\ufffd\ufffd"],
     ["bidi overrides and isolates", "\u202eevil\u202c\u2066x\u2069", "\ufffdevil\ufffd\ufffdx\ufffd"],
     ["bidi marks", "\u200e\u200f\u061c", "\ufffd\ufffd\ufffd"],
-  ])("shows %s as a picture of itself", (_, raw, shown) => expect(printable(raw)).toBe(shown));
+  ])("shows %s as a picture of itself", (_, raw, shown) => expect(stripControls(raw)).toBe(shown));
 
   it("keeps lines, tabs, accents, other scripts and emoji", () => {
     const text = "a\tb\nJosé café 日本語 שלום 👩‍👩‍👧 “q”";
-    expect(printable(text)).toBe(text);
+    expect(stripControls(text)).toBe(text);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { EventStream } from "../../../src/servers/http/sse-writer.js";
+import { SseWriter } from "../../../src/servers/http/sse-writer.js";
 
 const SLOW = { heartbeatMs: 60_000, stallMs: 60_000 };
 
@@ -10,7 +10,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
 }
 
 it("waits for its reader before it takes more", async () => {
-  const stream = new EventStream(
+  const stream = new SseWriter(
     SLOW,
     () => expect.unreachable(),
     () => undefined,
@@ -31,7 +31,7 @@ it("waits for its reader before it takes more", async () => {
 
 it("lets a reader that takes nothing go, and says so once", async () => {
   const gone: string[] = [];
-  const stream = new EventStream(
+  const stream = new SseWriter(
     { ...SLOW, stallMs: 20 },
     (why) => gone.push(why),
     () => gone.push("cut"),
@@ -43,7 +43,7 @@ it("lets a reader that takes nothing go, and says so once", async () => {
 
 it("sends nothing after its reader has left, and holds nobody up", async () => {
   const gone: string[] = [];
-  const stream = new EventStream(
+  const stream = new SseWriter(
     SLOW,
     (why) => gone.push(why),
     () => expect.unreachable(),
@@ -57,7 +57,7 @@ it("sends nothing after its reader has left, and holds nobody up", async () => {
 });
 
 it("says that it is alive while there is nothing to say", async () => {
-  const stream = new EventStream(
+  const stream = new SseWriter(
     { ...SLOW, heartbeatMs: 20 },
     () => undefined,
     () => undefined,

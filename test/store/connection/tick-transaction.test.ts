@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { openReadOnly } from "../../../src/store/connection/open-store.js";
-import { readInTurns } from "../../../src/store/connection/tick-transaction.js";
+import { withTickTransaction } from "../../../src/store/connection/tick-transaction.js";
 import { openEmpty } from "../../app/run/demo-setup.js";
 
 it("reads as of one moment in a turn, as of another in the next, and holds nothing after the last", async () => {
@@ -11,7 +11,7 @@ it("reads as of one moment in a turn, as of another in the next, and holds nothi
   const reader = openReadOnly(db.name);
   onTestFinished(() => void reader.close());
   const count = reader.prepare("SELECT count(*) FROM seen").pluck();
-  const inTurn = readInTurns(reader);
+  const inTurn = withTickTransaction(reader);
   const read = () => inTurn(() => count.get());
   const add = () => db.exec("INSERT INTO seen VALUES (1)");
   expect(read()).toBe(0);
@@ -28,14 +28,14 @@ it("reads as of one moment in a turn, as of another in the next, and holds nothi
 it("leaves a connection that writes alone", async () => {
   const { db, close } = openEmpty();
   onTestFinished(close);
-  expect(readInTurns(db)(() => db.inTransaction)).toBe(false);
+  expect(withTickTransaction(db)(() => db.inTransaction)).toBe(false);
 });
 
 it("may be closed in the middle of a turn", async () => {
   const { db, close } = openEmpty();
   onTestFinished(close);
   const reader = openReadOnly(db.name);
-  readInTurns(reader)(() => reader.prepare("SELECT 1").get());
+  withTickTransaction(reader)(() => reader.prepare("SELECT 1").get());
   reader.close();
   await setImmediate();
 });

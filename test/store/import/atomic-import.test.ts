@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../../src/domain/errors.js";
 import { openStore } from "../../../src/store/connection/open-store.js";
-import { type ImportFile, openForImport } from "../../../src/store/import/atomic-import.js";
+import { type AtomicImport, openForImport } from "../../../src/store/import/atomic-import.js";
 import { checkIndex, importMails, mail } from "./corpus-setup.js";
 
 let folder: string;
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-async function importOne(): Promise<ImportFile> {
+async function importOne(): Promise<AtomicImport> {
   const file = openForImport(path);
   await importMails(file.db, [mail()]);
   return file;

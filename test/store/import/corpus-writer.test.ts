@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readCorpusStats, readFingerprint } from "../../../src/store/import/corpus-stats.js";
 import { openCorpusWriter } from "../../../src/store/import/corpus-writer.js";
-import { openMails } from "../../../src/store/search/mail-lookup.js";
+import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { seeded } from "../../bench/random.js";
 import { content, idOf, importMails, mail, shuffled } from "./corpus-setup.js";
@@ -68,7 +68,7 @@ describe("what becomes of a mail", () => {
       "known",
       "known",
     ]);
-    const mails = openMails(test.db);
+    const mails = openMailLookup(test.db);
     const ids = test.db.prepare("SELECT message_id FROM messages ORDER BY 1").pluck().all() as string[];
     expect(ids).toEqual(["<a@x>", expect.stringMatching(/^<a@x>~[0-9a-f]{8}$/)]);
     expect(new Set(ids.map((id) => mails.get(id)?.body))).toEqual(new Set([first.body, other.body]));
@@ -110,7 +110,7 @@ describe("one mail under several Message-IDs", () => {
       ids.map((messageId) => ({ ...first, messageId })),
     );
     expect(readCorpusStats(test.db)).toMatchObject({ messages: 4, distinct: 1 });
-    const mails = openMails(test.db);
+    const mails = openMailLookup(test.db);
     expect(ids.map((id) => mails.get(id)?.messageId)).toEqual(ids);
     expect(new Set(ids.map((id) => mails.get(id)?.mailId)).size).toBe(1);
     expect(test.db.prepare("SELECT count(*) FROM emails_fts").pluck().get()).toBe(1);

@@ -7,11 +7,11 @@ import { THIS_HOLDER } from "../../../src/store/runs/process-identity.js";
 import { saveQuestions } from "../../../src/store/runs/questions.js";
 import {
   attemptPages,
-  claimRun,
   finishRun,
   getRun,
   iterateResults,
   listRuns,
+  lockRun,
   openRowWriter,
   reopenRun,
   toResultRow,
@@ -75,7 +75,7 @@ describe("a run", () => {
     const { source, revision, sha256 } = QUESTIONS;
     const dataset = { source, revision, sha256 };
     const expected = { ...run, settings: SETTINGS, dataset, limits: NO_LIMITS, output: null };
-    claimRun(test.db, "run_a", THIS_HOLDER, () => false);
+    lockRun(test.db, "run_a", THIS_HOLDER, () => false);
     expect(getRun(test.db, "run_a")).toEqual({ ...expected, status: "running", activeMs: 0, completedAt: null });
     finishRun(test.db, "run_a", "interrupted", "2026-01-03T00:00:00.000Z", 1500.4);
     finishRun(test.db, "run_a", "interrupted", "2026-01-04T00:00:00.000Z", 500);
@@ -101,7 +101,7 @@ describe("a run", () => {
   it("is running as long as its process is there, and no longer", async () => {
     saveRun(test.db, "run_a");
     const status = (holder: string) => {
-      claimRun(test.db, "run_a", holder, () => true);
+      lockRun(test.db, "run_a", holder, () => true);
       test.db.exec("UPDATE runs SET status = 'running'");
       const listed = listRuns(test.db)[0]?.status;
       expect(getRun(test.db, "run_a").status).toBe(listed);
@@ -119,9 +119,9 @@ describe("a run", () => {
 
   it("that a killed process left running is not so when somebody else takes it", () => {
     saveRun(test.db, "run_a");
-    claimRun(test.db, "run_a", "elsewhere:1", () => false);
+    lockRun(test.db, "run_a", "elsewhere:1", () => false);
     test.db.exec("UPDATE runs SET status = 'running'");
-    claimRun(test.db, "run_a", THIS_HOLDER, () => true);
+    lockRun(test.db, "run_a", THIS_HOLDER, () => true);
     expect(getRun(test.db, "run_a").status).toBe("interrupted");
   });
 

@@ -5,7 +5,7 @@ import type { Trace } from "../../../src/domain/runs/trace.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
 import { saveQuestions } from "../../../src/store/runs/questions.js";
-import { type NewRun, openRowWriter, startRun, toResultRow } from "../../../src/store/runs/runs.js";
+import { insertRun, type NewRun, openRowWriter, toResultRow } from "../../../src/store/runs/runs.js";
 import { trace as unscored } from "../../scoring/trace.js";
 
 export const SETTINGS: RunSettings = {
@@ -53,7 +53,7 @@ export function saveRun(db: Db, id: string, startedAt = "2026-01-01T00:00:00.000
     totalTasks: 2,
     startedAt,
   };
-  startRun(db, run);
+  insertRun(db, run);
   return run;
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { openAddressBook } from "../../../src/store/search/address-book.js";
-import { openMails } from "../../../src/store/search/mail-lookup.js";
+import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
 import { openMailSearch } from "../../../src/store/search/mail-search.js";
 import { ANN, addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query } from "./small-corpus.js";
 
@@ -23,7 +23,7 @@ const db = openCorpus(
   ],
   { "eve-e": EVE, "gus-g": GUS },
 );
-const mails = openMails(db);
+const mails = openMailLookup(db);
 const search = openMailSearch(db);
 afterAll(() => db.close());
 

@@ -3,7 +3,7 @@ import type { FiledEmail } from "../../../src/domain/mail/email.js";
 import { type Db, openStore } from "../../../src/store/connection/open-store.js";
 import { rebuildCorpusIndex } from "../../../src/store/import/corpus-index.js";
 import { renewFingerprint } from "../../../src/store/import/corpus-stats.js";
-import { type Outcome, openCorpusWriter } from "../../../src/store/import/corpus-writer.js";
+import { type InsertOutcome, openCorpusWriter } from "../../../src/store/import/corpus-writer.js";
 import { listOwners, setOwnerAddress } from "../../../src/store/import/owners.js";
 import { openAddressBook } from "../../../src/store/search/address-book.js";
 import type { MailQuery } from "../../../src/store/search/mail-search.js";
@@ -34,7 +34,11 @@ export function mail(id: string, changes: Partial<FiledEmail> = {}): FiledEmail 
 }
 
 /** Stores mail as an import does; `owners` gives folders their addresses. */
-export function fill(db: Db, mails: readonly FiledEmail[], owners: Readonly<Record<string, string>> = {}): Outcome[] {
+export function fill(
+  db: Db,
+  mails: readonly FiledEmail[],
+  owners: Readonly<Record<string, string>> = {},
+): InsertOutcome[] {
   return db
     .transaction(() => {
       const writer = openCorpusWriter(db, { source: "made for a test", format: "maildir", filter: "none" });

@@ -3,14 +3,14 @@ import { describe, expect, test } from "vitest";
 import { tokenize } from "../../../src/store/search/fts-query.js";
 import { openMailSearch } from "../../../src/store/search/mail-search.js";
 import { snippet } from "../../../src/store/search/snippet.js";
-import { distinctTerms, occurrenceFinder } from "../../../src/store/search/term-matches.js";
+import { distinctTerms, termMatcher } from "../../../src/store/search/term-matches.js";
 import { mail, openCorpus, query } from "./small-corpus.js";
 
 /** What is shown: 240 characters, dots at both ends with their spaces. */
 const LONGEST = 248;
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
-const finder = (words: string) => occurrenceFinder(distinctTerms(tokenize(words)));
+const finder = (words: string) => termMatcher(distinctTerms(tokenize(words)));
 const shown = (body: string, words: string) => snippet(body, finder(words)(body));
 
 const filler = (length: number) => "lorem ipsum ".repeat(length / 12 + 1).slice(0, length);

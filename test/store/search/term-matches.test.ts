@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openMailSearch } from "../../../src/store/search/mail-search.js";
-import { distinctTerms, occurrenceFinder } from "../../../src/store/search/term-matches.js";
+import { distinctTerms, termMatcher } from "../../../src/store/search/term-matches.js";
 import { stemOf } from "../../../src/store/tokenizer/porter.js";
 import { idsOf, mail, openCorpus, query } from "./small-corpus.js";
 
@@ -38,7 +38,7 @@ function englishWords(): string[] {
 }
 
 const words = englishWords();
-const finds = (term: string, text: string) => occurrenceFinder([term])(text).length === 1;
+const finds = (term: string, text: string) => termMatcher([term])(text).length === 1;
 
 describe("of the words with one stem", () => {
   const byStem = new Map<string, string[]>();
@@ -84,7 +84,7 @@ describe("what the index finds by a word", () => {
     const search = openMailSearch(db);
     const wrong = sample.flatMap((asked) => {
       const hits = new Set(idsOf(search.newestFirst(query(asked, { limit: 1_000 }))).map((id) => sample[Number(id)]));
-      const find = occurrenceFinder([asked]);
+      const find = termMatcher([asked]);
       return sample.filter((word) => hits.has(word) !== find(word).length > 0).map((word) => `${asked}: ${word}`);
     });
     expect(wrong).toEqual([]);
@@ -109,14 +109,14 @@ describe("what the index finds by a word", () => {
     const db = openCorpus([mail("1", { body: `So ${written}, then.` })]);
     const [hit] = openMailSearch(db).newestFirst(query(asked));
     expect(hit?.messageId).toBe("<1@plains.example>");
-    expect(occurrenceFinder([asked])(`So ${written}, then.`)).toEqual([{ start: 3, end: 3 + written.length, term: 0 }]);
+    expect(termMatcher([asked])(`So ${written}, then.`)).toEqual([{ start: 3, end: 3 + written.length, term: 0 }]);
     db.close();
   });
 });
 
 describe("an occurrence", () => {
   test("is a whole word, says where it stands and which term it is", () => {
-    const find = occurrenceFinder(["gas", "price"]);
+    const find = termMatcher(["gas", "price"]);
     expect(find("Gas: gasoline, bigas, gas_price; PRICES")).toEqual([
       { start: 0, end: 3, term: 0 },
       { start: 22, end: 25, term: 0 },
@@ -126,7 +126,7 @@ describe("an occurrence", () => {
   });
 
   test("has letters beyond ASCII in its word, as the index does", () => {
-    const find = occurrenceFinder(["caf", "café", "🙂"]);
+    const find = termMatcher(["caf", "café", "🙂"]);
     expect(find("café caf🙂 🙂 caf")).toEqual([
       { start: 0, end: 4, term: 1 },
       { start: 11, end: 13, term: 2 },
@@ -135,7 +135,7 @@ describe("an occurrence", () => {
   });
 
   test("ends at curly quotes and dashes, and has its accents with it, however they are written", () => {
-    const find = occurrenceFinder(["resume", "ask"]);
+    const find = termMatcher(["resume", "ask"]);
     expect(find("a ‘Résumé’ re\u0301sume\u0301s—ask…")).toEqual([
       { start: 3, end: 9, term: 0 },
       { start: 11, end: 20, term: 0 },
@@ -144,7 +144,7 @@ describe("an occurrence", () => {
   });
 
   test("of a script without spaces stands wherever it is written, and words end there", () => {
-    const find = occurrenceFinder(["会議", "budget", "𠮟𠮷", "年"]);
+    const find = termMatcher(["会議", "budget", "𠮟𠮷", "年"]);
     expect(find("新会議室 Budgetの会議 𠮷𠮟𠮷 2002年")).toEqual([
       { start: 1, end: 3, term: 0 },
       { start: 5, end: 11, term: 1 },
@@ -155,24 +155,24 @@ describe("an occurrence", () => {
   });
 
   test("is one of the terms that were asked for, where not all are", () => {
-    const find = occurrenceFinder(["gas", "price", "oil"]);
+    const find = termMatcher(["gas", "price", "oil"]);
     expect(find("oil and gas prices", [0, 2]).map(({ term }) => term)).toEqual([2, 0]);
     expect(find("oil and gas prices", [])).toEqual([]);
   });
 
   test("of a word too long for the index to stem has every letter of it", () => {
     const long = "x".repeat(64);
-    expect(occurrenceFinder([`${long}s`])(`${long} ${long}s`)).toHaveLength(1);
+    expect(termMatcher([`${long}s`])(`${long} ${long}s`)).toHaveLength(1);
   });
 
   test("stands where it stood before capitals were made small", () => {
-    const find = occurrenceFinder(["gas"]);
+    const find = termMatcher(["gas"]);
     expect(find("İİ GAS")).toEqual([{ start: 3, end: 6, term: 0 }]);
   });
 
   test("is found in one text as in another, and there is none without terms", () => {
-    const find = occurrenceFinder(["gas"]);
+    const find = termMatcher(["gas"]);
     expect([find("gas"), find("x"), find("gas")].map((found) => found.length)).toEqual([1, 0, 1]);
-    expect(occurrenceFinder([])("gas")).toEqual([]);
+    expect(termMatcher([])("gas")).toEqual([]);
   });
 });

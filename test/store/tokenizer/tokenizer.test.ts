@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openMailSearch } from "../../../src/store/search/mail-search.js";
-import { occurrenceFinder } from "../../../src/store/search/term-matches.js";
+import { termMatcher } from "../../../src/store/search/term-matches.js";
 import { foldText } from "../../../src/store/tokenizer/fold.js";
 import { stemOf } from "../../../src/store/tokenizer/porter.js";
 import { idsOf, mail, openCorpus, query } from "../search/small-corpus.js";
@@ -116,7 +116,7 @@ describe("a text's words", () => {
       const found = new Set(idsOf(search.newestFirst(query(one, { limit: 1_000 }))));
       const terms = foldText(one).text.match(/\S+/g) ?? [];
       if (terms.length !== 1 || /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]/u.test(one)) return [];
-      const find = occurrenceFinder([one]);
+      const find = termMatcher([one]);
       return texts.flatMap((body, i) => (found.has(`${i}`) === find(body).length > 0 ? [] : [[one, body]]));
     });
     expect(wrong).toEqual([]);

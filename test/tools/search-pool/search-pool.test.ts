@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ToolContext, ToolResult } from "../../../src/domain/agents/tool.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";
-import type { SearchThreads } from "../../../src/tools/search-pool/search-pool.js";
+import type { SearchPool } from "../../../src/tools/search-pool/search-pool.js";
 import { MARCUS, openDemo, type TestDb } from "../../app/run/demo-setup.js";
 
 const built = (await import(join(import.meta.dirname, "../../../dist/tools/search-pool/search-pool.js"))) as {
-  SearchThreads: new (path: string, count?: number) => SearchThreads;
+  SearchThreads: new (path: string, count?: number) => SearchPool;
 };
 
 let test: TestDb;
-let threads: SearchThreads;
+let threads: SearchPool;
 beforeAll(async () => {
   test = await openDemo();
   threads = new built.SearchThreads(test.db.name, 1);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ToolResult } from "../../../src/domain/agents/tool.js";
 import { emailSearch } from "../../../src/tools/builtin/email-search.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";
-import { rehearsals } from "../../../src/tools/search-pool/search-warmup.js";
+import { warmupSearches } from "../../../src/tools/search-pool/search-warmup.js";
 import { openDemo, type TestDb } from "../../app/run/demo-setup.js";
 import { mail, openCorpus } from "../../store/search/small-corpus.js";
 
@@ -15,7 +15,7 @@ afterAll(() => test.close());
 it("searches for mails from all over the file as an agent would, and finds them", () => {
   const mailbox = openMailbox(test.db);
   const { signal } = new AbortController();
-  const calls = [...rehearsals(test.db)];
+  const calls = [...warmupSearches(test.db)];
   const found = calls.map(({ args, context, config }) => {
     const checked = emailSearch.args.parse(args);
     return emailSearch.call(checked, { ...context, signal }, { mailbox }, config) as ToolResult;
@@ -29,7 +29,7 @@ it("searches for mails from all over the file as an agent would, and finds them"
 
 it("searches for each mail once in a file of few", () => {
   const few = openCorpus(["a", "b", "c"].map((id) => mail(id, { subject: `about ${id}` })));
-  expect([...rehearsals(few)].map(({ args }) => (args as { query: string }).query).sort()).toEqual([
+  expect([...warmupSearches(few)].map(({ args }) => (args as { query: string }).query).sort()).toEqual([
     "about a",
     "about b",
     "about c",
@@ -39,6 +39,6 @@ it("searches for each mail once in a file of few", () => {
 
 it("is nothing in a file without mail", () => {
   const empty = openCorpus([]);
-  expect([...rehearsals(empty)]).toEqual([]);
+  expect([...warmupSearches(empty)]).toEqual([]);
   empty.close();
 });
