@@ -1,46 +1,12 @@
-import { UserError } from "../../domain/errors.js";
-import { DEFAULT_ENDPOINT, type Hub } from "../../huggingface/hub.js";
 import type { EndpointSettings } from "../../models/endpoint.js";
+import { DEFAULT_ENDPOINT, type Hub } from "../../huggingface/hub.js";
 import { API_KEY_VARIABLES, type Provider } from "../../models/provider-names.js";
 import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "./env-file.js";
-
-/** What every command is told, checked and complete. */
-export interface Settings {
-  readonly db: string;
-  readonly cacheDir: string;
-  readonly json: boolean;
-  readonly quiet: boolean;
-  readonly progress: boolean;
-  readonly verbose: boolean;
-  readonly env: Environment;
-}
-
-export const DEFAULT_DB = "./art-e.db";
-export const DEFAULT_CACHE_DIR = "./.art-e-cache";
-
-/** Flags win over the environment, the environment over the defaults. */
-export function readSettings(argv: Readonly<Record<string, unknown>>, env: Environment): Settings {
-  return {
-    db: path("--db", argv.db) ?? (env.ART_E_DB || DEFAULT_DB),
-    cacheDir: path("--cache-dir", argv.cacheDir) ?? (env.ART_E_CACHE_DIR || DEFAULT_CACHE_DIR),
-    json: argv.json === true,
-    quiet: argv.quiet === true,
-    progress: argv.noProgress !== true,
-    verbose: argv.verbose === true,
-    env,
-  };
-}
-
-function path(flag: string, value: unknown): string | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === "string" && value.trim() !== "") return value;
-  throw new UserError("flag_invalid", `${flag}: expected a path.`, "See art-e --help.");
-}
 
 const HUB = { url: "HF_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ENDPOINT in the environment" };
 const HUB_ROWS = { url: "HF_ROWS_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ROWS_ENDPOINT in the environment" };
 
-export function hubOf({ env }: Settings): Hub {
+export function hubOf(env: Environment): Hub {
   const endpoint = env.HF_ENDPOINT || null;
   const rows = env.HF_ROWS_ENDPOINT || null;
   if (endpoint !== null) refuseStrangeAddress(HUB, endpoint, env);
