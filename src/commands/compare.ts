@@ -40,7 +40,7 @@ export const compareCommand: Command = {
     published: { type: "boolean", describe: "Show the published ART-E figures [default: where there was a judge]" },
     force: { type: "boolean", describe: "Compare though dataset, split, mail or cutoff differ" },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("compare", schema, argv);
     if (flags.runs.length < 2 && !flags.published) {
       throw new UserError(
@@ -49,16 +49,16 @@ export const compareCommand: Command = {
         "Name two or more runs, or add --published.",
       );
     }
-    const sources = new RunSources(door.settings.db);
+    const sources = new RunSources(context.settings.db);
     try {
       const runs: ComparableRun[] = [];
       for (const name of flags.runs) {
         const { head, results } = await sources.open(name);
         const why = unfinished(head);
-        if (why !== null) door.out.note(`art-e: ${why}`);
+        if (why !== null) context.note(`art-e: ${why}`);
         runs.push(comparableRun(head, results()));
       }
-      print(runs, flags, door);
+      print(runs, flags, context);
       return EXIT.done;
     } finally {
       sources.close();

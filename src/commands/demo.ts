@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { type ExitCode, UserError } from "../domain/errors.js";
-import { OVERWRITE_FLAGS, overwriteShape } from "./cli/check-outputs.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import type { Output } from "./cli/output.js";
 import { readFlags, text } from "./cli/read-flags.js";
 import { exportTracesCommand } from "./export-traces.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 import { importCommand } from "./import/import.js";
 import { runCommand } from "./run/run.js";
 
@@ -26,16 +26,16 @@ export const demoCommand: Command = {
     },
     ...OVERWRITE_FLAGS,
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const { output, overwrite } = readFlags("demo", schema, argv);
     const files = layOut(output);
     // Offline and here, whatever server the environment names for other runs.
-    const settings = { ...door.settings, db: files.db, env: { ...door.settings.env, API_URL: undefined } };
-    const { out } = door;
+    const settings = { ...context.settings, db: files.db, env: { ...context.settings.env, API_URL: undefined } };
+    const { out } = context;
     // With `--json` one document stands on stdout: what the commands tell is gathered in it.
     const told: unknown[] = [];
     const gather: Output = { ...out, result: (json) => told.push(json) };
-    const there: CommandContext = { ...door, settings, out: settings.json ? gather : out };
+    const there: CommandContext = { ...context, settings, out: settings.json ? gather : out };
     const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
       [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
       [

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { programVersion } from "../app/settings/program-version.js";
 import { EXIT } from "../domain/errors.js";
-import { count } from "../reports/text/format-number.js";
+import { count, rate } from "../reports/text/format-number.js";
 import { summaryBox } from "../reports/text/summary-box.js";
 import { table } from "../reports/text/text-table.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
@@ -13,7 +13,7 @@ import { checkHealth, type Finding, repairIndex } from "../store/connection/heal
 import { type Db, openStore } from "../store/connection/open-store.js";
 import { listOwners } from "../store/import/owners.js";
 import type { Command, CommandContext } from "./cli/command.js";
-import { openProgressLater, rate } from "./cli/progress.js";
+import { openProgressLater } from "./cli/progress.js";
 import { readFlags } from "./cli/read-flags.js";
 
 const schema = z.object({ repair: z.boolean().default(false), owners: z.boolean().default(false) });
@@ -23,12 +23,12 @@ export const doctorCommand: Command = {
     repair: { type: "boolean", describe: "Make the full-text index anew from the mails, then check" },
     owners: { type: "boolean", describe: "List every owner folder with its address and how it was found" },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const { repair, owners } = readFlags("doctor", schema, argv);
-    const { settings, out } = door;
+    const { settings, out } = context;
     const db = openStore(settings.db, { mustExist: true });
     try {
-      if (repair) rebuild(db, door);
+      if (repair) rebuild(db, context);
       out.note("Reading the whole file; a large one takes a while.");
       const findings = [...checkHealth(db)];
       const facts = await factsOf(db, settings.db);

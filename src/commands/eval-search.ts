@@ -1,3 +1,4 @@
+import { loadDataset, noteKnownBad, refuseContradictions, select } from "../app/questions/load-dataset.js";
 import { checkMailboxes } from "../app/run/check-mailboxes.js";
 import { EXIT } from "../domain/errors.js";
 import { measureSearch, type SearchQuality } from "../evaluation/search-quality.js";
@@ -8,16 +9,7 @@ import { endOfDay } from "../store/search/date-range.js";
 import { openMailbox } from "../tools/mailbox.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, whole } from "./cli/read-flags.js";
-import {
-  DATASET_FLAGS,
-  datasetSchema,
-  loadDataset,
-  noteKnownBad,
-  refuseContradictions,
-  SELECTION_FLAGS,
-  select,
-  selectionSchema,
-} from "./flags/question-flags.js";
+import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "./flags/question-flags.js";
 
 const schema = datasetSchema.extend(selectionSchema.shape).extend({ limit: whole(0).default(0) });
 
@@ -28,14 +20,14 @@ export const evalSearchCommand: Command = {
     limit: { alias: "l", type: "number", requiresArg: true, describe: "Max questions; 0 = all [default: 0]" },
     ...SELECTION_FLAGS,
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("eval-search", schema, argv);
     refuseContradictions(flags);
-    const { settings, out } = door;
+    const { settings, out } = context;
     const db = openStore(settings.db, { mustExist: true });
     try {
-      const set = await loadDataset(flags, door);
-      noteKnownBad(set, flags, door);
+      const set = await loadDataset(flags, context);
+      noteKnownBad(set, flags, context);
       const questions = select(set, flags, flags.limit);
       checkMailboxes(db, questions, false);
       const { search, mails, addresses } = openMailbox(db);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkOutputs } from "../app/outputs/check-outputs.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import type { Trace } from "../domain/runs/trace.js";
 import { BANDS } from "../domain/scores/score.js";
@@ -8,9 +9,9 @@ import { count } from "../reports/text/format-number.js";
 import { openStore } from "../store/connection/open-store.js";
 import { getRun } from "../store/runs/runs.js";
 import { iterateTraces, type TraceFilter } from "../store/runs/traces.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./cli/check-outputs.js";
 import type { Command } from "./cli/command.js";
 import { oneOf, readFlags, text, within } from "./cli/read-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 

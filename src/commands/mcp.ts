@@ -44,7 +44,7 @@ export const mcpCommand: Command = {
       describe: `With --http; 0: any that is free [default: ${DEFAULT_PORT}]`,
     },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     if (argv.inbox === undefined) {
       throw new UserError("flag_missing", "--inbox is missing.", "Name the mailbox: art-e mcp --inbox ADDRESS.");
     }
@@ -53,16 +53,16 @@ export const mcpCommand: Command = {
     if (httpOnly !== undefined && !flags.http) {
       throw new UserError("flags_contradict", `--${httpOnly} is for --http, which is not given.`, "Add --http.");
     }
-    const db = openStore(door.settings.db, { mustExist: true });
+    const db = openStore(context.settings.db, { mustExist: true });
     try {
       const inbox = resolveInbox(db, flags.inbox);
-      const context = { inbox, cutoff: flags.before === undefined ? null : `${flags.before}T00:00:00Z` };
+      const bound = { inbox, cutoff: flags.before === undefined ? null : `${flags.before}T00:00:00Z` };
       const resources = { mailbox: openMailbox(db) };
-      const offer = offerOf(singleInboxTools(db, resources), context, {
-        ...openMailboxListing(db, inbox, context.cutoff),
-        read: (id) => readMailText(id, { ...context, signal: door.signal }, resources),
+      const offer = offerOf(singleInboxTools(db, resources), bound, {
+        ...openMailboxListing(db, inbox, bound.cutoff),
+        read: (id) => readMailText(id, { ...bound, signal: context.signal }, resources),
       });
-      await (flags.http ? overHttp(offer, flags, door) : overStdio(offer, door));
+      await (flags.http ? overHttp(offer, flags, context) : overStdio(offer, context));
       return EXIT.done;
     } finally {
       db.close();

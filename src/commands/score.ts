@@ -1,7 +1,11 @@
 import { z } from "zod";
+import { checkOutputs, replayFile } from "../app/outputs/check-outputs.js";
 import { aggregateRun } from "../app/results/aggregate-run.js";
+import { saveResults } from "../app/results/save-results.js";
 import { thisProcess } from "../app/run/this-process.js";
+import { chosenScorers, wantsJudge } from "../app/score/choose-scorers.js";
 import { createJudge, JUDGE_CONCURRENCY } from "../app/score/create-judge.js";
+import { asksJudge, cheapModel, hasKey, isJudgeOff, judgeSettings } from "../app/score/judge-settings.js";
 import { scoreRun } from "../app/score/score-run.js";
 import { EXIT } from "../domain/errors.js";
 import type { JudgeSettings } from "../domain/scores/judgement.js";
@@ -10,22 +14,14 @@ import { count } from "../reports/text/format-number.js";
 import { openStore } from "../store/connection/open-store.js";
 import { getRun, type RunRow } from "../store/runs/runs.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape, replayFile } from "./cli/check-outputs.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { Interrupted } from "./cli/interrupt.js";
 import { openProgress } from "./cli/progress.js";
 import { readFlags, text } from "./cli/read-flags.js";
-import {
-  asksJudge,
-  cheapModel,
-  hasKey,
-  isJudgeOff,
-  JUDGE_FLAGS,
-  judgeSettings,
-  judgeShape,
-} from "./flags/judge-flags.js";
-import { chosenScorers, SCORER_FLAGS, scorerShape, wantsJudge } from "./flags/scorer-flags.js";
-import { printTotals, saveResults } from "./run/run-results.js";
+import { JUDGE_FLAGS, judgeShape } from "./flags/judge-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
+import { SCORER_FLAGS, scorerShape } from "./flags/scorer-flags.js";
+import { printTotals } from "./run/print-totals.js";
 
 const JUDGE_TIMEOUT_MS = 180_000;
 
@@ -48,9 +44,9 @@ export const scoreCommand: Command = {
     output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
     ...OVERWRITE_FLAGS,
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("score", schema, argv);
-    const { settings, out, signal } = door;
+    const { settings, out, signal } = context;
     checkOutputs(
       [{ flag: "--output", path: flags.output, kind: "results" }],
       [{ name: "the judge's file of replies", path: replayFile(flags.judge) }],
@@ -59,7 +55,7 @@ export const scoreCommand: Command = {
     const db = openStore(settings.db, { mustExist: true });
     try {
       const run = getRun(db, flags.run);
-      const asked = judgeOf(run, flags, door);
+      const asked = judgeOf(run, flags, context);
       const scorers = chosenScorers(flags.scorers, asked !== null || run.settings.judge !== null);
       const ready =
         asked === null
@@ -81,7 +77,7 @@ export const scoreCommand: Command = {
       }
       const totals = await aggregateRun(db, getRun(db, run.id));
       if (flags.output !== undefined) await saveResults(db, flags.output, totals);
-      printTotals(totals, [], flags, door);
+      printTotals(totals, [], flags, context);
       const shortfall = ready?.shortfall() ?? null;
       if (shortfall !== null) out.note(`${shortfall}. Ask again with the same command.`);
       return EXIT.done;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { loadDataset, refuseContradictions } from "../app/questions/load-dataset.js";
 import { aggregateRun } from "../app/results/aggregate-run.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { SLICES } from "../domain/runs/slice.js";
@@ -14,7 +15,7 @@ import { getRun, listRuns } from "../store/runs/runs.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { oneOf, readFlags, text } from "./cli/read-flags.js";
 import { metrics, scorersAmong } from "./flags/metric-flags.js";
-import { DATASET_FLAGS, datasetSchema, loadDataset, refuseContradictions } from "./flags/question-flags.js";
+import { DATASET_FLAGS, datasetSchema } from "./flags/question-flags.js";
 
 const schema = datasetSchema.extend({
   corpus: z.boolean().default(false),
@@ -41,7 +42,7 @@ export const statsCommand: Command = {
       describe: "With --by: the scores to show [default: accuracy,semantic,sources]",
     },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("stats", schema, argv);
     refuseContradictions(flags);
     const asked = [
@@ -66,20 +67,23 @@ export const statsCommand: Command = {
         "Give both, or leave it out.",
       );
     }
-    if (flags.corpus) corpusFigures(door);
-    else if (flags.runs) listOfRuns(door);
-    else if (flags.run !== undefined) await runFigures(flags.run, flags, door);
-    else await printDatasetFigures(flags, door);
+    if (flags.corpus) corpusFigures(context);
+    else if (flags.runs) listOfRuns(context);
+    else if (flags.run !== undefined) await runFigures(flags.run, flags, context);
+    else await printDatasetFigures(flags, context);
     return EXIT.done;
   },
 };
 
 /** Also what `run --stats` prints. */
-export async function printDatasetFigures(flags: z.output<typeof datasetSchema>, door: CommandContext): Promise<void> {
-  const set = await loadDataset(flags, door);
+export async function printDatasetFigures(
+  flags: z.output<typeof datasetSchema>,
+  context: CommandContext,
+): Promise<void> {
+  const set = await loadDataset(flags, context);
   const statistics = questionStatistics(set);
   const { source, revision, sha256 } = set;
-  door.out.result({ ...statistics, source, revision, sha256 }, () => datasetSummary(statistics));
+  context.out.result({ ...statistics, source, revision, sha256 }, () => datasetSummary(statistics));
 }
 
 function corpusFigures({ settings, out }: CommandContext): void {

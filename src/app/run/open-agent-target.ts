@@ -2,7 +2,6 @@ import { withAgentRetry } from "../../agents/backends/agent-retry.js";
 import { endpointAgent } from "../../agents/backends/endpoint-agent.js";
 import { playgroundAgent } from "../../agents/backends/playground-agent.js";
 import { openSubprocessAgent } from "../../agents/backends/subprocess-agent.js";
-import type { RunFlags } from "../../commands/run/run-flags.js";
 import type { AgentBackend } from "../../domain/agents/agent-backend.js";
 import type { AgentTarget } from "../../domain/agents/agent-target.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
@@ -11,10 +10,12 @@ import { AgentProcesses } from "../../processes/agent-process.js";
 import type { Db } from "../../store/connection/open-store.js";
 import type { ToolResources } from "../../tools/handler.js";
 import { singleInboxTools } from "../../tools/single-inbox-tools.js";
+import type { AppSettings } from "../context.js";
+import { playgroundTokenOf } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 import { programVersion } from "../settings/program-version.js";
-import { playgroundTokenOf, type Settings } from "../settings/settings.js";
 import type { CreatedModel } from "./create-model.js";
+import type { RunOptions } from "./run-options.js";
 
 export interface OpenAgentTarget {
   readonly backend: AgentBackend;
@@ -28,20 +29,20 @@ export async function openAgentTarget(
   run: RunSettings,
   {
     model,
-    flags,
+    options,
     settings,
     resources,
-  }: { model: CreatedModel; flags: RunFlags; settings: Settings; resources: ToolResources },
+  }: { model: CreatedModel; options: RunOptions; settings: AppSettings; resources: ToolResources },
 ): Promise<OpenAgentTarget> {
   if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
   const once =
-    where.kind === "api" ? overApi(where, run, flags, settings.env) : overEndpoint(where, run, model, settings.env);
+    where.kind === "api" ? overApi(where, run, options, settings.env) : overEndpoint(where, run, model, settings.env);
   return { backend: withAgentRetry(run.model, once, model.throttle), close: async () => {} };
 }
 
 type Where<K extends AgentTarget["kind"]> = Extract<AgentTarget, { kind: K }>;
 
-function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, flags: RunFlags, env: Environment) {
+function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, options: RunOptions, env: Environment) {
   const [provider = ""] = run.model.split("/");
   return playgroundAgent({
     apiUrl: url,
@@ -50,7 +51,7 @@ function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, f
     model: provider === "playground" ? null : { provider, id: run.model },
     tellTask,
     token: playgroundTokenOf(url, env),
-    idleMs: flags.requestTimeout * 1_000,
+    idleMs: options.requestTimeout * 1_000,
   });
 }
 
@@ -66,7 +67,7 @@ async function openCommand(
   db: Db,
   argv: readonly string[],
   { priceOf }: CreatedModel,
-  settings: Settings,
+  settings: AppSettings,
   resources: ToolResources,
 ): Promise<OpenAgentTarget> {
   const env = Object.fromEntries(

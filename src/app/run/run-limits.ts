@@ -1,15 +1,15 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { RunFlags } from "../../commands/run/run-flags.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
+import type { RunOptions } from "./run-options.js";
 
 /** The limits of a run: those it has, but for what is given now. */
-export function limitsOf(flags: RunFlags, stored: RunLimits): RunLimits {
+export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
   return {
-    maxCostUsd: flags.maxCost ?? stored.maxCostUsd,
-    maxTokens: flags.maxRunTokens ?? stored.maxTokens,
-    maxTimeMs: flags.maxTime === undefined ? stored.maxTimeMs : flags.maxTime * 60_000,
-    maxFailures: flags.maxFailures ?? stored.maxFailures,
+    maxCostUsd: options.maxCost ?? stored.maxCostUsd,
+    maxTokens: options.maxRunTokens ?? stored.maxTokens,
+    maxTimeMs: options.maxTime === undefined ? stored.maxTimeMs : options.maxTime * 60_000,
+    maxFailures: options.maxFailures ?? stored.maxFailures,
   };
 }
 

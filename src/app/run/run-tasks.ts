@@ -19,7 +19,7 @@ import { type ServerFault, ServerWatch } from "./server-watch.js";
 import { runConcurrently } from "./task-pool.js";
 import { toTaskResult } from "./to-task-result.js";
 
-export interface RunRequest {
+export interface RunTasksRequest {
   readonly answering: Answering;
   readonly session: RunSession;
   readonly budget: Budget;
@@ -48,7 +48,7 @@ export interface SessionEnd {
  * begun any more and those under way end as interrupted, unsaved. When the budget is spent, none is begun any more and
  * those under way are finished. Where the server is found dead, those under way are given up: they are asked when the run goes on.
  */
-export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
+export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
   const { session, budget, writer, windDown, watch = new ServerWatch(), waiting = PATIENT } = request;
   const answering = watched(request.answering, watch);
   const { runId } = answering;

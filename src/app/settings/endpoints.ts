@@ -1,5 +1,5 @@
-import type { EndpointSettings } from "../../models/endpoint.js";
 import { DEFAULT_ENDPOINT, type Hub } from "../../huggingface/hub.js";
+import type { EndpointSettings } from "../../models/endpoint.js";
 import { API_KEY_VARIABLES, type Provider } from "../../models/provider-names.js";
 import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "./env-file.js";
 

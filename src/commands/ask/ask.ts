@@ -3,8 +3,8 @@ import { type AnsweredChat, answerChat } from "../../app/chat/answer-chat.js";
 import { resolveInbox } from "../../app/chat/resolve-inbox.js";
 import { saveCurrentVersion } from "../../app/registry/versions.js";
 import { createModel } from "../../app/run/create-model.js";
-import { agentOf, newRunSettings } from "../../app/run/new-run-settings.js";
 import { withOtherModelNotes } from "../../app/run/note-other-model.js";
+import { agentOf, newRunSettings } from "../../app/run/run-settings.js";
 import { notesOnSent } from "../../app/run/sent-parameters.js";
 import { EXIT, type ExitCode, UserError } from "../../domain/errors.js";
 import type { ChatTrace } from "../../domain/runs/chat.js";
@@ -27,24 +27,24 @@ export const askCommand: Command = {
     question: { type: "string", array: true, describe: "What its owner wants to know" },
   },
   flags: ASK_FLAGS,
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("ask", askSchema, argv);
-    const db = openStore(door.settings.db, { mustExist: true });
+    const db = openStore(context.settings.db, { mustExist: true });
     try {
-      return await ask(db, flags, door);
+      return await ask(db, flags, context);
     } finally {
       db.close();
     }
   },
 };
 
-async function ask(db: Db, flags: AskFlags, door: CommandContext): Promise<ExitCode> {
+async function ask(db: Db, flags: AskFlags, context: CommandContext): Promise<ExitCode> {
   const inbox = resolveInbox(db, flags.inbox_address);
-  const { agentId, chosen } = chooseAgent(flags, door);
-  const trace = whole(await answer(db, inbox, agentId, chosen, door), chosen);
+  const { agentId, chosen } = chooseAgent(flags, context);
+  const trace = whole(await answer(db, inbox, agentId, chosen, context), chosen);
   saveChat(db, trace);
   const cited = citedMails(trace, openMailbox(db));
-  door.out.result(answerJson(trace, cited), () => answerText(trace, cited));
+  context.out.result(answerJson(trace, cited), () => answerText(trace, cited));
   return trace.answer === null ? EXIT.failed : EXIT.done;
 }
 
@@ -53,12 +53,15 @@ async function answer(
   inbox: string,
   agentId: string,
   flags: AskFlags,
-  door: CommandContext,
+  context: CommandContext,
 ): Promise<AnsweredChat> {
-  const settings = newRunSettings(db, flags, getAgent(db, agentId), door);
-  for (const note of notesOnSent(settings)) door.out.note(note);
-  const model = await createModel(settings, flags, door.settings, false);
-  const outside = openExternalResources(door.settings.env);
+  const settings = newRunSettings(db, flags, getAgent(db, agentId), context);
+  for (const note of notesOnSent(settings)) context.note(note);
+  const model = await createModel(settings, flags, context.settings, {
+    append: false,
+    isEstimate: false,
+  });
+  const outside = openExternalResources(context.settings.env);
   const mailbox = openMailbox(db);
   try {
     return await answerChat(
@@ -66,7 +69,7 @@ async function answer(
         sessionId: `session_${randomUUID()}`,
         agent: agentOf(settings),
         agentVersion: saveCurrentVersion(db, agentId),
-        model: withOtherModelNotes(model.model, door.out.note),
+        model: withOtherModelNotes(model.model, context.note),
         tools: attachedOrDefault(db, agentId).map((tool) => toTool(tool, { mailbox, outside })),
         history: [],
         question: flags.question,
@@ -76,7 +79,7 @@ async function answer(
         priceOf: model.priceOf,
       },
       () => undefined,
-      door.signal,
+      context.signal,
     );
   } finally {
     model.close();

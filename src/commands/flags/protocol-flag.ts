@@ -1,11 +1,9 @@
+import { anyCheapModel, hasKey } from "../../app/score/judge-settings.js";
 import type { Environment } from "../../app/settings/env-file.js";
 import { UserError } from "../../domain/errors.js";
 import { JUDGE_MODELS } from "../../models/judge-models.js";
-import type { Db } from "../../store/connection/open-store.js";
-import { readImportFilter } from "../../store/import/corpus-stats.js";
-import type { CommandContext, Flags } from "../cli/command.js";
+import type { Flags } from "../cli/command.js";
 import { oneOf } from "../cli/read-flags.js";
-import { anyCheapModel, hasKey } from "./judge-flags.js";
 
 export const PROTOCOL_FLAGS: Flags = {
   protocol: {
@@ -43,13 +41,5 @@ function artJudge(env: Environment): string {
     "judge_missing",
     "--protocol art has the answers judged, and there is no key for a judge.",
     "Set the key of a provider, name a judge (--judge art:provider/model), or add --no-judge.",
-  );
-}
-
-/** Says which conditions of the published figures a run of the protocol cannot set itself. */
-export function notePreset({ protocol }: { protocol?: "art" | undefined }, db: Db, { out }: CommandContext): void {
-  if (protocol === undefined || readImportFilter(db) === "art") return;
-  out.note(
-    `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,
   );
 }

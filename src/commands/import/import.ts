@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { openSkippedFile } from "../../app/import/skipped-file.js";
-import { hubOf, type Settings } from "../../app/settings/settings.js";
+import { hubOf } from "../../app/settings/endpoints.js";
 import { openCorpus } from "../../corpus/open-corpus.js";
 import { readInWorker } from "../../corpus/read-in-worker.js";
 import { EXIT, UserError } from "../../domain/errors.js";
@@ -17,13 +17,14 @@ import {
 import { readOwnerMap } from "../../ingest/owner-map.js";
 import { isSameFile } from "../../platform/same-file.js";
 import { stripControls } from "../../platform/strip-controls.js";
-import { count } from "../../reports/text/format-number.js";
+import { count, rate } from "../../reports/text/format-number.js";
 import { summaryBox } from "../../reports/text/summary-box.js";
 import { importFailure, openForImport } from "../../store/import/atomic-import.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { Interrupted } from "../cli/interrupt.js";
-import { openProgress, openProgressLater, type Progress, rate } from "../cli/progress.js";
+import { openProgress, openProgressLater, type Progress } from "../cli/progress.js";
 import { oneOf, readFlags, text, whole } from "../cli/read-flags.js";
+import type { Settings } from "../cli/settings.js";
 
 const FILTERS = ["none", "art"] as const;
 
@@ -81,9 +82,9 @@ export const importCommand: Command = {
     },
     strict: { type: "boolean", describe: "Stop at the first mail that cannot be used, and import nothing" },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("import", schema, argv);
-    const { settings, out, signal } = door;
+    const { settings, out, signal } = context;
     // Indexing is one long piece of work of SQLite; killed in it, the database is as it was.
     let isIndexing = false;
     let listenAgain = () => {};
@@ -98,7 +99,7 @@ export const importCommand: Command = {
     const ownerMap = flags.ownerMap === undefined ? new Map<string, string>() : readOwnerMap(flags.ownerMap);
     keepSource([...source, csvPath, flags.ownerMap], settings);
     const named = csvPath === undefined ? source : [csvPath];
-    const paths = named.length > 0 ? named : [await download(door)];
+    const paths = named.length > 0 ? named : [await download(context)];
     const format = flags.format ?? (named.length > 0 ? null : "parquet");
     const sources: NamedSource[] = [];
     for (const path of paths) {
@@ -124,7 +125,7 @@ export const importCommand: Command = {
         (progress) => {
           if (progress.phase === "index" && progress.total > QUICKLY_INDEXED && !isIndexing) {
             isIndexing = true;
-            listenAgain = door.letSignalsEnd();
+            listenAgain = context.letSignalsEnd();
           }
           bars.show(progress);
         },
@@ -166,7 +167,7 @@ async function download({ settings, out, signal }: CommandContext): Promise<stri
   );
   const started = performance.now();
   const bar = openProgressLater(settings, "Download");
-  return downloadEnronEmails(hubOf(settings), settings.cacheDir, signal, (bytes, total) => {
+  return downloadEnronEmails(hubOf(settings.env), settings.cacheDir, signal, (bytes, total) => {
     const speed = rate(bytes / 1e6, performance.now() - started).replace("/s", " MB/s");
     bar.update(bytes, total, `${megabytes(bytes)}  ${speed}`);
   }).finally(() => bar.stop());

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { checkOutputs } from "../../app/outputs/check-outputs.js";
 import { collectReport, scoreMeanings, storedResults } from "../../app/results/collect-report.js";
 import { TRACE_PLACEMENTS, TraceStore } from "../../app/results/trace-placement.js";
-import { writePage } from "../../app/results/write-page.js";
+import { type WrittenPage, writePage } from "../../app/results/write-page.js";
 import { programVersion } from "../../app/settings/program-version.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
@@ -12,10 +13,10 @@ import type { ReportHead } from "../../reports/page/data.js";
 import { count } from "../../reports/text/format-number.js";
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "../cli/check-outputs.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { openProgressLater } from "../cli/progress.js";
 import { oneOf, readFlags, text } from "../cli/read-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 
 const FORMATS = ["html", "md", "csv"] as const;
 
@@ -51,18 +52,18 @@ export const reportCommand: Command = {
         "Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside) [default: auto]",
     },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("report", schema, argv);
-    refuseContradictions(flags, door);
+    refuseContradictions(flags, context);
     checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], [], {
-      db: door.settings.db,
+      db: context.settings.db,
       overwrite: flags.overwrite,
     });
-    const db = openStore(door.settings.db, { mustExist: true });
+    const db = openStore(context.settings.db, { mustExist: true });
     try {
       const runs = runsOf(db, flags.runs);
-      if (flags.format === "csv") await writeCsv(db, runs, flags, door);
-      else await writeReport(db, runs, flags, door);
+      if (flags.format === "csv") await writeCsv(db, runs, flags, context);
+      else await writeReport(db, runs, flags, context);
       return EXIT.done;
     } finally {
       db.close();
@@ -111,10 +112,10 @@ function* csvPieces(db: Db, runs: readonly RunRow[], meanings: ReportHead["score
   }
 }
 
-async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: CommandContext): Promise<void> {
-  const { out, settings, signal } = door;
+async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, context: CommandContext): Promise<void> {
+  const { out, settings, signal } = context;
   const isPage = flags.format === "html" && (flags.output !== undefined || !settings.json);
-  const keeper = new TraceStore(isPage ? (flags.traces ?? "auto") : "none", flags.output);
+  const traceStore = new TraceStore(isPage ? (flags.traces ?? "auto") : "none", flags.output);
   const progress = openProgressLater(settings, "Reporting");
   try {
     const { meanings, leading, ...gathered } = await collectReport(
@@ -122,7 +123,7 @@ async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: 
       runs,
       {
         onTask: (done, total) => progress.update(done, total, `${count(done)} tasks`),
-        onTrace: (key, view) => keeper.wantsNone || keeper.add(key, packedTrace(view())),
+        onTrace: (key, view) => traceStore.wantsNone || traceStore.add(key, packedTrace(view())),
       },
       signal,
     ).finally(() => progress.stop());
@@ -134,8 +135,10 @@ async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: 
       runs: gathered.runs,
       traces: { kind: "none" },
     };
-    if (isPage) await writePage({ head, tasks: gathered.tasks }, keeper, flags, door);
-    else {
+    if (isPage) {
+      const page = await writePage({ head, tasks: gathered.tasks }, traceStore, flags.output, out.pieces);
+      printPage(page, flags.output, context);
+    } else {
       const { traces: _, ...figures } = head;
       const markdown = () => markdownReport(head);
       if (flags.output !== undefined) await writeFileAtomically(flags.output, [markdown()]);
@@ -144,7 +147,32 @@ async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: 
       } else out.note(`Written to ${flags.output}.`);
     }
   } catch (error) {
-    keeper.discard();
+    traceStore.discard();
     throw error;
   }
+}
+
+/** Where the page and its conversations are. */
+function printPage({ head, bytes }: WrittenPage, output: string | undefined, context: CommandContext): void {
+  const { scores: _, ...summary } = head;
+  if (context.settings.json) {
+    context.out.result({ ...summary, output, bytes }, () => "");
+    return;
+  }
+  const tasks = head.runs.reduce((sum, run) => sum + run.tasks, 0);
+  const file = output === undefined ? "" : ` to ${output} (${megabytes(bytes)})`;
+  const { traces } = head;
+  context.note(
+    `${count(tasks)} tasks written${file}; ${WHERE[traces.kind](traces.kind === "folder" ? traces.folder : "")}`,
+  );
+}
+
+const WHERE = {
+  embed: () => "their conversations are in the page.",
+  folder: (folder: string) => `their conversations are in the folder ${folder} beside it: keep the two together.`,
+  none: () => "without their conversations: art-e show RUN/TASK shows them.",
+} as const;
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

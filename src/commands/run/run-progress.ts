@@ -1,9 +1,9 @@
-import type { Settings } from "../../app/settings/settings.js";
 import type { Emit } from "../../domain/runs/run-event.js";
 import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import type { RateLimiter, RateLimiterState } from "../../models/middleware/rate-limiter.js";
 import { count, share, usd } from "../../reports/text/format-number.js";
 import { openProgress, type Progress } from "../cli/progress.js";
+import type { Settings } from "../cli/settings.js";
 
 interface RunProgress {
   readonly emit: Emit;

@@ -1,15 +1,7 @@
-import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
 import { checkWritable } from "../../platform/atomic-file.js";
 import { isSameFile } from "../../platform/same-file.js";
-import type { Flags } from "./command.js";
 import { checkKind, isOfSqlite, type OutputKind } from "./output-kind.js";
-
-export const OVERWRITE_FLAGS: Flags = {
-  overwrite: { type: "boolean", describe: "Write over an output file that is of another kind" },
-};
-
-export const overwriteShape = { overwrite: z.boolean().default(false) };
 
 /** A file that a command is to write; undefined where it was not asked for. */
 export interface OutputFile {

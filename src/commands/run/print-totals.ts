@@ -1,28 +1,8 @@
-import { programVersion } from "../../app/settings/program-version.js";
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import type { Gate } from "../../domain/scores/gate.js";
-import { writeFileAtomically } from "../../platform/atomic-file.js";
-import { resultsFile } from "../../reports/ci/results-file.js";
 import { gateText } from "../../reports/text/gate-text.js";
 import { runSummary } from "../../reports/text/run-summary.js";
-import type { Db } from "../../store/connection/open-store.js";
-import { getRun, iterateResults } from "../../store/runs/runs.js";
 import type { CommandContext } from "../cli/command.js";
-
-/** Writes the results file of a run as it is stored: all of it, whichever session answered what. */
-export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
-  const run = getRun(db, totals.runId);
-  const sqlite = db.prepare("SELECT sqlite_version()").pluck().get() as string;
-  const head = {
-    ...totals,
-    settings: run.settings,
-    limits: run.limits,
-    versions: { "art-e": programVersion(), node: process.versions.node, sqlite },
-    dataset: run.dataset,
-    corpusFingerprint: run.corpusFingerprint,
-  };
-  await writeFileAtomically(path, resultsFile(head, iterateResults(db, totals.runId)));
-}
 
 /** Files that were written beside the database. */
 interface Written {
