@@ -29,3 +29,8 @@ export interface AppContext {
   /** Aborts when the user asks to stop a second time. `message` is shown at the first. */
   untilSecond(message: () => string): AbortSignal;
 }
+
+/** The user stopped the work. The message says what was saved and how to go on. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}

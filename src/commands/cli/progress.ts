@@ -1,6 +1,6 @@
 import { type Options, SingleBar } from "cli-progress";
 import { stripControls } from "../../platform/strip-controls.js";
-import { count, duration } from "../../reports/text/format-number.js";
+import { duration } from "../../reports/text/format-number.js";
 import type { Settings } from "./settings.js";
 
 /** Milliseconds between two plain lines. */

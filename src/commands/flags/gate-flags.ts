@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { Flags } from "../cli/command.js";
 import { text, within } from "../cli/read-flags.js";
 
