@@ -9,7 +9,7 @@ import type { Command, CommandContext } from "./cli/command.js";
 import { day, readFlags, text, whole } from "./cli/read-flags.js";
 
 const DEFAULT_PORT = 8788;
-/** With --http, at once. */
+/** Concurrent connections with --http. */
 const MAX_CONNECTIONS = 256;
 
 const schema = z.object({
@@ -22,7 +22,7 @@ const schema = z.object({
 
 type Flags = z.output<typeof schema>;
 
-/** On stdio nothing but the protocol is written to stdout; it ends when the client closes stdin, or by Ctrl-C. */
+/** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand: Command = {
   flags: {
     inbox: { type: "string", requiresArg: true, describe: "The mailbox: its email address; required" },
@@ -66,7 +66,7 @@ async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<
   await server.connect(new StdioServerTransport());
   await closed;
   await server.close();
-  // Still being read, it would keep the process.
+  // An open stdin would keep the process alive.
   process.stdin.destroy();
 }
 

@@ -33,7 +33,7 @@ const schema = z.object({
 
 type ServeFlags = z.output<typeof schema>;
 
-/** Silence after which a stream says that it is alive. */
+/** Interval of heartbeats on silent streams. */
 const HEARTBEAT_MS = 15_000;
 
 export const serveCommand: Command = {
@@ -72,8 +72,8 @@ export const serveCommand: Command = {
   async run(argv, context) {
     const flags = readFlags("serve", schema, argv);
     const token = tokenOf(flags, context.settings);
-    // An address that its key may not be sent to is told now, not at the first chat.
-    for (const provider of PROVIDERS) reach(provider, flags, context.settings);
+    // Refuse an address that its key may not be sent to now, not at the first chat.
+    for (const provider of PROVIDERS) endpointOf(provider, flags, context.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const db = openStore(context.settings.db, { mustExist: true });
     const outside = openExternalResources(context.settings.env);
@@ -85,7 +85,7 @@ export const serveCommand: Command = {
           version: programVersion(),
           resources: { mailbox: openMailbox(db), searchThreads, outside },
           models: new ServedModels(
-            (provider) => reach(provider, flags, context.settings),
+            (provider) => endpointOf(provider, flags, context.settings),
             DEFAULT_MODEL,
             (model) => withOtherModelNotes(model, context.out.note),
           ),
@@ -117,9 +117,9 @@ function tokenOf(flags: ServeFlags, { env }: Settings): string | null {
   if (flags.token !== undefined && flags.tokenFile !== undefined) {
     throw new UserError("flags_contradict", "--token and --token-file are given.", "Give one of them.");
   }
-  const told = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
-  const token = (told ?? env.ART_E_TOKEN ?? "").trim();
-  if (token === "" && told === undefined) return null;
+  const given = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
+  const token = (given ?? env.ART_E_TOKEN ?? "").trim();
+  if (token === "" && given === undefined) return null;
   if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
   throw new UserError(
     "serve_token",
@@ -137,7 +137,7 @@ function originOf(cors: string): string {
   );
 }
 
-function reach(provider: Provider, flags: ServeFlags, { env }: Settings) {
+function endpointOf(provider: Provider, flags: ServeFlags, { env }: Settings) {
   const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
   return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: flags.requestTimeout * 1_000 }, env);
 }

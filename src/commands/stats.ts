@@ -52,7 +52,7 @@ export const statsCommand: Command = {
   },
 };
 
-/** One kind of figures at a time; a slice is of a run. */
+/** Refuses several kinds of figures at once, and slices without a run. */
 function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean): void {
   const kinds = [
     flags.corpus && "--corpus",
@@ -73,7 +73,7 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
   }
 }
 
-/** Also what `run --stats` prints. */
+/** Also used by `run --stats`. */
 export async function printDatasetFigures(
   flags: z.output<typeof datasetSchema>,
   context: CommandContext,

@@ -17,7 +17,7 @@ import { checkGateOptions, type GateOptions } from "./gate-options.js";
 
 const DEFAULT_MARGIN = 0.02;
 
-/** The gates that a run is to pass. What they need is read first: before anything is spent. */
+/** The gates of a run. Reads the baseline, before anything is spent. */
 export async function openGates(options: GateOptions, context: AppContext): Promise<Gates> {
   checkGateOptions(options);
   return new Gates(
@@ -42,7 +42,7 @@ export class Gates {
     return this.baseline !== null || this.options.failUnder !== undefined || this.options.junit !== undefined;
   }
 
-  /** Refuses a run that the baseline says nothing about. */
+  /** Refuses a run that cannot be compared with the baseline. */
   checkComparable(run: Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">): void {
     const differ = this.baseline === null ? [] : incomparable(this.baseline.head, run);
     if (differ.length === 0) return;
@@ -53,7 +53,7 @@ export class Gates {
     );
   }
 
-  /** Judges a finished run, and writes what CI reads about it. */
+  /** Checks a finished run, and writes the JUnit file and the step summary. */
   async check({ head, results }: RunSource): Promise<Gate[]> {
     this.checkComparable(head);
     const gates = (this.options.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
@@ -75,7 +75,7 @@ export class Gates {
   }
 }
 
-/** Ends with the gate's exit code where one was missed, and says which. */
+/** Throws with the exit code of gates, naming those that were missed. */
 export function throwIfMissed(runId: string, gates: readonly Gate[]): void {
   const missed = gates.filter(({ passed }) => !passed);
   if (missed.length === 0) return;
@@ -105,7 +105,7 @@ async function readBaseline(name: string, { settings }: AppContext): Promise<Com
   }
 }
 
-/** A runner's own file: that it cannot be written must not fail the run. */
+/** The file is the CI runner's: where it cannot be written, the run does not fail. */
 function appendSummary(path: string, markdown: string, { note, settings }: AppContext): void {
   try {
     refuseInputs({ flag: "GITHUB_STEP_SUMMARY", path }, [], settings.db);

@@ -36,7 +36,10 @@ export interface ImportOutcome {
 export interface ImportMonitor {
   show(progress: ImportProgress, format: string): void;
   stop(): void;
-  /** Indexing is one long statement of SQLite, which hears of no signal: until the returned function is called, one ends the process. */
+  /**
+   * Indexing is one long SQLite statement, during which no signal handler runs. Until the returned function is called, a signal
+   * ends the process.
+   */
   letSignalsEnd(): () => void;
 }
 

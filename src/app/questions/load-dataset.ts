@@ -27,7 +27,7 @@ export interface SelectionOptions {
   readonly seed?: number | undefined;
 }
 
-/** Flags that cannot be meant together, told before anything is opened or downloaded. */
+/** Refuses contradictory options, before anything is opened or downloaded. */
 export function refuseContradictions(options: DatasetOptions & Partial<SelectionOptions>): void {
   if (options.dataset !== undefined && (options.useJson || options.revision !== undefined)) {
     throw new UserError(
@@ -45,7 +45,7 @@ export function refuseContradictions(options: DatasetOptions & Partial<Selection
   }
 }
 
-/** Loads the dataset, showing a download. */
+/** Loads the dataset, with a progress bar for downloads. */
 export async function loadDataset(
   options: DatasetOptions,
   { settings, progress, signal }: AppContext,
@@ -66,7 +66,7 @@ export async function loadDataset(
   ).finally(() => bar.stop());
 }
 
-/** Known bad questions are known by the ids of the published dataset; in another file these may be other questions. */
+/** Known bad questions are identified by id in the published dataset. In another file the ids may be other questions: notes it. */
 export function noteKnownBad(
   { questions }: QuestionSet,
   { dataset, excludeKnownBad }: DatasetOptions & SelectionOptions,
@@ -79,7 +79,7 @@ export function noteKnownBad(
   note(`Left out as known to be bad: ${ids}, taking ${dataset} for a copy of ${QUESTIONS_DATASET}.`);
 }
 
-/** Takes the questions asked for; `limit` 0 means all. None left is an error. */
+/** Selects questions; `limit` 0 means all. Throws where none is left. */
 export function select(set: QuestionSet, options: SelectionOptions, limit: number): readonly Question[] {
   const { shuffle, seed, ...rest } = options;
   const selection: Selection = { ...rest, shuffleSeed: shuffle ? (seed ?? 1) : null, limit };

@@ -9,7 +9,7 @@ export interface WrittenPage {
   readonly bytes: number;
 }
 
-/** Writes a report as a page: to a file, or piece by piece to `write`. The store says where its conversations are. */
+/** Writes a report as a page: to a file, or piece by piece to `write`. */
 export async function writePage(
   report: Report,
   traceStore: TraceStore,

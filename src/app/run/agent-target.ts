@@ -13,10 +13,10 @@ import { playgroundUrlOf } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 import { flagOf, type RunOptions, type RunRequest } from "./run-options.js";
 
-/** What a program is offered over MCP. */
+/** Tools that a subprocess agent gets over MCP. */
 const PROGRAM_TOOLS = ["email_search", "email_get"];
 
-/** The options that say nothing about an agent of each kind, by their names in the parsed line. */
+/** Options that an external agent of each kind would ignore. */
 const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
   api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
     " ",
@@ -33,7 +33,7 @@ const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
 
 const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
 
-/** Where the agent of a new run lives; undefined: in this program. */
+/** The external agent of a new run; undefined: the agent loop of this program. */
 export function agentTargetOf(options: RunOptions, env: Environment): AgentTarget | undefined {
   const { apiUrl, agentCommand, agentUrl, workspace } = options;
   const given = Object.entries({
@@ -63,7 +63,7 @@ export function agentTargetOf(options: RunOptions, env: Environment): AgentTarge
   throw new UserError("flag_invalid", "--agent-command: expected a program.", "Name one: 'python my_agent.py'.");
 }
 
-/** What the command line asks for beyond a run's own agent; the environment has no say in a run that was begun. */
+/** The external agent of a stored run, with the options given now. The environment does not change a stored run. */
 export function requestedAgentTarget(stored: AgentTarget | undefined, options: RunOptions): AgentTarget | undefined {
   const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = options;
   if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored?.kind === "api") {
@@ -74,7 +74,7 @@ export function requestedAgentTarget(stored: AgentTarget | undefined, options: R
   return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
 }
 
-/** Refuses what an agent elsewhere would not hear of. */
+/** Rejects options that an external agent would ignore. */
 export function refuseFlagsTargetIgnores(
   { kind }: AgentTarget,
   { options, given }: Pick<RunRequest, "options" | "given">,
@@ -88,7 +88,7 @@ export function refuseFlagsTargetIgnores(
   }
 }
 
-/** The name of the model where nobody but the agent knows it. */
+/** The model's name in results, where only the external agent knows the model. */
 export function targetModelName(where: AgentTarget, agentId: string, options: RunOptions): string {
   if (where.kind === "command") return `command/${basename(where.argv[0] ?? "")}`;
   if (where.kind === "endpoint") return `endpoint/${agentId}`;
@@ -96,7 +96,7 @@ export function targetModelName(where: AgentTarget, agentId: string, options: Ru
   return modelId === undefined ? `playground/${agentId}` : parseModelName(modelId, modelProvider ?? null).id;
 }
 
-/** The settings of a run whose agent nobody here knows: what it does not hear of stands at its default. */
+/** The settings of a run with an external agent: what it ignores has its default. */
 export function agentTargetSettings(
   where: AgentTarget,
   agentId: string,
@@ -134,7 +134,7 @@ export function agentTargetSettings(
   };
 }
 
-/** Whether the agent reads the mail of this file: it lives here, or is a program that is given our tools. */
+/** Whether the agent reads this database's mail: it runs in this process, or as a subprocess with our tools. */
 export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
   return elsewhere === undefined || elsewhere.kind === "command";
 }

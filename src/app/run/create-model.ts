@@ -20,10 +20,10 @@ import { refuseInputs, replayFile } from "../outputs/check-outputs.js";
 import { connectionOf } from "../settings/endpoints.js";
 import { outputsOf, type RunOptions } from "./run-options.js";
 
-/** Tasks at once where no server sets the pace. */
+/** Concurrent tasks where no server limits the rate. */
 const LOCAL_CONCURRENCY = 5;
 
-/** The model asked for, else the agent's own, else the default. */
+/** The model of the options, else the agent's, else the default. */
 export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   const provider = options.modelProvider ?? null;
   if (options.modelId !== undefined) return parseModelName(options.modelId, provider, options.baseUrl !== undefined);
@@ -38,10 +38,10 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   return parseModelName(own, null);
 }
 
-/** A run's model, ready to be asked. */
+/** The model of a run with its middleware. */
 export interface CreatedModel {
   readonly model: Model;
-  /** Null where nothing is sent anywhere. */
+  /** Null where nothing is sent to a server. */
   readonly throttle: RateLimiter | null;
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** US dollars; null where the price is not known. */
@@ -49,7 +49,7 @@ export interface CreatedModel {
   close(): void;
 }
 
-/** Reaches the model that the settings name. `append`: the recording goes on with what an earlier session recorded. */
+/** Creates the model that the settings name. `append`: add to the recording of an earlier attempt. */
 export async function createModel(
   run: RunSettings,
   options: RunOptions,
@@ -85,7 +85,7 @@ function priceOfRun({ model, price }: RunSettings): PriceOf {
   return (usage, answeredBy) => (price === null ? priceOfReply(model, answeredBy, usage) : priceAt(price, usage));
 }
 
-/** Of a stored run and of an agent the options do not say which recorded replies are read: its settings do. */
+/** Refuses outputs that are the replayed recording: for stored runs and agents only the settings name it. */
 function refuseToOverwriteReplies(run: RunSettings, options: RunOptions, { db }: AppSettings): void {
   const replies = [run.model, run.judge?.model].map((model) => ({
     name: "the file of replies",
@@ -94,7 +94,7 @@ function refuseToOverwriteReplies(run: RunSettings, options: RunOptions, { db }:
   for (const { flag, path } of outputsOf(options)) if (path !== undefined) refuseInputs({ flag, path }, replies, db);
 }
 
-/** Outside of retries and throttle: what is kept takes no place. */
+/** Outside of retries and rate limiter: a cached reply uses no slot. */
 function cached(model: Model, run: RunSettings, { provider }: ModelName, { cacheDir }: AppSettings): Model {
   if (!isRemote(provider)) {
     throw new UserError(
@@ -109,7 +109,7 @@ function cached(model: Model, run: RunSettings, { provider }: ModelName, { cache
   return cachingReplies(model, { model: run.model, baseUrl, wireApi }, folder, priceOfRun(run));
 }
 
-/** Of an agent elsewhere only the pace is set here: what it costs is known if it tells, or tells its tokens. */
+/** For an external agent, only the rate is limited here. Its cost is known if it reports cost or tokens. */
 function unmanagedModel({ model, price, elsewhere }: RunSettings, options: RunOptions): CreatedModel {
   const { concurrency, rpm = null, tpm = null } = options;
   const throttle = elsewhere?.kind === "command" ? null : new RateLimiter({ concurrency, rpm, tpm });
@@ -123,12 +123,12 @@ function unmanagedModel({ model, price, elsewhere }: RunSettings, options: RunOp
   };
 }
 
-/** Stands for a model that nobody is going to ask, and that needs no key therefore. */
+/** A model that is never called, and so needs no key. */
 function neverCalled(id: string): Model {
   return { id, complete: () => Promise.reject(new Error(`${id} is not asked from here`)) };
 }
 
-/** Opened at the first reply: a run that is refused must not empty what an earlier one recorded. */
+/** Opened at the first reply: a run that is refused must not truncate an earlier recording. */
 function openRecord(path: string, mode: "a" | "w") {
   let file: number | null = null;
   return {
@@ -142,11 +142,11 @@ function openRecord(path: string, mode: "a" | "w") {
   };
 }
 
-/** A limit in dollars says nothing where nobody knows what a token costs. */
+/** Refuses a limit in dollars where the price of the model is not known. */
 export function checkPriced({ priceOf: price }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
   const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
   const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
-  // A program may tell what it cost itself.
+  // A subprocess agent may report its own cost.
   if (flag === null || run.elsewhere?.kind === "command" || price(million) !== null) return;
   throw new UserError(
     "price_unknown",

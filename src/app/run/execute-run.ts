@@ -19,7 +19,7 @@ import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/creat
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
 import { estimateRun, type RunEstimate } from "./estimate-run.js";
-import { guardRunFile } from "./guard-database.js";
+import { guardDatabase } from "./guard-database.js";
 import { withOtherModelNotes } from "./note-other-model.js";
 import type { OpenAgentTarget } from "./open-agent-target.js";
 import { planNewRun } from "./plan-new-run.js";
@@ -146,7 +146,7 @@ async function answerAll(
   let target: OpenAgentTarget | null = null;
   const waiting = { signal: stopNow, onWait: noteOnce(note, otherWriter(settings.db)) };
   const writer = threadedResultWriter(settings.db, waiting);
-  const guard = guardRunFile({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
+  const guard = guardDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
   try {
     const owner = options.force ? forcedProcess : thisProcess;
     const session = await plan.begin(owner, { ...waiting, signal: context.signal });
@@ -173,7 +173,7 @@ async function answerAll(
           cutoff: plan.settings.cutoff,
           taskTimeoutMs: plan.settings.taskTimeoutMs,
           maxTaskCostUsd: plan.settings.maxTaskCostUsd,
-          grading: {
+          scoring: {
             sameMail: (id) => mailbox.mails.canonicalId(id),
             scorers: plan.settings.scorers.filter(isScorerName),
             judge: judge?.judge ?? null,

@@ -6,11 +6,11 @@ import { getRun } from "../../store/runs/runs.js";
 import { saveScoringSettings } from "../../store/runs/score-writes.js";
 import type { AppContext } from "../context.js";
 import type { SessionEnd } from "./run-tasks.js";
-import { fileLost } from "./save-lost-traces.js";
+import { saveLostTraces } from "./save-lost-traces.js";
 
 const GROWN = "mail was imported while it ran";
 
-interface RunFile {
+interface RunDatabase {
   readonly db: Db;
   readonly path: string;
   readonly runId: string;
@@ -18,17 +18,17 @@ interface RunFile {
 }
 
 /**
- * Looks after the file of a run while others may do with it what they like: one that is lost stops the run, and mail that is
- * imported meanwhile, which later tasks find and earlier ones could not, is recorded.
+ * Watches the database of a run while other programs may change it. A database that is deleted or replaced stops the run. Mail
+ * imported meanwhile, which later tasks can find and earlier ones could not, is recorded with the run.
  */
-export function guardRunFile({ db, path, runId, watch }: RunFile, waiting: Waiting, { note }: AppContext) {
+export function guardDatabase({ db, path, runId, watch }: RunDatabase, waiting: Waiting, { note }: AppContext) {
   const before = readFingerprint(db);
   const lost = async (recent: readonly string[]): Promise<Error | null> => {
     const fault = watch.check();
-    return fault === null ? null : fileLost(fault, { db, path, runId, recent });
+    return fault === null ? null : saveLostTraces(fault, { db, path, runId, recent });
   };
   return {
-    /** What to tell of a fault: that the file is lost, if that is what is behind it. */
+    /** The error to report: that the database was lost, if that is the cause of `error`. */
     explain: async (error: unknown, recent: readonly string[]): Promise<unknown> => (await lost(recent)) ?? error,
     async ended(end: SessionEnd, recent: readonly string[]): Promise<SessionEnd> {
       const error = await lost(recent);

@@ -22,7 +22,7 @@ export interface OpenAgentTarget {
   close(): Promise<void>;
 }
 
-/** Reaches the agent of a run that lives elsewhere. */
+/** Connects to the external agent of a run. */
 export async function openAgentTarget(
   db: Db,
   where: AgentTarget,
@@ -57,12 +57,12 @@ function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, o
 
 function overEndpoint({ url }: Where<"endpoint">, run: RunSettings, { priceOf }: CreatedModel, env: Environment) {
   const apiKey = env.OPENAI_API_KEY?.trim() || "no-key-needed";
-  // A whole answer may take as long as its task may.
+  // One request is a whole answer, and may take as long as the task.
   const endpoint = { apiKey, baseUrl: url, timeoutMs: run.taskTimeoutMs };
   return endpointAgent({ name: run.agentId, endpoint, priceOf });
 }
 
-/** It is the user's own program: it gets the environment that art-e has, keys included, as it would in their shell. */
+/** It is the user's own program: it gets the environment of art-e, keys included, as in their shell. */
 async function openCommand(
   db: Db,
   argv: readonly string[],
@@ -88,7 +88,7 @@ async function openCommand(
   };
 }
 
-/** By their names: most of an environment is no secret. What is shorter than 8 is no key, and may be a word. */
+/** By name: most variables are no secrets. Values shorter than 8 are no keys, and could be words of a mail. */
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD)$/i;
 
 function secretsOf(env: Environment): string[] {

@@ -19,7 +19,7 @@ export function chosenScorers(asked: readonly ScorerName[] | undefined, hasVerdi
   return SCORER_NAMES.filter((name) => wanted.has(name));
 }
 
-/** Whether a verdict would tell any of these anything. */
+/** Whether any of these scorers uses a verdict. */
 export function wantsJudge(asked: readonly ScorerName[] | undefined): boolean {
   return asked === undefined || asked.some((name) => judgeUse(name) !== null);
 }

@@ -19,7 +19,7 @@ export interface JudgeOptions {
 
 const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
 
-/** Whether the command line says anything of a judge. */
+/** Whether any option of the judge was given. */
 export function asksJudge({ judge, noJudge, judgeVotes, judgeBaseUrl }: JudgeOptions): boolean {
   return judge !== undefined || noJudge || judgeVotes !== undefined || judgeBaseUrl !== undefined;
 }
@@ -98,14 +98,14 @@ function named(given: string): ModelName {
   return parseModelName(given, null);
 }
 
-/** The cheap model of a provider at its maker's own server: what a compatible server offers nobody knows. Null without a key. */
+/** The cheap model of a provider. Null without a key, and for a compatible server, whose models are not known. */
 export function cheapModel(provider: Provider, baseUrl: string | null, env: Environment): ModelName | null {
   const model = JUDGE_MODELS[provider];
   if (model === undefined || baseUrl !== null || !hasKey(provider, env)) return null;
   return parseModelName(`${provider}/${model}`, null);
 }
 
-/** Of the first provider with a key. */
+/** The cheap model of the first provider with a key. */
 export function anyCheapModel(env: Environment): ModelName | null {
   const provider = (Object.keys(JUDGE_MODELS) as Provider[]).find((name) => hasKey(name, env));
   return provider === undefined ? null : parseModelName(`${provider}/${JUDGE_MODELS[provider]}`, null);

@@ -43,15 +43,15 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
     const { mails } = openMailbox(db);
     const bar = context.progress("Scoring");
     const request = {
-      grading: { sameMail: mails.canonicalId, scorers, judge: judge?.judge ?? null },
+      scoring: { sameMail: mails.canonicalId, scorers, judge: judge?.judge ?? null },
       concurrency: JUDGE_CONCURRENCY,
       worker: thisProcess,
       onProgress: (scored: number) => bar.update(scored, run.totalTasks, `${count(scored)} scored`),
     };
-    const { graded, stopped } = await scoreRun(db, run, request, signal).finally(() => bar.stop());
+    const { scored, stopped } = await scoreRun(db, run, request, signal).finally(() => bar.stop());
     if (stopped) {
       throw new Interrupted(
-        `scoring of ${run.id} stopped: ${count(graded)} tasks are saved. Go on with the same command.`,
+        `scoring of ${run.id} stopped: ${count(scored)} tasks are saved. Go on with the same command.`,
       );
     }
     const totals = await aggregateRun(db, getRun(db, run.id));

@@ -3,7 +3,7 @@ import type { Flags } from "../cli/command.js";
 import { day, text } from "../cli/read-flags.js";
 import { RUN_FLAGS, runSchema } from "../run/run-flags.js";
 
-/** Flags that mean what they mean for a run. */
+/** Flags with the meaning they have for `run`. */
 const AS_IN_RUN = [
   "agent",
   "model-provider",

@@ -1,7 +1,7 @@
 import type { Flags } from "../cli/command.js";
 import { text, within } from "../cli/read-flags.js";
 
-/** For CI: what a run must reach, and files about it. Of `run` and of `gate`. */
+/** What a run must reach, and files for CI. Of `run` and `gate`. */
 export const GATE_FLAGS: Flags = {
   "fail-under": {
     type: "string",

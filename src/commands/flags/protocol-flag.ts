@@ -18,7 +18,7 @@ export const protocolShape = { protocol: oneOf(["art"]).optional() };
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** The command line with what a protocol sets where nothing else is said. */
+/** The command line, with the protocol's values for flags that were not given. */
 export function withProtocol(argv: Given, env: Environment): Given {
   if (argv.protocol !== "art" || argv.resume !== undefined || argv.repeat !== undefined) return argv;
   return {
@@ -33,7 +33,7 @@ export function withProtocol(argv: Given, env: Environment): Given {
   };
 }
 
-/** The published figures were judged by a small model of Google's; where there is no key for it, by whichever there is. */
+/** A small model of Google judged the published figures. Without a key for it, any judge with a key. */
 function artJudge(env: Environment): string {
   const name = hasKey("google", env) ? `google/${JUDGE_MODELS.google}` : anyCheapModel(env)?.id;
   if (name !== undefined) return `art:${name}`;

@@ -29,7 +29,7 @@ export function importSummary(summary: ImportSummary, file: string, skippedFile:
   return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
 }
 
-/** How many mails were skipped for each reason, the commonest first. */
+/** Number of skipped mails by reason, most frequent first. */
 function reasons(skipped: Skipped): string {
   const sorted = Object.entries(skipped.reasons).sort(([, a], [, b]) => b - a);
   return stripControls(sorted.map(([reason, mails]) => `${count(mails)} because ${reason}`).join(", "));

@@ -2,7 +2,7 @@ import type { WrittenPage } from "../../app/results/write-page.js";
 import { count } from "../../reports/text/format-number.js";
 import type { CommandContext } from "../cli/command.js";
 
-/** Where the page and its conversations are. */
+/** Prints where the page and its conversations are. */
 export function printPage({ head, bytes }: WrittenPage, output: string | undefined, context: CommandContext): void {
   const { scores: _, ...summary } = head;
   if (context.settings.json) {

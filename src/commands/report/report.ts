@@ -72,7 +72,7 @@ async function reportPage({ runs, output, traces }: Flags, context: CommandConte
   printPage(page, output, context);
 }
 
-/** As Markdown; with --json as figures. */
+/** As Markdown; with --json as a JSON document. */
 async function reportFigures({ runs, output }: Flags, context: CommandContext): Promise<void> {
   const head = await readReport(runs, context);
   const { traces: _, ...figures } = head;

@@ -14,7 +14,7 @@ import { AGENT_TARGET_FLAGS } from "./agent-target-flags.js";
 const CUTOFFS = ["query_date", "off"] as const;
 const WIRE_APIS = ["chat", "responses"] as const;
 
-/** A timer set for longer goes off at once: Node counts its milliseconds in 31 bits. */
+/** Node's timers count milliseconds in 31 bits; a longer timer fires at once. */
 const LONGEST_TIMER_S = 2_147_483;
 
 export const RUN_FLAGS: Flags = {

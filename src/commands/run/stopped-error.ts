@@ -4,7 +4,7 @@ import type { SessionEnd, Stopped } from "../../app/run/run-tasks.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { API_KEY_VARIABLES, isProvider } from "../../models/provider-names.js";
 
-/** What is said of a run that ended before its last task: why, and what would make it go on. */
+/** The error of a run that ended before its last task: why, and how to resume it. */
 export function stoppedError({ totals, asked }: SessionEnd, stopped: Stopped): Error {
   const { runId, totalTasks, model } = totals;
   const saved = `${totalTasks} of ${asked} tasks are saved.`;

@@ -120,7 +120,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     cutoff,
     taskTimeoutMs,
     maxTaskCostUsd: null,
-    grading: {
+    scoring: {
       sameMail: openMailLookup(db).canonicalId,
       scorers: wanted.scorers ?? ALWAYS,
       judge: wanted.judge ?? null,
