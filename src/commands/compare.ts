@@ -4,7 +4,7 @@ import { EXIT, UserError } from "../domain/errors.js";
 import type { ComparableRun, RunComparison } from "../domain/scores/comparison.js";
 import { comparableRun } from "../evaluation/comparable-run.js";
 import { compareRuns } from "../evaluation/compare-runs.js";
-import { PUBLISHED, protocolDifferences } from "../evaluation/published-figures.js";
+import { PUBLISHED, protocolDifferences } from "../evaluation/published-results.js";
 import { comparisonText, publishedText } from "../reports/text/comparison-text.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { readFlags, whole } from "./cli/read-flags.js";
@@ -82,7 +82,7 @@ function print(runs: readonly ComparableRun[], flags: Flags, { out }: CommandCon
     beside.length === 0
       ? null
       : {
-          figures: PUBLISHED,
+          figures: PUBLISHED.figures,
           differences: Object.fromEntries(beside.map(({ head }) => [head.runId, protocolDifferences(head)])),
         };
   const heads = runs.map(({ head }) => head);
@@ -94,6 +94,7 @@ function print(runs: readonly ComparableRun[], flags: Flags, { out }: CommandCon
         : [
             publishedText(
               beside.map(({ head }) => head),
+              PUBLISHED,
               published.differences,
             ),
           ]),

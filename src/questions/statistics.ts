@@ -1,24 +1,5 @@
-import type { QuestionSet, Split } from "../domain/tasks/question.js";
-
-export interface QuestionStatistics {
-  readonly split: Split;
-  readonly totalTasks: number;
-  readonly uniqueInboxes: number;
-  /** Null without tasks, as are all averages and dates. */
-  readonly averageRealism: number | null;
-  readonly averageMessageIds: number | null;
-  /** Of `query_date`, `YYYY-MM-DD`. */
-  readonly firstDate: string | null;
-  readonly lastDate: string | null;
-  readonly realismHistogram: readonly RealismBin[];
-}
-
-/** Questions with `from <= how_realistic < to`; the last bin holds 1 as well. */
-export interface RealismBin {
-  readonly from: number;
-  readonly to: number;
-  readonly count: number;
-}
+import type { QuestionSet } from "../domain/tasks/question.js";
+import type { QuestionStatistics, RealismBin } from "../domain/tasks/question-statistics.js";
 
 const BINS = 10;
 

@@ -1,6 +1,6 @@
 import type { Flip, MetricComparison, RunComparison, RunHead } from "../../domain/scores/comparison.js";
 import { scorerOfMetric } from "../../domain/scores/metric-name.js";
-import { PUBLISHED, PUBLISHED_PROTOCOL } from "../../evaluation/published-figures.js";
+import type { PublishedResults } from "../../domain/scores/published-result.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
 import { count, share, usd } from "./format-number.js";
@@ -93,8 +93,12 @@ function flipLines(how: "lost" | "won", flip: Flip): string[] {
   ];
 }
 
-/** The published figures, runs of ours among them by accuracy, and how each was made otherwise. */
-export function publishedText(runs: readonly RunHead[], differences: Readonly<Record<string, string[]>>): string {
+/** The published results with our runs among them, best accuracy first, then how each run's protocol differs. */
+export function publishedText(
+  runs: readonly RunHead[],
+  published: PublishedResults,
+  differences: Readonly<Record<string, string[]>>,
+): string {
   const ours = runs.map((run) => {
     const accuracy = run.scores[scorerOfMetric("accuracy", (name) => (run.scores[name]?.n ?? 0) > 0)];
     return {
@@ -108,7 +112,7 @@ export function publishedText(runs: readonly RunHead[], differences: Readonly<Re
       ],
     };
   });
-  const theirs = PUBLISHED.map(({ model, accuracy, secondsPerTask, usdPerThousand }) => ({
+  const theirs = published.figures.map(({ model, accuracy, secondsPerTask, usdPerThousand }) => ({
     accuracy,
     row: [
       model,
@@ -125,7 +129,7 @@ export function publishedText(runs: readonly RunHead[], differences: Readonly<Re
         ["model", "accuracy", "time", "cost of 1,000", "source"],
         rows.map(({ row }) => row),
       ),
-      `Published: ${PUBLISHED_PROTOCOL}.`,
+      `Published: ${published.protocol}.`,
       ...runs.map(({ runId }) => differenceText(runId, differences[runId] ?? [])),
     ].join("\n"),
   );

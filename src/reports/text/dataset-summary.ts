@@ -1,4 +1,4 @@
-import type { QuestionStatistics } from "../../questions/statistics.js";
+import type { QuestionStatistics } from "../../domain/tasks/question-statistics.js";
 import { count, share } from "./format-number.js";
 import { summaryBox } from "./summary-box.js";
 
