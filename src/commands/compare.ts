@@ -2,6 +2,7 @@ import { z } from "zod";
 import { RunSources, unfinished } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import type { ComparableRun, RunComparison } from "../domain/scores/comparison.js";
+import { isScored } from "../domain/scores/metric-name.js";
 import { comparableRun } from "../evaluation/comparable-run.js";
 import { compareRuns } from "../evaluation/compare-runs.js";
 import { PUBLISHED, protocolDifferences } from "../evaluation/published-results.js";
@@ -76,7 +77,7 @@ function print(runs: readonly ComparableRun[], flags: Flags, { out }: CommandCon
     if (!flags.force) refuseIncomparable(comparison);
     return comparison;
   });
-  const judged = runs.filter(({ head }) => (head.scores.judgeCorrect?.n ?? 0) > 0);
+  const judged = runs.filter(({ head }) => isScored("judgeCorrect", head.scores));
   const beside = flags.published ? runs : judged;
   const published =
     beside.length === 0

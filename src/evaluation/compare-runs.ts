@@ -1,5 +1,6 @@
 import type { ComparableRun, Flip, MetricComparison, RunComparison, RunHead } from "../domain/scores/comparison.js";
 import { mcnemar } from "../statistics/mcnemar.js";
+import { meanOf } from "../statistics/mean.js";
 import { pairedDifference, signFlipTest } from "../statistics/paired-difference.js";
 import { powerOf } from "../statistics/power.js";
 import { EFFORT } from "./comparable-run.js";
@@ -101,8 +102,8 @@ function compareMetric(described: Described, pairs: readonly Pair[]): MetricComp
   const { moreNeeded, detectable } = powerOf(differences);
   return {
     ...described,
-    baseline: mean(pairs.map(({ before }) => before)),
-    candidate: mean(pairs.map(({ after }) => after)),
+    baseline: meanOf(pairs.map(({ before }) => before)),
+    candidate: meanOf(pairs.map(({ after }) => after)),
     difference,
     p,
     test,
@@ -144,8 +145,4 @@ function flipsOf({ metric, better }: Described, baseline: ComparableRun, candida
   };
   const first = (side: typeof moved) => side.slice(0, most).map(told);
   return { lost: first(moved.filter(({ gain }) => gain < 0)), won: first(moved.filter(({ gain }) => gain > 0)) };
-}
-
-function mean(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -8,7 +8,7 @@ import { scorerOfMetric } from "../domain/scores/metric-name.js";
  * that there is nothing of has not reached it.
  */
 export function failUnder({ metric, limit }: Threshold, scores: RunHead["scores"]): Gate {
-  const scorer = scorerOfMetric(metric, (name) => (scores[name]?.n ?? 0) > 0);
+  const scorer = scorerOfMetric(metric, scores);
   const score = scores[scorer];
   const better = score?.better ?? "higher";
   const { value, n, low, high } = score ?? NO_ESTIMATE;

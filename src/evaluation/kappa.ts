@@ -1,7 +1,5 @@
 import type { Estimate } from "../domain/scores/estimate.js";
-
-/** The 97.5 % quantile of the standard normal distribution. */
-const Z = 1.959963984540054;
+import { Z_975 } from "../statistics/normal.js";
 
 /**
  * Cohen's kappa of two raters (Cohen 1960) from their table of counts, one rater's categories in the rows, the other's in the columns. The interval is by the large-sample variance
@@ -29,5 +27,5 @@ export function kappa(counts: readonly (readonly number[])[]): Estimate {
   }
   const spread = diagonal + (1 - value) ** 2 * rest - (value - expected * (1 - value)) ** 2;
   const error = Math.sqrt(Math.max(0, spread) / n) / (1 - expected);
-  return { value, n, low: Math.max(-1, value - Z * error), high: Math.min(1, value + Z * error) };
+  return { value, n, low: Math.max(-1, value - Z_975 * error), high: Math.min(1, value + Z_975 * error) };
 }

@@ -1,4 +1,5 @@
 import type { RunHead } from "../domain/scores/comparison.js";
+import { isScored } from "../domain/scores/metric-name.js";
 import type { PublishedResults } from "../domain/scores/published-result.js";
 
 /** As OpenPipe published them with ART-E; without intervals or denominators. */
@@ -21,7 +22,7 @@ const JUDGE = "gemini-2.0-flash";
 export function protocolDifferences({ settings, split, agentId, scores, dataset }: RunHead): string[] {
   const selection = isRecord(settings.selection) ? settings.selection : {};
   return [
-    ...judgeDifferences(settings.judge, (scores.judgeCorrect?.n ?? 0) > 0),
+    ...judgeDifferences(settings.judge, isScored("judgeCorrect", scores)),
     agentId !== "art-e" && `agent ${agentId}, not art-e`,
     split !== "test" && `the ${split} split`,
     dataset.revision === null && `questions of the file ${dataset.source}, which may be others`,

@@ -1,6 +1,7 @@
-import { mean, quantileSorted, sampleStandardDeviation } from "simple-statistics";
+import { mean, sampleStandardDeviation } from "simple-statistics";
 import { type Estimate, NO_ESTIMATE } from "../domain/scores/estimate.js";
 import { belowNormal } from "./normal.js";
+import { quantileOfSorted } from "./quantile.js";
 import { seededRandom } from "./seeded-random.js";
 import { t975 } from "./student-t.js";
 
@@ -26,7 +27,7 @@ export function pairedDifference(differences: readonly number[]): Estimate {
   }
   const means = resampledMeans(Float64Array.from(differences)).sort();
   const tail = belowNormal(-Math.sqrt(n / (n - 1)) * t975(n - 1));
-  const at = (share: number) => quantileSorted(means as unknown as number[], share);
+  const at = (share: number) => quantileOfSorted(means, share);
   return { value, n, low: at(tail), high: at(1 - tail), method: "paired_bootstrap" };
 }
 

@@ -1,4 +1,4 @@
-import { sampleStandardDeviation } from "simple-statistics";
+import { mean, sampleStandardDeviation } from "simple-statistics";
 import { Z_80, Z_975 } from "./normal.js";
 
 export interface Power {
@@ -14,8 +14,8 @@ export interface Power {
 export function powerOf(differences: readonly number[]): Power {
   const n = differences.length;
   if (n < 2) return { moreNeeded: null, detectable: null };
-  const observed = Math.abs(differences.reduce((sum, difference) => sum + difference, 0) / n);
-  const reach = (Z_975 + Z_80) * sampleStandardDeviation([...differences]);
-  const moreNeeded = observed < 1e-12 ? null : Math.max(0, Math.ceil((reach / observed) ** 2) - n);
-  return { moreNeeded, detectable: reach / Math.sqrt(n) };
+  const observed = Math.abs(mean([...differences]));
+  const scaledDeviation = (Z_975 + Z_80) * sampleStandardDeviation([...differences]);
+  const moreNeeded = observed < 1e-12 ? null : Math.max(0, Math.ceil((scaledDeviation / observed) ** 2) - n);
+  return { moreNeeded, detectable: scaledDeviation / Math.sqrt(n) };
 }

@@ -54,7 +54,7 @@ export class Gates {
     this.checkComparable(head);
     const gates = (this.flags.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
     if (this.baseline !== null) gates.push(this.againstBaseline(this.baseline, comparableRun(head, results())));
-    const scorer = scorerOfMetric(this.metric, (name) => (head.scores[name]?.n ?? 0) > 0);
+    const scorer = scorerOfMetric(this.metric, head.scores);
     if (this.flags.junit !== undefined) await writeFileAtomically(this.flags.junit, junit(head, scorer, results));
     const summary = this.door.settings.env.GITHUB_STEP_SUMMARY;
     if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.door);
@@ -62,8 +62,7 @@ export class Gates {
   }
 
   private againstBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
-    const both = (name: string) => [baseline, run].every(({ head }) => (head.scores[name]?.n ?? 0) > 0);
-    const scorer = scorerOfMetric(this.metric, both);
+    const scorer = scorerOfMetric(this.metric, baseline.head.scores, run.head.scores);
     const [comparison] = compareRuns(baseline, run, [scorer], 0).metrics;
     if (comparison === undefined) throw new Error("a comparison has the metric that was asked for");
     const limit = this.flags.noWorseThan ?? DEFAULT_MARGIN;

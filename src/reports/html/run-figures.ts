@@ -3,6 +3,8 @@ import { modelAndToolTimeOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Ending } from "../../domain/tasks/ending.js";
 import { isFailure } from "../../domain/tasks/ending.js";
+import { meanOf } from "../../statistics/mean.js";
+import { quantile } from "../../statistics/quantile.js";
 import type { ProfileCell, RunFigures, ScoreMeaning } from "../page/data.js";
 import { OUTCOMES, STAGES } from "../page/data.js";
 import { classifyTask, stageOf } from "./classify-task.js";
@@ -56,7 +58,12 @@ export class RunTally {
       tasks: this.completed + this.failed,
       completed: this.completed,
       failed: this.failed,
-      latency: { ...latencyOf(this.times), waiting: this.completed === 0 ? null : this.waitingMs / this.completed },
+      latency: {
+        mean: meanOf(this.times),
+        p50: quantile(this.times, 0.5),
+        p95: quantile(this.times, 0.95),
+        waiting: this.completed === 0 ? null : this.waitingMs / this.completed,
+      },
       endings: this.endings,
       profile: this.cells(),
       errors: [...this.errors]
@@ -83,14 +90,6 @@ export class RunTally {
       .map((cell) => ({ ...cell, tasks: this.profile.get(`${cell.stage} ${cell.outcome}`) ?? 0 }))
       .filter(({ tasks }) => tasks > 0);
   }
-}
-
-/** Quantiles as the smallest time that so many of the tasks did not exceed. */
-function latencyOf(times: readonly number[]): Omit<RunFigures["latency"], "waiting"> {
-  const sorted = Float64Array.from(times).sort();
-  const quantile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
-  const mean = sorted.length === 0 ? null : sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length;
-  return { mean, p50: quantile(0.5), p95: quantile(0.95) };
 }
 
 function increase(counts: Map<string, number>, key: string): void {

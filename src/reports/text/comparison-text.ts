@@ -3,7 +3,7 @@ import { scorerOfMetric } from "../../domain/scores/metric-name.js";
 import type { PublishedResults } from "../../domain/scores/published-result.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
-import { count, share, usd } from "./format-number.js";
+import { count, oneDecimal, share, usd } from "./format-number.js";
 import { workTime } from "./task-time.js";
 import { table } from "./text-table.js";
 
@@ -24,7 +24,7 @@ function sideBySide(runs: readonly RunHead[]): string {
       usd(run.costUsd),
       usd(perTask(run.costUsd, run.totalTasks)),
       workTime(run),
-      perTask(run.turns, run.totalTasks)?.toFixed(1) ?? "-",
+      oneDecimal(perTask(run.turns, run.totalTasks)),
       run.model,
     ]),
   );
@@ -71,7 +71,7 @@ function metricRow(metric: MetricComparison): string[] {
     figure(baseline),
     figure(candidate),
     value === null ? "-" : `${value > 0 ? "+" : ""}${figure(value)}${bounds}`,
-    p === null ? "-" : p < 0.001 ? "<0.001" : p.toFixed(3),
+    p === null ? "-" : p < 0.001 ? "<0.001" : share(p),
     `${count(wins)}/${count(losses)}/${count(ties)}`,
     verdictText(metric),
   ];
@@ -100,7 +100,7 @@ export function publishedText(
   differences: Readonly<Record<string, string[]>>,
 ): string {
   const ours = runs.map((run) => {
-    const accuracy = run.scores[scorerOfMetric("accuracy", (name) => (run.scores[name]?.n ?? 0) > 0)];
+    const accuracy = run.scores[scorerOfMetric("accuracy", run.scores)];
     return {
       accuracy: accuracy?.value ?? null,
       row: [

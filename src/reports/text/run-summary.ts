@@ -2,7 +2,7 @@ import type { RunTotals, ScoreFigures } from "../../domain/runs/benchmark-result
 import { otherModels } from "../../models/answering-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
-import { count, duration, share, usd } from "./format-number.js";
+import { count, duration, oneDecimal, share, usd } from "./format-number.js";
 import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
 
@@ -11,7 +11,6 @@ import { timePerTask } from "./task-time.js";
  * some tasks failed, over all with those as wrong.
  */
 export function runSummary(totals: RunTotals): string {
-  const perTask = (sum: number) => (totals.totalTasks === 0 ? "-" : (sum / totals.totalTasks).toFixed(1));
   const { inputTokens, outputTokens, cachedInputTokens } = totals.usage;
   return summaryBox(`ART-E Benchmark Results: ${totals.agentId} (${totals.model})`, [
     ["Run", totals.runId],
@@ -25,7 +24,7 @@ export function runSummary(totals: RunTotals): string {
     ...scores(totals),
     ["Endings", endings(totals)],
     ...answeredBy(totals),
-    ["Turns per task", perTask(totals.turns)],
+    ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
     ["Time per task", timePerTask(totals)],
     ["Total time", duration(totals.totalTimeMs)],
     ["Tokens", `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out`],
