@@ -1,0 +1,133 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
+import { Checkout, type MutantOutcome } from "./checkout.js";
+import { type Mutant, mutantsOf } from "./mutants.js";
+
+// Mutation testing: a seeded sample of small changes to the rooms whose results people trust. Each change must make a
+// test fail; a survivor is printed and needs a reason in survivors.json.
+
+/** Room: the test folders that must kill its mutants, its own first. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  scoring: ["test/scoring/", "test/evaluation/", "test/app/score/"],
+  statistics: ["test/statistics/", "test/evaluation/"],
+  web: ["test/web/", "test/tools/"],
+  tools: ["test/tools/", "test/contracts/", "test/agents/loop/"],
+  "store/search": ["test/store/search/", "test/tools/"],
+  "app/run/budget.ts": ["test/app/run/"],
+  "agents/loop": ["test/agents/loop/", "test/app/run/"],
+};
+
+const REQUIRED_SHARE = 0.85;
+
+interface Survivor {
+  readonly file: string;
+  /** The line, trimmed: line numbers move. */
+  readonly code: string;
+  readonly replacement: string;
+  readonly reason: string;
+}
+
+interface RoomMutant {
+  readonly room: string;
+  readonly mutant: Mutant;
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    sample: { type: "string", default: "200" },
+    seed: { type: "string", default: "1" },
+    room: { type: "string", multiple: true, default: Object.keys(ROOMS) },
+    jobs: { type: "string", default: "2" },
+  },
+});
+
+const unknown = flags.room.filter((room) => !Object.hasOwn(ROOMS, room));
+if (unknown.length > 0) throw new Error(`No room ${unknown.join(", ")}; there are ${Object.keys(ROOMS).join(", ")}.`);
+
+const explained = JSON.parse(readFileSync(join(import.meta.dirname, "survivors.json"), "utf8")) as Survivor[];
+const all = flags.room.flatMap((room) =>
+  filesOf(room)
+    .flatMap(mutantsOf)
+    .map((mutant) => ({ room, mutant })),
+);
+const sample = draw(all, Number(flags.sample), Number(flags.seed));
+console.log(`${sample.length} of ${all.length} mutants of ${flags.room.join(", ")}; seed ${flags.seed}`);
+
+const interrupted = new AbortController();
+process.once("SIGINT", () => interrupted.abort());
+
+const outcomes = new Map<RoomMutant, MutantOutcome>();
+const queue = [...sample];
+const timeouts = await measureRooms();
+await Promise.all(Array.from({ length: Number(flags.jobs) }, runQueue));
+report();
+
+/** Thrice what the tests take without a mutant: on a busy machine they may take twice as long. */
+async function measureRooms(): Promise<ReadonlyMap<string, number>> {
+  const checkout = new Checkout(process.cwd());
+  try {
+    const limits = new Map<string, number>();
+    for (const room of new Set(sample.map(({ room }) => room))) {
+      limits.set(room, 30_000 + 3 * (await checkout.measure(ROOMS[room] ?? [])));
+    }
+    return limits;
+  } finally {
+    checkout.remove();
+  }
+}
+
+async function runQueue(): Promise<void> {
+  const checkout = new Checkout(process.cwd());
+  try {
+    for (let next = queue.shift(); next !== undefined && !interrupted.signal.aborted; next = queue.shift()) {
+      const { room, mutant } = next;
+      const outcome = await checkout.run(mutant, ROOMS[room] ?? [], timeouts.get(room) ?? 0);
+      outcomes.set(next, outcome);
+      if (outcome !== "killed") console.log(describe(mutant, outcome));
+      if (outcomes.size % 20 === 0) console.log(`... ${outcomes.size} of ${sample.length}`);
+    }
+  } finally {
+    checkout.remove();
+  }
+}
+
+function report(): void {
+  const survivors = [...outcomes].filter(([, outcome]) => outcome === "survived").map(([survivor]) => survivor);
+  const killed = outcomes.size - survivors.length;
+  for (const room of flags.room) {
+    const inRoom = ({ room: other }: RoomMutant) => other === room;
+    const tried = [...outcomes.keys()].filter(inRoom).length;
+    if (tried > 0) console.log(`${room}: ${tried - survivors.filter(inRoom).length} of ${tried} killed`);
+  }
+  const unexplained = survivors.filter(({ mutant }) => reasonOf(mutant) === undefined);
+  console.log(`${((100 * killed) / outcomes.size).toFixed(1)} % killed; ${100 * REQUIRED_SHARE} % are required`);
+  console.log(`${survivors.length} survived, ${unexplained.length} of them without a reason in survivors.json`);
+  process.exitCode = killed >= REQUIRED_SHARE * outcomes.size && unexplained.length === 0 ? 0 : 1;
+}
+
+function describe(mutant: Mutant, outcome: MutantOutcome): string {
+  const change = `${mutant.original.replace(/\s+/g, " ")}  ->  ${mutant.replacement}`;
+  const reason = reasonOf(mutant);
+  return `${outcome}  ${mutant.file}:${mutant.line}  ${change}${reason === undefined ? "" : `  (${reason})`}`;
+}
+
+function reasonOf({ file, code, replacement }: Mutant): string | undefined {
+  return explained.find((one) => one.file === file && one.code === code && one.replacement === replacement)?.reason;
+}
+
+function draw<T>(items: readonly T[], count: number, seed: number): T[] {
+  const random = seededRandom(seed);
+  const rest = [...items];
+  return Array.from({ length: Math.min(count, rest.length) }, () => rest.splice(random(rest.length), 1)).flat();
+}
+
+function filesOf(room: string): string[] {
+  if (room.endsWith(".ts")) return [`src/${room}`];
+  const names = readdirSync(`src/${room}`, { recursive: true, encoding: "utf8" });
+  return names
+    .filter((name) => name.endsWith(".ts"))
+    .sort()
+    .map((name) => `src/${room}/${name}`);
+}
