@@ -2,7 +2,7 @@ import type { ComparableRun, Flip, MetricComparison, RunComparison, RunHead } fr
 import { mcnemar } from "../statistics/mcnemar.js";
 import { meanOf } from "../statistics/mean.js";
 import { pairedDifference, signFlipTest } from "../statistics/paired-difference.js";
-import { powerOf } from "../statistics/power.js";
+import { computePower } from "../statistics/power.js";
 import { EFFORT } from "./comparable-run.js";
 
 interface Pair {
@@ -12,9 +12,9 @@ interface Pair {
 }
 
 /** What a run was asked, and over which mail. */
-type Identity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
+type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
 
-type Described = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
+type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
 
 /**
  * Two runs, question by question: only what both have been asked and have a value for is compared. `scorers`: the metrics
@@ -27,8 +27,8 @@ export function compareRuns(
   flips: number,
 ): RunComparison {
   const common = [...baseline.questions.keys()].filter((id) => candidate.questions.has(id));
-  const described = [...scorers.map((name) => describe(name, baseline.head)), ...EFFORTS];
-  const first = described[0] as Described;
+  const described = [...scorers.map((name) => describeMetric(name, baseline.head)), ...EFFORTS];
+  const first = described[0] as MetricDescription;
   return {
     baseline: baseline.head.runId,
     candidate: candidate.head.runId,
@@ -40,12 +40,12 @@ export function compareRuns(
     incomparable: incomparable(baseline.head, candidate.head),
     settings: differingSettings(baseline.head, candidate.head),
     metrics: described.map((metric) => compareMetric(metric, pairsOf(metric.metric, baseline, candidate))),
-    flips: { metric: first.metric, ...flipsOf(first, baseline, candidate, flips) },
+    flips: { metric: first.metric, ...findFlips(first, baseline, candidate, flips) },
   };
 }
 
 /** What keeps two runs from being compared, each in words: other questions, other mail, other mail visible. */
-export function incomparable(a: Identity, b: Identity): string[] {
+export function incomparable(a: RunIdentity, b: RunIdentity): string[] {
   const sameDataset =
     a.dataset.sha256 === b.dataset.sha256 || (a.dataset.revision !== null && a.dataset.revision === b.dataset.revision);
   const named = ({ source, revision, sha256 }: RunHead["dataset"]) => `${source} (${revision ?? sha256.slice(0, 12)})`;
@@ -65,14 +65,14 @@ function differingSettings(a: RunHead, b: RunHead): string[] {
   return names.filter((name) => told(a.settings[name]) !== told(b.settings[name])).sort();
 }
 
-const EFFORTS: readonly Described[] = Object.entries(EFFORT).map(([metric, { label }]) => ({
+const EFFORTS: readonly MetricDescription[] = Object.entries(EFFORT).map(([metric, { label }]) => ({
   metric,
   label,
   kind: "mean",
   better: "lower",
 }));
 
-function describe(metric: string, { scores }: RunHead): Described {
+function describeMetric(metric: string, { scores }: RunHead): MetricDescription {
   const { label, kind, better } = scores[metric] ?? { label: metric, kind: "mean", better: "higher" };
   return { metric, label, kind, better };
 }
@@ -90,7 +90,7 @@ function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableR
   });
 }
 
-function compareMetric(described: Described, pairs: readonly Pair[]): MetricComparison {
+function compareMetric(described: MetricDescription, pairs: readonly Pair[]): MetricComparison {
   const differences = pairs.map(({ before, after }) => after - before);
   const difference = pairedDifference(differences);
   const up = differences.filter((value) => value > 0).length;
@@ -99,7 +99,7 @@ function compareMetric(described: Described, pairs: readonly Pair[]): MetricComp
   const test = described.kind === "rate" && isBinary ? "mcnemar" : "sign_flip";
   const p = pairs.length === 0 ? null : test === "mcnemar" ? mcnemar(up, down) : signFlipTest(differences);
   const higherIsBetter = described.better === "higher";
-  const { moreNeeded, detectable } = powerOf(differences);
+  const { moreNeeded, detectable } = computePower(differences);
   return {
     ...described,
     baseline: meanOf(pairs.map(({ before }) => before)),
@@ -110,13 +110,13 @@ function compareMetric(described: Described, pairs: readonly Pair[]): MetricComp
     wins: higherIsBetter ? up : down,
     losses: higherIsBetter ? down : up,
     ties: pairs.length - up - down,
-    verdict: verdictOf(difference, p, higherIsBetter),
+    verdict: significanceOf(difference, p, higherIsBetter),
     moreQuestions: moreNeeded,
     detectable,
   };
 }
 
-function verdictOf(
+function significanceOf(
   { low, high }: MetricComparison["difference"],
   p: number | null,
   higherIsBetter: boolean,
@@ -125,7 +125,7 @@ function verdictOf(
   return low > 0 === higherIsBetter ? "better" : "worse";
 }
 
-function flipsOf({ metric, better }: Described, baseline: ComparableRun, candidate: ComparableRun, most: number) {
+function findFlips({ metric, better }: MetricDescription, baseline: ComparableRun, candidate: ComparableRun, most: number) {
   const sign = better === "higher" ? 1 : -1;
   const moved = pairsOf(metric, baseline, candidate)
     .map((pair) => ({ ...pair, gain: sign * (pair.after - pair.before) }))

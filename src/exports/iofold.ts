@@ -3,7 +3,7 @@ import type { Message } from "../domain/models/conversation.js";
 import type { ToolCallRecord, Trace, Turn } from "../domain/runs/trace.js";
 
 /** What a step is made of; `messages` without those of earlier chats. */
-type Spanned = Pick<Trace, "traceId" | "model" | "startedAt" | "error" | "messages" | "turns" | "toolCalls">;
+type StepSource = Pick<Trace, "traceId" | "model" | "startedAt" | "error" | "messages" | "turns" | "toolCalls">;
 
 /** One span of a trace as iofold keeps it. */
 interface Step {
@@ -35,7 +35,7 @@ interface Step {
  * parent. The system prompt and the question are added by the first model call. A task that failed before any
  * reply has one step, which holds its error.
  */
-export function iofoldSteps(trace: Spanned): string[] {
+export function iofoldSteps(trace: StepSource): string[] {
   const said = messagesByTurn(trace.messages);
   const count = Math.max(trace.turns.length, said.length, 1);
   const steps = Array.from({ length: count }, (_, turn) => [
@@ -55,11 +55,11 @@ function messagesByTurn(messages: readonly Message[]): Message[][] {
   return turns.filter((turn) => turn.length > 0);
 }
 
-function spanOf(trace: Spanned, turn: number): string {
+function spanOf(trace: StepSource, turn: number): string {
   return `${trace.traceId}_turn${turn + 1}`;
 }
 
-function modelStep(trace: Spanned, turn: number, added: readonly Message[], isLast: boolean): Step {
+function modelStep(trace: StepSource, turn: number, added: readonly Message[], isLast: boolean): Step {
   const model: Turn | undefined = trace.turns[turn];
   const reply = added.find((message) => message.role === "assistant");
   const calls = reply?.role === "assistant" ? reply.toolCalls : [];
@@ -91,7 +91,7 @@ function modelStep(trace: Spanned, turn: number, added: readonly Message[], isLa
   };
 }
 
-function toolStep(trace: Spanned, call: ToolCallRecord, index: number): Step {
+function toolStep(trace: StepSource, call: ToolCallRecord, index: number): Step {
   const content = call.error ?? JSON.stringify(call.result);
   const span = `${spanOf(trace, call.turn)}_tool${index + 1}`;
   return {

@@ -6,7 +6,7 @@ import { seededRandom } from "./seeded-random.js";
 import { t975 } from "./student-t.js";
 
 /** Above this the bootstrap and the t interval agree to the digits shown, and the bootstrap takes minutes. */
-const MANY_PAIRS = 5_000;
+const MAX_BOOTSTRAP_PAIRS = 5_000;
 
 const RESAMPLES = 2_000;
 const SIGN_FLIPS = 4_999;
@@ -21,7 +21,7 @@ export function pairedDifference(differences: readonly number[]): Estimate {
   if (n === 0) return NO_ESTIMATE;
   const value = mean([...differences]);
   if (n === 1) return { value, n, low: null, high: null };
-  if (n > MANY_PAIRS) {
+  if (n > MAX_BOOTSTRAP_PAIRS) {
     const half = (t975(n - 1) * sampleStandardDeviation([...differences])) / Math.sqrt(n);
     return { value, n, low: value - half, high: value + half, method: "paired_t" };
   }
@@ -39,7 +39,7 @@ export function signFlipTest(differences: readonly number[]): number {
   const moved = Float64Array.from(differences.filter((difference) => difference !== 0));
   if (moved.length === 0) return 1;
   const sum = moved.reduce((total, difference) => total + difference, 0);
-  if (moved.length > MANY_PAIRS) {
+  if (moved.length > MAX_BOOTSTRAP_PAIRS) {
     const squares = moved.reduce((total, difference) => total + difference * difference, 0);
     return 2 * belowNormal(-Math.abs(sum) / Math.sqrt(squares));
   }

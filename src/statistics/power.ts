@@ -11,7 +11,7 @@ export interface Power {
   readonly detectable: number | null;
 }
 
-export function powerOf(differences: readonly number[]): Power {
+export function computePower(differences: readonly number[]): Power {
   const n = differences.length;
   if (n < 2) return { moreNeeded: null, detectable: null };
   const observed = Math.abs(mean([...differences]));

@@ -21,14 +21,14 @@ export class Checkout {
     symlinkSync(join(root, "node_modules"), join(this.folder, "node_modules"));
   }
 
-  /** Runs the test folders one after the other, until one of them fails. */
-  async run(mutant: Mutant, testFolders: readonly string[], timeoutMs: number): Promise<MutantOutcome> {
+  /** Runs the tests stage by stage (files or folders), until one fails. */
+  async run(mutant: Mutant, stages: readonly (readonly string[])[], timeoutMs: number): Promise<MutantOutcome> {
     const path = join(this.folder, mutant.file);
     const text = readFileSync(path, "utf8");
     writeFileSync(path, `${text.slice(0, mutant.start)}${mutant.replacement}${text.slice(mutant.end)}`);
     try {
-      for (const folder of testFolders) {
-        const outcome = await this.vitest([folder], timeoutMs);
+      for (const tests of stages) {
+        const outcome = await this.vitest(tests, timeoutMs);
         if (outcome !== "survived") return outcome;
       }
       return "survived";
@@ -38,10 +38,10 @@ export class Checkout {
   }
 
   /** How long the tests take without a mutant. Throws where they fail: then no mutant could survive. */
-  async measure(testFolders: readonly string[]): Promise<number> {
+  async measure(tests: readonly string[]): Promise<number> {
     const started = performance.now();
-    const outcome = await this.vitest(testFolders, 0);
-    if (outcome !== "survived") throw new Error(`The tests in ${testFolders.join(", ")} fail without any mutant.`);
+    const outcome = await this.vitest(tests, 0);
+    if (outcome !== "survived") throw new Error(`The tests in ${tests.join(", ")} fail without any mutant.`);
     return Math.ceil(performance.now() - started);
   }
 
@@ -49,11 +49,11 @@ export class Checkout {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private vitest(testFolders: readonly string[], timeoutMs: number): Promise<MutantOutcome> {
+  private vitest(tests: readonly string[], timeoutMs: number): Promise<MutantOutcome> {
     const program = join(this.folder, "node_modules/vitest/vitest.mjs");
     const flags = ["--bail=1", "--maxWorkers=1", "--reporter=dot"];
     return new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [program, "run", ...testFolders, ...flags], {
+      const child = spawn(process.execPath, [program, "run", ...tests, ...flags], {
         cwd: this.folder,
         stdio: "ignore",
         timeout: timeoutMs,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { mcnemar } from "../../src/statistics/mcnemar.js";
 import { pairedDifference, signFlipTest } from "../../src/statistics/paired-difference.js";
 import { passAtK, passHatK } from "../../src/statistics/pass-at-k.js";
-import { powerOf } from "../../src/statistics/power.js";
+import { computePower } from "../../src/statistics/power.js";
 
 // Hollander and Wolfe 1973, p. 29: a depression scale of nine patients before and after; R's example of a paired test.
 const BEFORE = [1.83, 0.5, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.3];
@@ -73,12 +73,12 @@ describe("the mean of paired differences", () => {
 
   // (norm.ppf(.975) + norm.ppf(.8)) * std(d, ddof=1) / 3 is 0.39862, over the observed difference and squared 7.667.
   it("needs so many pairs to be found", () => {
-    const { moreNeeded, detectable } = powerOf(DIFFERENCES);
+    const { moreNeeded, detectable } = computePower(DIFFERENCES);
     expect(moreNeeded).toBe(0);
     expect(detectable).toBeCloseTo(0.3986240122854132, 8);
-    expect(powerOf([0.1, -0.1, 0.1, 0.1])).toEqual({ moreNeeded: 28, detectable: expect.closeTo(0.14008, 4) });
-    expect(powerOf([1, -1])).toEqual({ moreNeeded: null, detectable: expect.any(Number) });
-    expect(powerOf([1])).toEqual({ moreNeeded: null, detectable: null });
+    expect(computePower([0.1, -0.1, 0.1, 0.1])).toEqual({ moreNeeded: 28, detectable: expect.closeTo(0.14008, 4) });
+    expect(computePower([1, -1])).toEqual({ moreNeeded: null, detectable: expect.any(Number) });
+    expect(computePower([1])).toEqual({ moreNeeded: null, detectable: null });
   });
 });
 

@@ -42,7 +42,7 @@ export async function createJudge(
   const asked = openJudge({
     model: withOtherModelNotes(await resolveModel(name, connection, DEFAULT_RETRY, throttle), reach.note),
     settings: judge,
-    memory: openVerdictCache(join(settings.cacheDir, "verdicts")),
+    cache: openVerdictCache(join(settings.cacheDir, "verdicts")),
     priceOf: (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage),
   });
   let judged = 0;

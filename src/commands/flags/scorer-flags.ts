@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
-import { ALWAYS, isScorerName, judgeUse, SCORER_NAMES, type ScorerName } from "../../scoring/scorers.js";
+import { RESULT_FILE_SCORERS, isScorerName, judgeUse, SCORER_NAMES, type ScorerName } from "../../scoring/scorers.js";
 import type { Flags } from "../cli/command.js";
 
 export const SCORER_FLAGS: Flags = {
@@ -39,7 +39,7 @@ export function chosenScorers(asked: readonly ScorerName[] | undefined, hasVerdi
       "Name one, for example --judge anthropic/claude-haiku-5-5, or leave it out.",
     );
   }
-  const wanted = new Set<string>([...ALWAYS, ...asked]);
+  const wanted = new Set<string>([...RESULT_FILE_SCORERS, ...asked]);
   return SCORER_NAMES.filter((name) => wanted.has(name));
 }
 

@@ -5,7 +5,7 @@ import { ClusterSums } from "../../statistics/cluster-sums.js";
 import { passAtK, passHatK } from "../../statistics/pass-at-k.js";
 
 /** Tries for which pass@k and pass^k are told: all up to ten, then by doubling. */
-const TRIES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
+const REPORTED_K = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
 
 const SHARE: Scale = { min: 0, max: 1 };
 
@@ -65,7 +65,7 @@ export class ScoreAggregate {
   }
 
   private addTries(n: number, right: number): void {
-    for (const k of TRIES) {
+    for (const k of REPORTED_K) {
       if (k > n) return;
       const sums = this.tries.get(k) ?? { some: new ClusterSums(), all: new ClusterSums() };
       this.tries.set(k, sums);

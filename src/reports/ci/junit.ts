@@ -3,7 +3,7 @@ import type { RunHead } from "../../domain/scores/comparison.js";
 import { type TaskOutcome, taskOutcome } from "../../domain/scores/task-outcome.js";
 
 /** Characters of a question in a test's name. */
-const NAME = 120;
+const MAX_NAME_CHARS = 120;
 
 /**
  * A run as JUnit XML, piece by piece: a test case per task, wrong answers as failures, failed tasks as errors, tasks that
@@ -21,7 +21,7 @@ export function* junit(run: RunHead, scorer: string, results: () => Iterable<Tas
   const sums = `tests="${tests}" failures="${counts.wrong}" errors="${counts.failed}" skipped="${counts.untold}" time="${seconds(ms)}"`;
   const name = `${run.agentId} (${run.model}), ${scorer}`;
   yield '<?xml version="1.0" encoding="UTF-8"?>\n';
-  yield `<testsuites name="art-e" ${sums}>\n  <testsuite name="${attribute(name)}" id="${attribute(run.runId)}" ${sums}>\n`;
+  yield `<testsuites name="art-e" ${sums}>\n  <testsuite name="${escapeAttribute(name)}" id="${escapeAttribute(run.runId)}" ${sums}>\n`;
   for (const task of results()) yield testCase(task, scorer, taskOutcome(task, scorer, better));
   yield "  </testsuite>\n</testsuites>\n";
 }
@@ -29,16 +29,16 @@ export function* junit(run: RunHead, scorer: string, results: () => Iterable<Tas
 function testCase(task: TaskResult, scorer: string, verdict: TaskOutcome): string {
   const { taskId, epoch, question } = task;
   const id = epoch === 1 ? `${taskId}` : `${taskId}/${epoch}`;
-  const short = question.length <= NAME ? question : `${question.slice(0, NAME - 1)}…`;
-  const head = `    <testcase classname="${attribute(task.inbox)}" name="${attribute(`${id} ${short}`)}" time="${seconds(task.executionTimeMs)}"`;
+  const short = question.length <= MAX_NAME_CHARS ? question : `${question.slice(0, MAX_NAME_CHARS - 1)}…`;
+  const head = `    <testcase classname="${escapeAttribute(task.inbox)}" name="${escapeAttribute(`${id} ${short}`)}" time="${seconds(task.executionTimeMs)}"`;
   if (verdict === "right") return `${head}/>\n`;
-  return `${head}>\n      ${outcome(task, scorer, verdict)}\n    </testcase>\n`;
+  return `${head}>\n      ${outcomeElement(task, scorer, verdict)}\n    </testcase>\n`;
 }
 
-function outcome(task: TaskResult, scorer: string, verdict: Exclude<TaskOutcome, "right">): string {
-  if (verdict === "untold") return `<skipped message="${attribute(`no ${scorer}`)}"/>`;
+function outcomeElement(task: TaskResult, scorer: string, verdict: Exclude<TaskOutcome, "right">): string {
+  if (verdict === "untold") return `<skipped message="${escapeAttribute(`no ${scorer}`)}"/>`;
   if (verdict === "failed") {
-    return `<error type="${task.ending}" message="${attribute(task.error ?? task.ending)}">${text(`Trace: ${task.traceId}`)}</error>`;
+    return `<error type="${task.ending}" message="${escapeAttribute(task.error ?? task.ending)}">${escapeText(`Trace: ${task.traceId}`)}</error>`;
   }
   const lines = [
     `Question: ${task.question}`,
@@ -48,7 +48,7 @@ function outcome(task: TaskResult, scorer: string, verdict: Exclude<TaskOutcome,
     `Trace:    ${task.traceId}`,
   ];
   const message = `${scorer} ${task.scores[scorer]}`;
-  return `<failure type="${attribute(scorer)}" message="${attribute(message)}">${text(lines.join("\n"))}</failure>`;
+  return `<failure type="${escapeAttribute(scorer)}" message="${escapeAttribute(message)}">${escapeText(lines.join("\n"))}</failure>`;
 }
 
 function seconds(ms: number): string {
@@ -58,7 +58,7 @@ function seconds(ms: number): string {
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
 /** What XML 1.0 has no way to write, not even escaped, is replaced: control characters, lone surrogates, non-characters. */
-function text(value: string): string {
+function escapeText(value: string): string {
   return (
     value
       .toWellFormed()
@@ -70,6 +70,6 @@ function text(value: string): string {
 }
 
 /** In an attribute, white space would be read as plain spaces. */
-function attribute(value: string): string {
-  return text(value).replace(/[\t\n]/g, (space) => `&#${space.charCodeAt(0)};`);
+function escapeAttribute(value: string): string {
+  return escapeText(value).replace(/[\t\n]/g, (space) => `&#${space.charCodeAt(0)};`);
 }

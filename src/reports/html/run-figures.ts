@@ -14,7 +14,7 @@ const BINS = 20;
 /** Kinds of error told; more of them is a list of requests, not a profile. */
 const ERRORS = 12;
 
-type Taken = Pick<
+type TalliedFigures = Pick<
   RunFigures,
   "tasks" | "completed" | "failed" | "latency" | "endings" | "profile" | "errors" | "distribution" | "turns" | "tools"
 >;
@@ -41,10 +41,10 @@ export class RunTally {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.turns[result.turns] = (this.turns[result.turns] ?? 0) + 1;
     this.tools.add(trace);
-    increase(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
+    increment(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
     if (isFailure(result.ending)) {
       this.failed++;
-      increase(this.errors, result.error ?? result.ending);
+      increment(this.errors, result.error ?? result.ending);
       return;
     }
     this.times.push(modelAndToolTimeOf(result) ?? result.executionTimeMs);
@@ -53,7 +53,7 @@ export class RunTally {
     for (const { name } of this.meanings) this.file(name, result.scores[name] ?? null);
   }
 
-  figures(): Taken {
+  figures(): TalliedFigures {
     return {
       tasks: this.completed + this.failed,
       completed: this.completed,
@@ -92,6 +92,6 @@ export class RunTally {
   }
 }
 
-function increase(counts: Map<string, number>, key: string): void {
+function increment(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }

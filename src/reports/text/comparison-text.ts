@@ -9,10 +9,10 @@ import { table } from "./text-table.js";
 
 /** Runs side by side, then each against the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
-  return stripControls([sideBySide(runs), ...comparisons.map((comparison) => against(comparison))].join("\n\n"));
+  return stripControls([overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison))].join("\n\n"));
 }
 
-function sideBySide(runs: readonly RunHead[]): string {
+function overviewTable(runs: readonly RunHead[]): string {
   const perTask = (sum: number | null, tasks: number) => (sum === null || tasks === 0 ? null : sum / tasks);
   return table(
     ["run", "agent", "tasks", "failed", "cost", "cost of a task", "time of a task", "turns", "model"],
@@ -30,7 +30,7 @@ function sideBySide(runs: readonly RunHead[]): string {
   );
 }
 
-function against({ baseline, candidate, questions, incomparable, settings, metrics, flips }: RunComparison): string {
+function pairText({ baseline, candidate, questions, incomparable, settings, metrics, flips }: RunComparison): string {
   const { common, onlyBaseline, onlyCandidate } = questions;
   const others = [
     onlyBaseline > 0 && `${count(onlyBaseline)} only in the first`,
@@ -53,7 +53,7 @@ function against({ baseline, candidate, questions, incomparable, settings, metri
 }
 
 /** Cost, time and turns are no shares: they have digits of their own. */
-const DIGITS: Readonly<Record<string, (value: number) => string>> = {
+const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
   costUsd: (value) => (value === 0 ? "0" : value.toPrecision(3)),
   modelAndToolTimeMs: (value) => value.toFixed(0),
   turns: (value) => value.toFixed(2),
@@ -61,7 +61,7 @@ const DIGITS: Readonly<Record<string, (value: number) => string>> = {
 
 function metricRow(metric: MetricComparison): string[] {
   const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
-  const digits = DIGITS[metric.metric] ?? share;
+  const digits = EFFORT_FORMATS[metric.metric] ?? share;
   const figure = (value: number | null) => (value === null ? "-" : digits(value));
   const { value, low, high } = difference;
   const bounds = low === null || high === null ? "" : ` [${figure(low)}, ${figure(high)}]`;

@@ -21,21 +21,21 @@ export function runSummary(totals: RunTotals): string {
       "Tasks",
       `${count(totals.totalTasks)} of the ${totals.split} split: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed`,
     ],
-    ...scores(totals),
-    ["Endings", endings(totals)],
-    ...answeredBy(totals),
+    ...scoreRows(totals),
+    ["Endings", endingsText(totals)],
+    ...answeredByRow(totals),
     ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
     ["Time per task", timePerTask(totals)],
     ["Total time", duration(totals.totalTimeMs)],
     ["Tokens", `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out`],
     ["Cost", totals.costUsd === null ? "unknown (no price known for this model)" : usd(totals.costUsd)],
-    ...cached(totals),
+    ...cacheRow(totals),
     ["Retries", count(totals.retries)],
   ]);
 }
 
 /** Said only where it is not the model that was asked. */
-function answeredBy({ model, answeredBy = {} }: RunTotals): [string, string][] {
+function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
   const named = Object.entries(answeredBy).map(
     ([name, replies]) => `${stripControls(name)} (${count(replies)} replies)`,
@@ -44,13 +44,13 @@ function answeredBy({ model, answeredBy = {} }: RunTotals): [string, string][] {
 }
 
 /** What the cost above is not: money of today. Said only where replies came from the cache. */
-function cached({ cachedReplies, turns, spent }: RunTotals): [string, string][] {
+function cacheRow({ cachedReplies, turns, spent }: RunTotals): [string, string][] {
   if (cachedReplies === 0) return [];
   const now = spent.costUsd === null ? "an unknown sum" : usd(spent.costUsd);
   return [["From the cache", `${count(cachedReplies)} of ${count(turns)} replies; ${now} of the cost was spent now`]];
 }
 
-function scores({ scores, failedTasks, completedTasks }: RunTotals): [string, string][] {
+function scoreRows({ scores, failedTasks, completedTasks }: RunTotals): [string, string][] {
   if (completedTasks === 0) return [["Scores", "- (no task was completed)"]];
   return Object.values(scores).flatMap((score): [string, string][] => [
     [score.label, `${estimate(score)}${failedTasks === 0 ? "" : withFailed(score)}`],
@@ -67,7 +67,7 @@ function withFailed({ overAll }: ScoreFigures): string {
   return overAll.n === 0 ? "" : `; ${share(overAll.value)} with failed tasks as wrong`;
 }
 
-function endings(totals: RunTotals): string {
+function endingsText(totals: RunTotals): string {
   const sorted = Object.entries(totals.endings).sort(([, a], [, b]) => b - a);
   return sorted.map(([ending, tasks]) => `${ending} ${count(tasks)}`).join(", ") || "-";
 }

@@ -11,10 +11,10 @@ import { readToolResult } from "../html/tool-results.js";
 import { count, duration, share } from "./format-number.js";
 
 /** Characters of one message shown; the whole stands in the exported trace. */
-const SHOWN = 1_500;
+const MAX_MESSAGE_CHARS = 1_500;
 
 /** Recipients of a mail told by name. */
-const RECIPIENTS = 6;
+const MAX_RECIPIENTS = 6;
 
 /** A trace to be read in a terminal: the question, what was said and called, the answer beside the gold one. */
 export function traceText(trace: Trace | ChatTrace): string {
@@ -111,8 +111,8 @@ function resultText(content: string): string {
   }
   if (view.kind === "mail") {
     const { messageId, date, sender, recipients, subject, body } = view.mail;
-    const to = recipients.slice(0, RECIPIENTS).join(", ");
-    const more = recipients.length > RECIPIENTS ? ` and ${count(recipients.length - RECIPIENTS)} more` : "";
+    const to = recipients.slice(0, MAX_RECIPIENTS).join(", ");
+    const more = recipients.length > MAX_RECIPIENTS ? ` and ${count(recipients.length - MAX_RECIPIENTS)} more` : "";
     return [
       messageId,
       `${date ?? "no date"}  ${sender} to ${to || "nobody named"}${more}`,
@@ -129,5 +129,5 @@ function indent(text: string): string[] {
 }
 
 function shorten(text: string): string {
-  return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}\n… (${text.length - SHOWN} characters more)`;
+  return text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)}\n… (${text.length - MAX_MESSAGE_CHARS} characters more)`;
 }
