@@ -3,17 +3,17 @@ import { modelAndToolTimeOf } from "../domain/runs/task-times.js";
 import type { ComparableRun, ComparedQuestion, RunHead } from "../domain/scores/comparison.js";
 import { isFailure } from "../domain/tasks/ending.js";
 
-/** Characters of a question or an answer kept: enough to be recognised. */
+/** Characters of a question or answer that are kept: enough to recognise it. */
 const MAX_CHARS = 300;
 
-/** What a task costs and takes, compared like its scores; less is better. Waiting is left out: it is the server's and our own affair. */
+/** Cost, time and turns of a task, compared like scores; lower is better. Waiting is no property of the agent. */
 export const EFFORT = {
   costUsd: { label: "Cost of a task, $", read: (task: TaskResult) => task.costUsd },
   modelAndToolTimeMs: { label: "Model and tool time, ms", read: modelAndToolTimeOf },
   turns: { label: "Turns of a task", read: (task: TaskResult) => task.turns },
 } as const;
 
-/** Brings the repeats of each question together. Failed tasks have no value in anything. */
+/** Groups the repeats of each question. Failed tasks have no values. */
 export function comparableRun(head: RunHead, results: Iterable<TaskResult>): ComparableRun {
   const sums = new Map<
     number,

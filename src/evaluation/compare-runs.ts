@@ -11,14 +11,14 @@ interface Pair {
   readonly after: number;
 }
 
-/** What a run was asked, and over which mail. */
+/** The questions and the mail of a run. */
 type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
 
 type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
 
 /**
- * Two runs, question by question: only what both have been asked and have a value for is compared. `scorers`: the metrics
- * wanted, the first of which the flips are told of; cost, time and turns come after them.
+ * Compares two runs question by question, over the questions for which both have a value. `scorers`: the metrics to
+ * compare, the first of which decides the flips; cost, time and turns follow. `flips`: the most to list per side.
  */
 export function compareRuns(
   baseline: ComparableRun,
@@ -27,8 +27,8 @@ export function compareRuns(
   flips: number,
 ): RunComparison {
   const common = [...baseline.questions.keys()].filter((id) => candidate.questions.has(id));
-  const described = [...scorers.map((name) => describeMetric(name, baseline.head)), ...EFFORTS];
-  const first = described[0] as MetricDescription;
+  const metrics = [...scorers.map((name) => describeMetric(name, baseline.head)), ...EFFORTS];
+  const first = metrics[0] as MetricDescription;
   return {
     baseline: baseline.head.runId,
     candidate: candidate.head.runId,
@@ -39,18 +39,19 @@ export function compareRuns(
     },
     incomparable: incomparable(baseline.head, candidate.head),
     settings: differingSettings(baseline.head, candidate.head),
-    metrics: described.map((metric) => compareMetric(metric, pairsOf(metric.metric, baseline, candidate))),
+    metrics: metrics.map((metric) => compareMetric(metric, pairsOf(metric.metric, baseline, candidate))),
     flips: { metric: first.metric, ...findFlips(first, baseline, candidate, flips) },
   };
 }
 
-/** What keeps two runs from being compared, each in words: other questions, other mail, other mail visible. */
+/** In words, why two runs are not comparable: other questions, other mail, another cutoff. */
 export function incomparable(a: RunIdentity, b: RunIdentity): string[] {
   const sameDataset =
     a.dataset.sha256 === b.dataset.sha256 || (a.dataset.revision !== null && a.dataset.revision === b.dataset.revision);
-  const named = ({ source, revision, sha256 }: RunHead["dataset"]) => `${source} (${revision ?? sha256.slice(0, 12)})`;
+  const describeDataset = ({ source, revision, sha256 }: RunHead["dataset"]) =>
+    `${source} (${revision ?? sha256.slice(0, 12)})`;
   return [
-    ...(sameDataset ? [] : [`the dataset: ${named(a.dataset)} and ${named(b.dataset)}`]),
+    ...(sameDataset ? [] : [`the dataset: ${describeDataset(a.dataset)} and ${describeDataset(b.dataset)}`]),
     ...(a.split === b.split ? [] : [`the split: ${a.split} and ${b.split}`]),
     ...(a.corpusFingerprint === b.corpusFingerprint
       ? []
@@ -61,8 +62,7 @@ export function incomparable(a: RunIdentity, b: RunIdentity): string[] {
 
 function differingSettings(a: RunHead, b: RunHead): string[] {
   const names = [...new Set([...Object.keys(a.settings), ...Object.keys(b.settings)])];
-  const told = (value: unknown) => JSON.stringify(value);
-  return names.filter((name) => told(a.settings[name]) !== told(b.settings[name])).sort();
+  return names.filter((name) => JSON.stringify(a.settings[name]) !== JSON.stringify(b.settings[name])).sort();
 }
 
 const EFFORTS: readonly MetricDescription[] = Object.entries(EFFORT).map(([metric, { label }]) => ({
@@ -77,7 +77,7 @@ function describeMetric(metric: string, { scores }: RunHead): MetricDescription 
   return { metric, label, kind, better };
 }
 
-/** Sums of the same numbers in another order differ in their last digits, which are no difference. */
+/** Relative: sums of the same numbers in another order differ in their last digits. */
 const ROUNDING = 1e-9;
 
 function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): Pair[] {
@@ -125,24 +125,32 @@ function significanceOf(
   return low > 0 === higherIsBetter ? "better" : "worse";
 }
 
-function findFlips({ metric, better }: MetricDescription, baseline: ComparableRun, candidate: ComparableRun, most: number) {
+function findFlips(
+  { metric, better }: MetricDescription,
+  baseline: ComparableRun,
+  candidate: ComparableRun,
+  limit: number,
+) {
   const sign = better === "higher" ? 1 : -1;
-  const moved = pairsOf(metric, baseline, candidate)
+  const changed = pairsOf(metric, baseline, candidate)
     .map((pair) => ({ ...pair, gain: sign * (pair.after - pair.before) }))
     .filter(({ gain }) => gain !== 0)
     .toSorted((a, b) => Math.abs(b.gain) - Math.abs(a.gain) || a.taskId - b.taskId);
-  const told = ({ taskId, before, after }: Pair): Flip => {
-    const [was, is] = [baseline.questions.get(taskId), candidate.questions.get(taskId)];
+  const toFlip = ({ taskId, before, after }: Pair): Flip => {
+    const [baselineQuestion, candidateQuestion] = [baseline.questions.get(taskId), candidate.questions.get(taskId)];
     return {
       taskId,
-      inbox: was?.inbox ?? "",
-      question: was?.question ?? "",
+      inbox: baselineQuestion?.inbox ?? "",
+      question: baselineQuestion?.question ?? "",
       baseline: before,
       candidate: after,
-      baselineAnswer: was?.answer ?? "",
-      candidateAnswer: is?.answer ?? "",
+      baselineAnswer: baselineQuestion?.answer ?? "",
+      candidateAnswer: candidateQuestion?.answer ?? "",
     };
   };
-  const first = (side: typeof moved) => side.slice(0, most).map(told);
-  return { lost: first(moved.filter(({ gain }) => gain < 0)), won: first(moved.filter(({ gain }) => gain > 0)) };
+  const largest = (side: typeof changed) => side.slice(0, limit).map(toFlip);
+  return {
+    lost: largest(changed.filter(({ gain }) => gain < 0)),
+    won: largest(changed.filter(({ gain }) => gain > 0)),
+  };
 }

@@ -3,13 +3,13 @@ import type { Question } from "../domain/tasks/question.js";
 import { meanOf } from "../statistics/mean.js";
 import { quantile } from "../statistics/quantile.js";
 
-/** Message-IDs that a search gives for a question, best first. */
+/** The Message-IDs that a search returns for a question, best first. */
 export type SearchForQuestion = (question: Question) => readonly string[];
 
 export interface SearchQuality {
   /** Questions with at least one gold mail; the figures are over these. */
   readonly questions: number;
-  /** Shares of the questions with a gold mail among the first k. */
+  /** Share of the questions with a gold mail among the first k. */
   readonly recallAt1: number | null;
   readonly recallAt5: number | null;
   readonly recallAt10: number | null;
@@ -22,7 +22,7 @@ export interface SearchQuality {
 
 const DEPTH = 10;
 
-/** Searches with each question as the query. Copies of a mail count as that mail. */
+/** Runs the search for each question that has gold mail. Copies count as the gold mail. */
 export function measureSearch(
   questions: readonly Question[],
   search: SearchForQuestion,

@@ -3,11 +3,11 @@ import { Z_80, Z_975 } from "./normal.js";
 
 export interface Power {
   /**
-   * Pairs more that a two-sided test at 5 % would need to find the observed difference with a power of 80 %, were it the
-   * true one. 0: there are enough; null: no difference was observed, or too few pairs to tell.
+   * Further pairs that a two-sided 5 % test needs to detect the observed difference with 80 % power, if it is the true one.
+   * 0: there are enough; null: no difference was observed, or there are too few pairs.
    */
   readonly moreNeeded: number | null;
-  /** The smallest true difference that this many pairs find with that power; null with fewer than two pairs. */
+  /** The smallest true difference that this many pairs detect with that power; null with fewer than two pairs. */
   readonly detectable: number | null;
 }
 

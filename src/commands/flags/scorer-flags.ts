@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
-import { RESULT_FILE_SCORERS, isScorerName, judgeUse, SCORER_NAMES, type ScorerName } from "../../scoring/scorers.js";
+import { isScorerName, judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../scoring/scorers.js";
 import type { Flags } from "../cli/command.js";
 
 export const SCORER_FLAGS: Flags = {

@@ -3,7 +3,7 @@ import type { ScoreMeaning } from "../page/data.js";
 
 type Cell = string | number | null;
 
-/** One line a task, for a spreadsheet: RFC 4180, with a byte order mark, without which Excel takes UTF-8 for Latin-1. */
+/** One line per task, as RFC 4180 with a byte order mark: without it, Excel reads UTF-8 as Latin-1. */
 export function csvHead(meanings: readonly ScoreMeaning[]): string {
   return `\ufeff${formatLine([...COLUMNS.map(([name]) => name), ...meanings.map(({ name }) => name)])}`;
 }
@@ -59,7 +59,7 @@ function formatCell(cell: Cell): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** A spreadsheet takes a text that begins so for a formula, and computes it: an apostrophe before it says that it is text. */
+/** Spreadsheets execute text that begins like this as a formula; a leading apostrophe prevents it. */
 function escapeFormula(text: string): string {
   return /^\s*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text) ? `'${text}` : text;
 }

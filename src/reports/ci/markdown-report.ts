@@ -2,7 +2,7 @@ import { stripControls } from "../../platform/strip-controls.js";
 import type { Figure, ReportHead, RunFigures, Slicing } from "../page/data.js";
 import { count, duration, share, usd } from "../text/format-number.js";
 
-/** The mailboxes told, those with the most tasks first: a pull request is no place for a hundred. */
+/** Mailboxes listed, those with the most tasks first: a pull request comment should stay short. */
 const MAX_INBOXES = 12;
 
 const SLICINGS: readonly (readonly [Slicing, string])[] = [
@@ -12,7 +12,7 @@ const SLICINGS: readonly (readonly [Slicing, string])[] = [
   ["year", "Year"],
 ];
 
-/** The figures of a report in GitHub's Markdown, for a pull request. */
+/** A report as GitHub Markdown, for a pull request. */
 export function markdownReport({ runs, scores, leading }: ReportHead): string {
   const leader = scores.find(({ name }) => name === leading);
   return [
@@ -56,25 +56,30 @@ function endingsText(counts: Readonly<Record<string, number>>): string {
   return entries.map(([name, tasks]) => `${name} ${count(tasks)}`).join(", ") || "-";
 }
 
-function errorsAndTools({ label, errors, tools }: RunFigures, named: boolean): string[] {
-  const of = named ? ` of ${label}` : "";
+function errorsAndTools({ label, errors, tools }: RunFigures, hasSeveralRuns: boolean): string[] {
+  const of = hasSeveralRuns ? ` of ${label}` : "";
   const failed = errors.map(({ message, tasks }) => [count(tasks), message]);
-  const used = tools.map(({ name, calls, errors: refused }) => [name, count(calls), count(refused)]);
+  const used = tools.map(({ name, calls, errors: failures }) => [name, count(calls), count(failures)]);
   return [
     ...(failed.length === 0 ? [] : [details(`Errors${of}`, table(["Tasks", "Error"], failed))]),
     ...(used.length === 0 ? [] : [details(`Tools${of}`, table(["Tool", "Calls", "Refused or failed"], used))]),
   ];
 }
 
-function sliceTable(by: Slicing, title: string, leader: ReportHead["scores"][number], runs: readonly RunFigures[]): string {
+function sliceTable(
+  by: Slicing,
+  title: string,
+  leader: ReportHead["scores"][number],
+  runs: readonly RunFigures[],
+): string {
   const labels = [...new Set(runs.flatMap((run) => run.slices[by].map(({ label }) => label)))];
   const shown = by === "inbox" ? labels.slice(0, MAX_INBOXES) : labels;
   const rows = shown.map((label) => [
     label,
     ...runs.map((run) => figureText(run.slices[by].find((slice) => slice.label === label)?.scores[leader.name])),
   ]);
-  const left = labels.length - shown.length;
-  const more = left === 0 ? "" : `\n\n${count(left)} further mailboxes are not shown.`;
+  const hidden = labels.length - shown.length;
+  const more = hidden === 0 ? "" : `\n\n${count(hidden)} further mailboxes are not shown.`;
   return details(
     `${leader.label} by ${title.toLowerCase()}`,
     table([title, ...runs.map((run) => run.label)], rows) + more,
@@ -98,12 +103,12 @@ function table(heading: readonly string[], rows: readonly (readonly string[])[])
   return [line(heading), rule, ...rows.map(line)].join("\n");
 }
 
-/** Code of our own making stays code; everything else is words. */
+/** Run ids stay code; everything else is escaped. */
 function cell(text: string): string {
   return /^`[\w-]+`$/.test(text) ? text : escapeMarkdown(text);
 }
 
-/** Words of others (models, servers, addresses) as words: no markup, no links, no one mentioned, one line. */
+/** Untrusted text (model names, errors, addresses) on one line, without markup, links and mentions. */
 function escapeMarkdown(text: string): string {
   return stripControls(text)
     .replace(/\s+/g, " ")

@@ -7,11 +7,11 @@ import { count, share, usd } from "../text/format-number.js";
 import { gateText } from "../text/gate-text.js";
 import { workTime } from "../text/task-time.js";
 
-/** Tasks shown, and characters of each text: a summary may not grow beyond 1 MiB. */
+/** Tasks shown, and characters of each text: GitHub limits a step summary to 1 MiB. */
 const SHOWN_TASKS = 20;
 const SHOWN_TEXT = 200;
 
-/** A run as Markdown for a GitHub step summary: figures, gates, and the first tasks that went wrong by `scorer`. */
+/** A run as Markdown for a GitHub step summary: totals, gates, and the first tasks that are wrong by `scorer`. */
 export function stepSummary(
   run: RunHead,
   gates: readonly Gate[],
@@ -42,11 +42,11 @@ function wrongTasks(run: RunHead, scorer: string, results: Iterable<TaskResult>)
   const rows: string[] = [];
   let wrong = 0;
   for (const task of results) {
-    const verdict = taskOutcome(task, scorer, better);
-    if (verdict !== "wrong" && verdict !== "failed") continue;
+    const outcome = taskOutcome(task, scorer, better);
+    if (outcome !== "wrong" && outcome !== "failed") continue;
     wrong++;
     if (rows.length === SHOWN_TASKS) continue;
-    const answer = verdict === "failed" ? `${task.ending}: ${task.error ?? ""}` : task.agentAnswer;
+    const answer = outcome === "failed" ? `${task.ending}: ${task.error ?? ""}` : task.agentAnswer;
     const cells = [String(task.taskId), task.question, answer, task.groundTruth];
     rows.push(`| ${cells.map(escapeMarkdown).join(" | ")} |`);
   }
@@ -64,7 +64,7 @@ function wrongTasks(run: RunHead, scorer: string, results: Iterable<TaskResult>)
   ];
 }
 
-/** Text that stays text in Markdown, in a table and in HTML: on one line, its punctuation written as entities. */
+/** Untrusted text, safe in Markdown tables and HTML: on one line, with punctuation as entities. */
 function escapeMarkdown(value: string): string {
   const line = stripControls(value.toWellFormed()).replace(/\s+/g, " ").trim();
   const short = line.length <= SHOWN_TEXT ? line : `${line.slice(0, SHOWN_TEXT - 1).toWellFormed()}…`;

@@ -11,7 +11,7 @@ import { classifyTask, stageOf } from "./classify-task.js";
 import { ToolUseTally } from "./tool-use.js";
 
 const BINS = 20;
-/** Kinds of error told; more of them is a list of requests, not a profile. */
+/** Distinct errors listed, the most frequent first. */
 const ERRORS = 12;
 
 type TalliedFigures = Pick<
@@ -19,7 +19,7 @@ type TalliedFigures = Pick<
   "tasks" | "completed" | "failed" | "latency" | "endings" | "profile" | "errors" | "distribution" | "turns" | "tools"
 >;
 
-/** The figures of a run that its totals do not hold, taken task by task: nothing but figures is kept. */
+/** The figures of a run that its totals do not have, task by task. Keeps figures only, no tasks. */
 export class RunTally {
   private failed = 0;
   private completed = 0;
@@ -50,7 +50,7 @@ export class RunTally {
     this.times.push(modelAndToolTimeOf(result) ?? result.executionTimeMs);
     this.waitingMs += result.waitingTimeMs ?? 0;
     this.completed++;
-    for (const { name } of this.meanings) this.file(name, result.scores[name] ?? null);
+    for (const { name } of this.meanings) this.addToBin(name, result.scores[name] ?? null);
   }
 
   figures(): TalliedFigures {
@@ -76,7 +76,7 @@ export class RunTally {
     };
   }
 
-  private file(name: string, value: number | null): void {
+  private addToBin(name: string, value: number | null): void {
     if (value === null || value < 0 || value > 1) return;
     const bins = this.bins.get(name) ?? Array.from({ length: BINS }, () => 0);
     const bin = Math.min(BINS - 1, Math.floor(value * BINS + 1e-9));

@@ -7,7 +7,7 @@ import { count, oneDecimal, share, usd } from "./format-number.js";
 import { workTime } from "./task-time.js";
 import { table } from "./text-table.js";
 
-/** Runs side by side, then each against the first. */
+/** An overview of the runs, then each compared with the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
   return stripControls([overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison))].join("\n\n"));
 }
@@ -32,13 +32,13 @@ function overviewTable(runs: readonly RunHead[]): string {
 
 function pairText({ baseline, candidate, questions, incomparable, settings, metrics, flips }: RunComparison): string {
   const { common, onlyBaseline, onlyCandidate } = questions;
-  const others = [
+  const onlyInOne = [
     onlyBaseline > 0 && `${count(onlyBaseline)} only in the first`,
     onlyCandidate > 0 && `${count(onlyCandidate)} only in the second`,
   ].filter((part) => part !== false);
-  const shown = flips.lost.length + flips.won.length;
+  const flipCount = flips.lost.length + flips.won.length;
   return [
-    `${candidate} against ${baseline}: ${[`${count(common)} questions in both`, ...others].join(", ")}`,
+    `${candidate} against ${baseline}: ${[`${count(common)} questions in both`, ...onlyInOne].join(", ")}`,
     ...(incomparable.length === 0 ? [] : [`NOT COMPARABLE, they differ in ${incomparable.join("; ")}`]),
     ...(settings.length === 0 ? [] : [`Settings that differ: ${settings.join(", ")}`]),
     "",
@@ -46,13 +46,13 @@ function pairText({ baseline, candidate, questions, incomparable, settings, metr
       ["", "n", "before", "after", "difference, 95 %", "p", "won/lost/tied", "verdict"],
       metrics.map((metric) => metricRow(metric)),
     ),
-    ...(shown === 0 ? [] : ["", `Questions that changed (${flips.metric}):`]),
+    ...(flipCount === 0 ? [] : ["", `Questions that changed (${flips.metric}):`]),
     ...flips.lost.flatMap((flip) => flipLines("lost", flip)),
     ...flips.won.flatMap((flip) => flipLines("won", flip)),
   ].join("\n");
 }
 
-/** Cost, time and turns are no shares: they have digits of their own. */
+/** Cost, time and turns are not shares and need other formats. */
 const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
   costUsd: (value) => (value === 0 ? "0" : value.toPrecision(3)),
   modelAndToolTimeMs: (value) => value.toFixed(0),
@@ -61,33 +61,33 @@ const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
 
 function metricRow(metric: MetricComparison): string[] {
   const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
-  const digits = EFFORT_FORMATS[metric.metric] ?? share;
-  const figure = (value: number | null) => (value === null ? "-" : digits(value));
+  const format = EFFORT_FORMATS[metric.metric] ?? share;
+  const text = (value: number | null) => (value === null ? "-" : format(value));
   const { value, low, high } = difference;
-  const bounds = low === null || high === null ? "" : ` [${figure(low)}, ${figure(high)}]`;
+  const bounds = low === null || high === null ? "" : ` [${text(low)}, ${text(high)}]`;
   return [
     label,
     count(difference.n),
-    figure(baseline),
-    figure(candidate),
-    value === null ? "-" : `${value > 0 ? "+" : ""}${figure(value)}${bounds}`,
+    text(baseline),
+    text(candidate),
+    value === null ? "-" : `${value > 0 ? "+" : ""}${text(value)}${bounds}`,
     p === null ? "-" : p < 0.001 ? "<0.001" : share(p),
     `${count(wins)}/${count(losses)}/${count(ties)}`,
-    verdictText(metric),
+    significanceText(metric),
   ];
 }
 
-function verdictText({ verdict, moreQuestions, difference }: MetricComparison): string {
+function significanceText({ verdict, moreQuestions, difference }: MetricComparison): string {
   if (verdict !== null) return verdict;
   if (difference.n === 0) return "no question in common";
   if (moreQuestions === null) return "no difference";
   return moreQuestions === 0 ? "may be chance" : `may be chance; ~${count(moreQuestions)} more questions would tell`;
 }
 
-function flipLines(how: "lost" | "won", flip: Flip): string[] {
+function flipLines(side: "lost" | "won", flip: Flip): string[] {
   const { taskId, question, baseline, candidate, baselineAnswer, candidateAnswer } = flip;
   return [
-    `  ${how}  ${taskId}  ${oneLine(question, 100)}`,
+    `  ${side}  ${taskId}  ${oneLine(question, 100)}`,
     `        ${share(baseline)}  ${oneLine(baselineAnswer, 100) || "-"}`,
     `        ${share(candidate)}  ${oneLine(candidateAnswer, 100) || "-"}`,
   ];
@@ -141,7 +141,7 @@ function differenceText(runId: string, differences: readonly string[]): string {
     : `${runId} differs: ${differences.join("; ")}.`;
 }
 
-function oneLine(text: string, most: number): string {
+function oneLine(text: string, limit: number): string {
   const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
 }

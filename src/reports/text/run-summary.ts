@@ -7,8 +7,8 @@ import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
 
 /**
- * The totals of a run. Scores stand over the completed tasks, each with its 95 % interval and its denominator, and, where
- * some tasks failed, over all with those as wrong.
+ * The totals of a run. Scores are over the completed tasks, each with its 95 % interval and denominator; if tasks failed,
+ * also over all tasks with the failed ones as wrong.
  */
 export function runSummary(totals: RunTotals): string {
   const { inputTokens, outputTokens, cachedInputTokens } = totals.usage;
@@ -34,16 +34,16 @@ export function runSummary(totals: RunTotals): string {
   ]);
 }
 
-/** Said only where it is not the model that was asked. */
+/** Shown only if another model than the requested one replied. */
 function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
-  const named = Object.entries(answeredBy).map(
+  const models = Object.entries(answeredBy).map(
     ([name, replies]) => `${stripControls(name)} (${count(replies)} replies)`,
   );
-  return [["Answered by", named.join(", ")]];
+  return [["Answered by", models.join(", ")]];
 }
 
-/** What the cost above is not: money of today. Said only where replies came from the cache. */
+/** The part of the cost that was spent in this run. Shown only if replies came from the cache. */
 function cacheRow({ cachedReplies, turns, spent }: RunTotals): [string, string][] {
   if (cachedReplies === 0) return [];
   const now = spent.costUsd === null ? "an unknown sum" : usd(spent.costUsd);
