@@ -4,8 +4,8 @@ import type { Gate, Threshold } from "../domain/scores/gate.js";
 import { scorerOfMetric } from "../domain/scores/metric-name.js";
 
 /**
- * Whether a run's score over its completed tasks reaches its limit: at least that, or at most if lower is better. A missing
- * score does not pass.
+ * Whether a run's score over its completed tasks reaches its limit: at least that, or at most if lower is better. A
+ * missing score does not pass.
  */
 export function failUnder({ metric, limit }: Threshold, scores: RunHead["scores"]): Gate {
   const scorer = scorerOfMetric(metric, scores);
@@ -26,8 +26,8 @@ export function failUnder({ metric, limit }: Threshold, scores: RunHead["scores"
 }
 
 /**
- * Non-inferiority: passes only if the 95 % interval of the paired difference shows that the run is worse by less than the
- * limit. Too few questions to show that do not pass.
+ * Non-inferiority: passes only if the 95 % interval of the paired difference shows that the run is worse by less than
+ * the limit. Too few questions to show that do not pass.
  */
 export function noWorseThan(
   { metric, limit }: Threshold,

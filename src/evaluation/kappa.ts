@@ -2,9 +2,9 @@ import type { Estimate } from "../domain/scores/estimate.js";
 import { Z_975 } from "../statistics/normal.js";
 
 /**
- * Cohen's kappa of two raters (Cohen 1960) from their table of counts, one rater in the rows, the other in the columns. The
- * interval uses the large-sample variance of Fleiss, Cohen and Everitt (1969). All null if both put everything into one
- * category: kappa is undefined.
+ * Cohen's kappa of two raters (Cohen 1960) from their table of counts, one rater in the rows, the other in the columns.
+ * The interval uses the large-sample variance of Fleiss, Cohen and Everitt (1969). All null if both put everything into
+ * one category: kappa is undefined.
  */
 export function kappa(counts: readonly (readonly number[])[]): Estimate {
   const n = counts.flat().reduce((a, b) => a + b, 0);

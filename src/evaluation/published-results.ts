@@ -18,7 +18,9 @@ export const PUBLISHED: PublishedResults = {
 const QUESTIONS = 100;
 const JUDGE = "gemini-2.0-flash";
 
-/** In words, how a run's protocol differs from that of the published results. `--protocol art` sets all that a run can. */
+/**
+ * In words, how a run's protocol differs from that of the published results. `--protocol art` sets all that a run can.
+ */
 export function protocolDifferences({ settings, split, agentId, scores, dataset }: RunHead): string[] {
   const selection = isRecord(settings.selection) ? settings.selection : {};
   return [

@@ -31,8 +31,9 @@ interface Step {
 }
 
 /**
- * One line per step, that is, per model call or tool call. The tool calls of a turn follow it, with its span as parent. The
- * first model call adds the system prompt and the question. A task that failed before any reply has one step with its error.
+ * One line per step, that is, per model call or tool call. The tool calls of a turn follow it, with its span as parent.
+ * The first model call adds the system prompt and the question. A task that failed before any reply has one step with
+ * its error.
  */
 export function iofoldSteps(trace: StepSource): string[] {
   const byTurn = messagesByTurn(trace.messages);

@@ -29,10 +29,10 @@ export interface ArtRubric {
 }
 
 /**
- * What ART's rollout would have recorded for the same replies. Its rollout ends at the first invalid call and at the first
- * reply without a call, even if that is an answer in plain text; our agents get an error and may go on, but what follows is
- * ignored here. Copies count as the gold mail, and one gold mail of several is enough. Ending without an answer for another
- * reason, such as a spent budget, counts as running out of turns.
+ * What ART's rollout would have recorded for the same replies. Its rollout ends at the first invalid call and at the
+ * first reply without a call, even if that is an answer in plain text; our agents get an error and may go on, but what
+ * follows is ignored here. Copies count as the gold mail, and one gold mail of several is enough. Ending without an
+ * answer for another reason, such as a spent budget, counts as running out of turns.
  */
 export function artRubric(trace: UnscoredTrace, sameMail: SameMail): ArtRubric {
   const { end, seen } = findArtEnd(trace);

@@ -8,8 +8,8 @@ export function hasGoldMail({ goldMails }: ScorableQuestion): boolean {
 }
 
 /**
- * Whether the Message-IDs include a gold mail. Each gold mail of a question contains the whole answer, so one is enough; a
- * copy under another Message-ID is the same mail. Unscored if the question has no gold mail.
+ * Whether the Message-IDs include a gold mail. Each gold mail of a question contains the whole answer, so one is
+ * enough; a copy under another Message-ID is the same mail. Unscored if the question has no gold mail.
  */
 function namesGoldMail(messageIdsOf: (trace: Parameters<Scorer>[0]) => readonly string[]): Scorer {
   return (trace, sameMail) => {

@@ -20,8 +20,8 @@ function parseValues(text: string): ParsedValues {
 type IsInAnswer = (answer: ParsedValues) => boolean;
 
 /**
- * 1 if the answer contains every value of the gold answer that `wanted` selects, in whatever format; further values in the
- * answer do not matter. Applies to questions whose gold answer contains such a value.
+ * 1 if the answer contains every value of the gold answer that `wanted` selects, in whatever format; further values in
+ * the answer do not matter. Applies to questions whose gold answer contains such a value.
  */
 function containsAll(
   wanted: (gold: ParsedValues) => readonly IsInAnswer[],

@@ -4,7 +4,10 @@ import { Z_975 } from "./normal.js";
 import { t975 } from "./student-t.js";
 import { wilson } from "./wilson.js";
 
-/** Chosen by simulation: with 1, the interval of 40 scores, nine in ten of them equal, covered the true mean in only 91 %. */
+/**
+ * Chosen by simulation: with 1, the interval of 40 scores, nine in ten of them equal, covered the true mean in only 91
+ * %.
+ */
 const PRIOR_CLUSTERS = 2;
 
 /**
@@ -60,8 +63,9 @@ export class ClusterSums {
   }
 
   /**
-   * Estimates the mean of any values. On a scale with two ends: Wilson's interval over the effective number of values, which
-   * never leaves the scale. Else Student's t, cut off at an end that the scale has; no interval if the values do not vary.
+   * Estimates the mean of any values. On a scale with two ends: Wilson's interval over the effective number of values,
+   * which never leaves the scale. Else Student's t, cut off at an end that the scale has; no interval if the values do
+   * not vary.
    */
   mean({ min, max }: Scale = {}): Estimate {
     if (this.n === 0) return NO_ESTIMATE;
@@ -82,9 +86,9 @@ export class ClusterSums {
   }
 
   /**
-   * A few values may agree by chance. So the observed variance is averaged with the largest that independent values on the
-   * scale can have, weighted as PRIOR_CLUSTERS more clusters. Single values cannot vary more than that, which adds a degree
-   * of freedom.
+   * A few values may agree by chance. So the observed variance is averaged with the largest that independent values on
+   * the scale can have, weighted as PRIOR_CLUSTERS more clusters. Single values cannot vary more than that, which adds
+   * a degree of freedom.
    */
   private bounded(mean: number, min: number, max: number): Interval {
     const { n, effectiveClusters } = this;
@@ -101,8 +105,8 @@ export class ClusterSums {
 
   /**
    * The effective number of tasks: that many independent ones would give a share this variance (Kish), scaled for few
-   * clusters with Student's t (Korn and Graubard 1998). Without variation there is no design effect to estimate, and each
-   * cluster counts once.
+   * clusters with Student's t (Korn and Graubard 1998). Without variation there is no design effect to estimate, and
+   * each cluster counts once.
    */
   private effectiveNumber(share: number, variance: number, degrees: number): number {
     const effective = variance <= 1e-15 ? this.effectiveClusters : (share * (1 - share)) / variance;

@@ -13,8 +13,8 @@ const SIGN_FLIPS = 4_999;
 const SEED = 20_150_507;
 
 /**
- * The mean of paired differences with its 95 % interval: the percentile bootstrap over pairs, its percentiles widened for
- * small samples as Student's t widens the normal (Hesterberg 2015). Deterministic. 0 to 0 if no pair differs.
+ * The mean of paired differences with its 95 % interval: the percentile bootstrap over pairs, its percentiles widened
+ * for small samples as Student's t widens the normal (Hesterberg 2015). Deterministic. 0 to 0 if no pair differs.
  */
 export function pairedDifference(differences: readonly number[]): Estimate {
   const n = differences.length;
@@ -32,9 +32,9 @@ export function pairedDifference(differences: readonly number[]): Estimate {
 }
 
 /**
- * Two-sided p value of a mean difference by the sign-flip test: how often the sum is at least as far from 0 when the signs
- * are random (Monte Carlo; the observed sum counts too, which keeps the test valid). By the normal distribution above
- * MAX_BOOTSTRAP_PAIRS pairs.
+ * Two-sided p value of a mean difference by the sign-flip test: how often the sum is at least as far from 0 when the
+ * signs are random (Monte Carlo; the observed sum counts too, which keeps the test valid). By the normal distribution
+ * above MAX_BOOTSTRAP_PAIRS pairs.
  */
 export function signFlipTest(differences: readonly number[]): number {
   const nonZero = Float64Array.from(differences.filter((difference) => difference !== 0));

@@ -3,8 +3,8 @@ import { Z_80, Z_975 } from "./normal.js";
 
 export interface Power {
   /**
-   * Further pairs that a two-sided 5 % test needs to detect the observed difference with 80 % power, if it is the true one.
-   * 0: there are enough; null: no difference was observed, or there are too few pairs.
+   * Further pairs that a two-sided 5 % test needs to detect the observed difference with 80 % power, if it is the true
+   * one. 0: there are enough; null: no difference was observed, or there are too few pairs.
    */
   readonly moreNeeded: number | null;
   /** The smallest true difference that this many pairs detect with that power; null with fewer than two pairs. */

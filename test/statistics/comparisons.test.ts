@@ -28,7 +28,8 @@ describe("McNemar's test", () => {
 });
 
 describe("the mean of paired differences", () => {
-  // stats.bootstrap((d,), np.mean, method='percentile', n_resamples=200000), at the level that 1 - 2 * norm.cdf(-sqrt(9/8) * t.ppf(.975, 8)) is.
+  // stats.bootstrap((d,), np.mean, method='percentile', n_resamples=200000), at the level that 1 - 2 *
+  // norm.cdf(-sqrt(9/8) * t.ppf(.975, 8)) is.
   it("has the widened percentiles of the bootstrap", () => {
     const { value, n, low, high, method } = pairedDifference(DIFFERENCES);
     expect({ n, method }).toEqual({ n: 9, method: "paired_bootstrap" });

@@ -17,7 +17,8 @@ const sumsOf = (clusters: readonly (readonly number[])[]) => {
 };
 
 describe("wilson", () => {
-  // Newcombe 1998, table I: 81/263 is 0.2553 to 0.3662, 15/148 is 0.0624 to 0.1605, 0/20 is 0 to 0.1611, 1/29 is 0.0061 to 0.1718.
+  // Newcombe 1998, table I: 81/263 is 0.2553 to 0.3662, 15/148 is 0.0624 to 0.1605, 0/20 is 0 to 0.1611, 1/29 is 0.0061
+  // to 0.1718.
   it.each([
     [81, 263, 0.2552885198782742, 0.36620957698280004],
     [15, 148, 0.06238639953073629, 0.16048724172330803],
@@ -86,7 +87,8 @@ describe("a mean", () => {
 });
 
 describe("a mean on a scale", () => {
-  // NumPy and SciPy, from the values themselves: v = max(s2/n, ((n-1) * s2/n + 2 * m(1-m)/n) / (n+1)), n_eff = m(1-m)/v * (z/t(n))**2.
+  // NumPy and SciPy, from the values themselves: v = max(s2/n, ((n-1) * s2/n + 2 * m(1-m)/n) / (n+1)), n_eff = m(1-m)/v
+  // * (z/t(n))**2.
   it.each([
     [[1, 0, 1, 1, 0.5, 0.25], SHARE, 0.23093471436629276, 0.9024450560310167],
     [[0.3, 0.7], SHARE, 0.03164508576028091, 0.9683549142397191],

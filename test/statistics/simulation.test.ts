@@ -1,6 +1,6 @@
 /**
- * Does a 95 % interval hold the truth in 95 of 100 worlds? Seeded, so the figures are the same each time. ART_E_LONG=1 takes
- * twenty times as many worlds and shows the figures.
+ * Does a 95 % interval hold the truth in 95 of 100 worlds? Seeded, so the figures are the same each time. ART_E_LONG=1
+ * takes twenty times as many worlds and shows the figures.
  */
 import { describe, expect, it } from "vitest";
 import type { Estimate } from "../../src/domain/scores/estimate.js";

@@ -6,8 +6,8 @@ import { ScoreAggregate } from "./score-aggregate.js";
 import { SliceAggregate } from "./slice-aggregate.js";
 
 /**
- * Every score of a run with its interval, and the same by slices. Repeats of a question are not independent: add them one
- * after the other, as they count as one cluster. Memory does not grow with the number of tasks.
+ * Every score of a run with its interval, and the same by slices. Repeats of a question are not independent: add them
+ * one after the other, as they count as one cluster. Memory does not grow with the number of tasks.
  */
 export class AllScores {
   private question: TaskResult[] = [];

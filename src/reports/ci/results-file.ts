@@ -1,6 +1,8 @@
 import type { BenchmarkResult, TaskResult } from "../../domain/runs/benchmark-result.js";
 
-/** The results file (`BenchmarkResult`) in chunks, so that it is never in memory as a whole; one task per line, last. */
+/**
+ * The results file (`BenchmarkResult`) in chunks, so that it is never in memory as a whole; one task per line, last.
+ */
 export function* resultsFile(
   head: Omit<BenchmarkResult, "taskResults">,
   results: Iterable<TaskResult>,

@@ -11,9 +11,9 @@ export interface Report {
 export type PackedTraces = Iterable<readonly [key: string, packed: string]>;
 
 /**
- * A report as one HTML file, in chunks. Untrusted data (mail, replies, questions) is embedded as JSON without any `<`, or
- * packed, in elements that are not executed; the page's script turns it into text nodes. The content security policy allows
- * these scripts and no request; with a folder of conversations, also the scripts that they load from it.
+ * A report as one HTML file, in chunks. Untrusted data (mail, replies, questions) is embedded as JSON without any `<`,
+ * or packed, in elements that are not executed; the page's script turns it into text nodes. The content security policy
+ * allows these scripts and no request; with a folder of conversations, also the scripts that they load from it.
  */
 export function* htmlReport({ head, tasks }: Report, assets: PageAssets, traces: PackedTraces): Generator<string> {
   const title = `ART-E report: ${head.runs.map(({ label }) => label).join(", ")}`;

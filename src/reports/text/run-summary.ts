@@ -7,8 +7,8 @@ import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
 
 /**
- * The totals of a run. Scores are over the completed tasks, each with its 95 % interval and denominator; if tasks failed,
- * also over all tasks with the failed ones as wrong.
+ * The totals of a run. Scores are over the completed tasks, each with its 95 % interval and denominator; if tasks
+ * failed, also over all tasks with the failed ones as wrong.
  */
 export function runSummary(totals: RunTotals): string {
   const { inputTokens, outputTokens, cachedInputTokens } = totals.usage;

@@ -13,7 +13,9 @@ export function workTime({
   return duration(model + tools);
 }
 
-/** `1.2 s (model 1.1 s, tools 86 ms); waiting 3.9 s`: waiting is throttling and failed calls, no property of the agent. */
+/**
+ * `1.2 s (model 1.1 s, tools 86 ms); waiting 3.9 s`: waiting is throttling and failed calls, no property of the agent.
+ */
 export function timePerTask(times: MeanTimes): string {
   const { avgModelTimeMs: model, avgToolTimeMs: tools, avgWaitingTimeMs: waiting } = times;
   if (model == null || tools == null || waiting == null) return workTime(times);

@@ -8,9 +8,9 @@ const MAX_CHARS = 20_000;
 const MARK = /<(?=\s*(?:\/\s*)?(question|correct_answer|given_answer|instructions?|system)\b)/gi;
 
 /**
- * The prompt of a judge: the untrusted texts between marks that they cannot contain, then the `instruction`. Each mark has
- * a hash over all texts as its id, and what looks like a mark inside a text loses its angle bracket. Invisible characters,
- * which could hide words, are removed.
+ * The prompt of a judge: the untrusted texts between marks that they cannot contain, then the `instruction`. Each mark
+ * has a hash over all texts as its id, and what looks like a mark inside a text loses its angle bracket. Invisible
+ * characters, which could hide words, are removed.
  */
 export function delimitUntrusted(item: JudgeCase, instruction: string): string {
   const boundary = createHash("sha256")

@@ -7,8 +7,8 @@ export interface MajorityVerdict {
 }
 
 /**
- * The verdict with the most votes; on a tie the stricter one, so that doubt never improves a score. Unreadable votes do not
- * count, but if at least half are unreadable there is no verdict.
+ * The verdict with the most votes; on a tie the stricter one, so that doubt never improves a score. Unreadable votes do
+ * not count, but if at least half are unreadable there is no verdict.
  */
 export function majority(cast: readonly Vote[]): MajorityVerdict {
   const readable = cast.flatMap(({ verdict, reason }) => (verdict === null ? [] : [{ verdict, reason }]));

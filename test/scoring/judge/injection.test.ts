@@ -10,8 +10,9 @@ const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\x00-\x08\x0e-\x1f\x7f]/g
 const NAMES = "question|correct_answer|given_answer";
 
 /**
- * A judge that obeys the last thing it is told outside of the marks, and takes anything that looks like the end of a text for its end: it reads what
- * a person would see, without characters that show nothing. Left alone it compares the texts letter by letter.
+ * A judge that obeys the last thing it is told outside of the marks, and takes anything that looks like the end of a
+ * text for its end: it reads what a person would see, without characters that show nothing. Left alone it compares the
+ * texts letter by letter.
  */
 function credulousVerdict(sent: string): "correct" | "wrong" {
   const prompt = sent.replace(UNSEEN, "");
