@@ -123,9 +123,9 @@ describe("ART's reward", () => {
 
   test("reads arguments before it looks at the name of a tool", () => {
     const toolCalls = [call(0, { errorKind: "unknown_tool" })];
-    const said = (invalid?: string) => trace({ ...RIGHT, toolCalls, messages: [reply(0, invalid)] });
-    expect(artRubric(said("{"), itself)).toMatchObject({ bad_tool_call_args: true, bad_tool_call_name: false });
-    expect(artRubric(said(), itself)).toMatchObject({ bad_tool_call_args: false, bad_tool_call_name: true });
+    const traceWith = (invalid?: string) => trace({ ...RIGHT, toolCalls, messages: [reply(0, invalid)] });
+    expect(artRubric(traceWith("{"), itself)).toMatchObject({ bad_tool_call_args: true, bad_tool_call_name: false });
+    expect(artRubric(traceWith(), itself)).toMatchObject({ bad_tool_call_args: false, bad_tool_call_name: true });
   });
 
   test("ends at a reply that calls nothing, though the agent was told and answered in the end", () => {

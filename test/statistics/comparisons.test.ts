@@ -1,4 +1,4 @@
-/** Expected values are of SciPy 1.17.1 unless a source is named; the calls stand beside them. */
+/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 import { describe, expect, it } from "vitest";
 import { mcnemar } from "../../src/statistics/mcnemar.js";
 import { pairedDifference, signFlipTest } from "../../src/statistics/paired-difference.js";
@@ -35,7 +35,7 @@ describe("the mean of paired differences", () => {
     expect({ n, method }).toEqual({ n: 9, method: "paired_bootstrap" });
     expect(value).toBeCloseTo(0.43188888888888893, 12);
     expect(low).toBeCloseTo(0.106, 2);
-    // 0.7509; without being widened 0.1694 to 0.6909.
+    // 0.7509; the plain percentile interval is 0.1694 to 0.6909.
     expect(high).toBeGreaterThan(0.741);
     expect(high).toBeLessThan(0.761);
   });
@@ -60,11 +60,14 @@ describe("the mean of paired differences", () => {
     expect(pairedDifference([])).toEqual({ value: null, n: 0, low: null, high: null });
   });
 
-  // All 512 signs by itertools.product: 14 lie as far out.
-  it("is tested by drawing its signs", () => {
+  // All 512 sign combinations by itertools.product: 14 are at least as far from 0.
+  it("has the p value of the sign-flip test", () => {
     expect(signFlipTest(DIFFERENCES)).toBeCloseTo(0.02734375, 2);
     expect(signFlipTest([0, 0])).toBe(1);
-    // None of the 4,999 drawn lies as far out as the observed one, which is counted in: never 0.
+    // Both signs of a single difference are as far from 0.
+    expect(signFlipTest([0.5])).toBe(1);
+    expect(signFlipTest([1, -1])).toBe(1);
+    // None of the 4,999 random ones is as far; the observed one counts, so p is never 0.
     expect(signFlipTest(Array.from({ length: 30 }, () => 1))).toBe(1 / 5_000);
     expect(signFlipTest([0, 0, 1, 1, 1, 1, 1, 1])).toBeCloseTo(0.03125, 2);
     const many = Array.from({ length: 6_000 }, (_, i) => (i < 3_080 ? 1 : -1));
@@ -73,7 +76,7 @@ describe("the mean of paired differences", () => {
   });
 
   // (norm.ppf(.975) + norm.ppf(.8)) * std(d, ddof=1) / 3 is 0.39862, over the observed difference and squared 7.667.
-  it("needs so many pairs to be found", () => {
+  it("has the power of the two-sided test", () => {
     const { moreNeeded, detectable } = computePower(DIFFERENCES);
     expect(moreNeeded).toBe(0);
     expect(detectable).toBeCloseTo(0.3986240122854132, 8);

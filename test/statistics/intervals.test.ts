@@ -1,4 +1,4 @@
-/** Expected values are of SciPy 1.17.1 unless a source is named; the calls stand beside them. */
+/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 import { describe, expect, it } from "vitest";
 import { ClusterSums } from "../../src/statistics/cluster-sums.js";
 import { belowNormal } from "../../src/statistics/normal.js";
@@ -141,7 +141,7 @@ describe("clusters", () => {
   ];
 
   // NumPy: var = G/(G-1) * sum((sum(c) - r*len(c))**2) / n**2, the CR1 sandwich of a regression on a constant, with
-  // G = n**2 / sum(len(c)**2) = 4.7872, as many clusters as they are worth that are not of one size.
+  // G = n**2 / sum(len(c)**2) = 4.7872, the effective number of unequal clusters.
   it("make the mean's interval the cluster-robust one with t of G - 1", () => {
     const { value, n, low, high, method } = sumsOf(clusters).mean();
     expect({ value, n, method }).toEqual({ value: 0.6, n: 15, method: "clustered_t" });

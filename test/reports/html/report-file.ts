@@ -1,4 +1,4 @@
-/** A report's page made of runs that a test saves, as the command makes it. */
+/** The report page of runs that a test has saved, made as the command makes it. */
 import { join } from "node:path";
 import { readSettings } from "../../../src/app/settings/settings.js";
 import { openOutput } from "../../../src/commands/cli/output.js";

@@ -61,7 +61,7 @@ const says = (verdict: string, reason = "so it is"): Answer => ({
   toolCalls: [{ name: "record_verdict", arguments: { reason, verdict } }],
 });
 
-/** What is kept in the trace can be read again. */
+/** The stored form must satisfy the schema. */
 const checked = (judgement: Judgement): Judgement => judgementSchema.parse(JSON.parse(JSON.stringify(judgement)));
 
 describe("a judge", () => {
