@@ -34,7 +34,7 @@ export function protocolDifferences({ settings, split, agentId, scores, dataset 
       `not the first ${QUESTIONS} questions (-l ${QUESTIONS}, in their order, and nothing else chosen)`,
     settings.epochs !== 1 && `each question asked ${settings.epochs} times`,
     settings.mailFilter !== "art" && "mail not imported through ART's filter (import --filter art)",
-    settings.cutoff !== "off" && "mail of after the question's day is invisible (--cutoff off shows it)",
+    settings.cutoff !== "off" && "mail after the question's date is invisible (--cutoff off shows it)",
     settings.maxTurns !== 10 && `${settings.maxTurns} turns, not 10`,
     settings.maxTokens !== 2048 && `${settings.maxTokens} tokens a reply, not 2048`,
     typeof settings.temperature === "number" && `temperature ${settings.temperature}, not the model's own`,

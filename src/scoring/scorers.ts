@@ -20,7 +20,7 @@ export const SCORERS = {
     label: "Exact match",
     kind: "rate",
     better: "higher",
-    meaning: "The answer equals the gold answer once case and white space are set aside.",
+    meaning: "The answer equals the gold answer, ignoring case and white space.",
   },
   semanticScore: {
     score: semanticScore,

@@ -30,7 +30,7 @@ function containsAll(
   return {
     score({ answer, task }) {
       const checks = wanted(parseValues(task.answer));
-      if (checks.length === 0) return { value: null, explanation: `the gold answer holds no ${kind}` };
+      if (checks.length === 0) return { value: null, explanation: `the gold answer contains no ${kind}` };
       const values = parseValues(answer ?? "");
       return { value: checks.every((isInAnswer) => isInAnswer(values)) ? 1 : 0 };
     },
@@ -72,7 +72,7 @@ export const numberMatch: ScorerEntry = {
   kind: "rate",
   better: "higher",
   meaning:
-    "The answer holds every number of the gold answer, however written ($1.5 million, 1,500,000); over the questions whose gold answer holds one.",
+    "The answer contains every number of the gold answer, in any format ($1.5 million, 1,500,000); over the questions whose gold answer contains one.",
 };
 
 export const dateMatch: ScorerEntry = {
@@ -87,5 +87,5 @@ export const dateMatch: ScorerEntry = {
   kind: "rate",
   better: "higher",
   meaning:
-    "The answer holds every date and time of day of the gold answer, however written (9:30 am, 0930; May 5, 2001, 5/5/01); over the questions whose gold answer holds one.",
+    "The answer contains every date and time of day of the gold answer, in any format (9:30 am, 0930; May 5, 2001, 5/5/01); over the questions whose gold answer contains one.",
 };
