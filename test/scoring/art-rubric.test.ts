@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ToolErrorKind } from "../../src/domain/agents/tool.js";
 import type { Message } from "../../src/domain/models/conversation.js";
 import type { ToolCallRecord, Turn } from "../../src/domain/runs/trace.js";
-import { artReward, artRubric } from "../../src/scoring/art-rubric.js";
+import { artReward, artRewardOf, artRubric } from "../../src/scoring/art-rubric.js";
 import { judged } from "./judged.js";
 import { called, itself, trace, type Unscored } from "./trace.js";
 
@@ -66,8 +66,8 @@ describe("ART's reward", () => {
       { ...RIGHT, toolCalls: [failed("bad_arguments"), failed("unknown_tool"), failed("invalid_email")] },
       -1.8 + 0.1,
     ],
-    ["untold without a judge", { ...RIGHT, judge: null }, null],
-    ["untold where the judge failed", { ...RIGHT, judge: judged(null) }, null],
+    ["unscored without a judge", { ...RIGHT, judge: null }, null],
+    ["unscored where the judge failed", { ...RIGHT, judge: judged(null) }, null],
   ])("%s", (_, changes, value) => {
     const score = artReward.score(trace(changes), itself);
     if (value === null) expect(score).toMatchObject({ value, explanation: expect.stringContaining("no judge") });
@@ -114,6 +114,11 @@ describe("ART's reward", () => {
       num_sources: 1,
       prompt_tokens: 300,
     });
+  });
+
+  test("has a penalty of its own for a call that cannot be parsed, which none of our agents' rubrics has", () => {
+    const rubric = { ...artRubric(trace(RIGHT), itself), cant_parse_tool_call: true };
+    expect(artRewardOf(rubric, 10)).toEqual({ value: -1.6, explanation: "a tool call could not be parsed" });
   });
 
   test("counts the turn that there was no more of", () => {
