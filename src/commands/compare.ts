@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Comparison, compareStoredRuns } from "../app/compare/compare-stored-runs.js";
 import { EXIT, UserError } from "../domain/errors.js";
+import { PUBLISHED } from "../evaluation/published-results.js";
 import { comparisonText, publishedText } from "../reports/text/comparison-text.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, whole } from "./cli/read-flags.js";
@@ -55,6 +56,6 @@ function textOf({ runs, comparisons, published }: Comparison): string {
   const beside = runs.filter(({ runId }) => published?.differences[runId] !== undefined);
   return [
     ...(comparisons.length === 0 ? [] : [comparisonText(runs, comparisons)]),
-    ...(published === null ? [] : [publishedText(beside, published.differences)]),
+    ...(published === null ? [] : [publishedText(beside, PUBLISHED, published.differences)]),
   ].join("\n\n");
 }

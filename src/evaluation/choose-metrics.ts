@@ -6,7 +6,7 @@ export function scorersAmong(
   wanted: readonly string[],
   scores: Readonly<Record<string, { readonly n: number }>>,
 ): string[] {
-  const scorers = wanted.map((metric) => scorerOfMetric(metric, (name) => (scores[name]?.n ?? 0) > 0));
+  const scorers = wanted.map((metric) => scorerOfMetric(metric, scores));
   const unknown = wanted.find((_, i) => scores[scorers[i] ?? ""] === undefined);
   if (unknown === undefined) return [...new Set(scorers)];
   throw new UserError(

@@ -3,17 +3,17 @@ import { modelAndToolTimeOf } from "../domain/runs/task-times.js";
 import type { ComparableRun, ComparedQuestion, RunHead } from "../domain/scores/comparison.js";
 import { isFailure } from "../domain/tasks/ending.js";
 
-/** Characters of a question or an answer kept: enough to be recognised. */
-const KEPT = 300;
+/** Characters of a question or answer that are kept: enough to recognise it. */
+const MAX_CHARS = 300;
 
-/** What a task costs and takes, compared like its scores; less is better. Waiting is left out: it is the server's and our own affair. */
+/** Cost, time and turns of a task, compared like scores; lower is better. Waiting is no property of the agent. */
 export const EFFORT = {
   costUsd: { label: "Cost of a task, $", read: (task: TaskResult) => task.costUsd },
   modelAndToolTimeMs: { label: "Model and tool time, ms", read: modelAndToolTimeOf },
   turns: { label: "Turns of a task", read: (task: TaskResult) => task.turns },
 } as const;
 
-/** Brings the repeats of each question together. Failed tasks have no value in anything. */
+/** Groups the repeats of each question. Failed tasks have no values. */
 export function comparableRun(head: RunHead, results: Iterable<TaskResult>): ComparableRun {
   const sums = new Map<
     number,
@@ -23,7 +23,7 @@ export function comparableRun(head: RunHead, results: Iterable<TaskResult>): Com
     const question = sums.get(task.taskId) ?? { first: task, answer: "", byMetric: new Map() };
     sums.set(task.taskId, question);
     if (isFailure(task.ending)) continue;
-    question.answer ||= task.agentAnswer.slice(0, KEPT);
+    question.answer ||= task.agentAnswer.slice(0, MAX_CHARS);
     const effort = Object.entries(EFFORT).map(([name, { read }]) => [name, read(task)] as const);
     for (const [name, value] of [...Object.entries(task.scores), ...effort]) {
       if (value === null) continue;
@@ -34,7 +34,7 @@ export function comparableRun(head: RunHead, results: Iterable<TaskResult>): Com
   const questions = new Map<number, ComparedQuestion>();
   for (const [taskId, { first, answer, byMetric }] of sums) {
     const values = Object.fromEntries([...byMetric].map(([name, [sum, n]]) => [name, sum / n]));
-    questions.set(taskId, { question: first.question.slice(0, KEPT), inbox: first.inbox, answer, values });
+    questions.set(taskId, { question: first.question.slice(0, MAX_CHARS), inbox: first.inbox, answer, values });
   }
   return { head, questions };
 }

@@ -1,7 +1,8 @@
 import type { ComparableRun, Flip, MetricComparison, RunComparison, RunHead } from "../domain/scores/comparison.js";
 import { mcnemar } from "../statistics/mcnemar.js";
+import { meanOf } from "../statistics/mean.js";
 import { pairedDifference, signFlipTest } from "../statistics/paired-difference.js";
-import { powerOf } from "../statistics/power.js";
+import { computePower } from "../statistics/power.js";
 import { EFFORT } from "./comparable-run.js";
 
 interface Pair {
@@ -10,14 +11,14 @@ interface Pair {
   readonly after: number;
 }
 
-/** What a run was asked, and over which mail. */
-type Identity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
+/** The questions and the mail of a run. */
+type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
 
-type Described = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
+type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
 
 /**
- * Two runs, question by question: only what both have been asked and have a value for is compared. `scorers`: the metrics
- * wanted, the first of which the flips are told of; cost, time and turns come after them.
+ * Compares two runs question by question, over the questions for which both have a value. `scorers`: the metrics to
+ * compare, the first of which decides the flips; cost, time and turns follow. `flips`: the most to list per side.
  */
 export function compareRuns(
   baseline: ComparableRun,
@@ -26,8 +27,8 @@ export function compareRuns(
   flips: number,
 ): RunComparison {
   const common = [...baseline.questions.keys()].filter((id) => candidate.questions.has(id));
-  const described = [...scorers.map((name) => describe(name, baseline.head)), ...EFFORTS];
-  const first = described[0] as Described;
+  const metrics = [...scorers.map((name) => describeMetric(name, baseline.head)), ...EFFORTS];
+  const first = metrics[0] as MetricDescription;
   return {
     baseline: baseline.head.runId,
     candidate: candidate.head.runId,
@@ -38,18 +39,19 @@ export function compareRuns(
     },
     incomparable: incomparable(baseline.head, candidate.head),
     settings: differingSettings(baseline.head, candidate.head),
-    metrics: described.map((metric) => compareMetric(metric, pairsOf(metric.metric, baseline, candidate))),
-    flips: { metric: first.metric, ...flipsOf(first, baseline, candidate, flips) },
+    metrics: metrics.map((metric) => compareMetric(metric, pairsOf(metric.metric, baseline, candidate))),
+    flips: { metric: first.metric, ...findFlips(first, baseline, candidate, flips) },
   };
 }
 
-/** What keeps two runs from being compared, each in words: other questions, other mail, other mail visible. */
-export function incomparable(a: Identity, b: Identity): string[] {
+/** In words, why two runs are not comparable: other questions, other mail, another cutoff. */
+export function incomparable(a: RunIdentity, b: RunIdentity): string[] {
   const sameDataset =
     a.dataset.sha256 === b.dataset.sha256 || (a.dataset.revision !== null && a.dataset.revision === b.dataset.revision);
-  const named = ({ source, revision, sha256 }: RunHead["dataset"]) => `${source} (${revision ?? sha256.slice(0, 12)})`;
+  const describeDataset = ({ source, revision, sha256 }: RunHead["dataset"]) =>
+    `${source} (${revision ?? sha256.slice(0, 12)})`;
   return [
-    ...(sameDataset ? [] : [`the dataset: ${named(a.dataset)} and ${named(b.dataset)}`]),
+    ...(sameDataset ? [] : [`the dataset: ${describeDataset(a.dataset)} and ${describeDataset(b.dataset)}`]),
     ...(a.split === b.split ? [] : [`the split: ${a.split} and ${b.split}`]),
     ...(a.corpusFingerprint === b.corpusFingerprint
       ? []
@@ -60,23 +62,22 @@ export function incomparable(a: Identity, b: Identity): string[] {
 
 function differingSettings(a: RunHead, b: RunHead): string[] {
   const names = [...new Set([...Object.keys(a.settings), ...Object.keys(b.settings)])];
-  const told = (value: unknown) => JSON.stringify(value);
-  return names.filter((name) => told(a.settings[name]) !== told(b.settings[name])).sort();
+  return names.filter((name) => JSON.stringify(a.settings[name]) !== JSON.stringify(b.settings[name])).sort();
 }
 
-const EFFORTS: readonly Described[] = Object.entries(EFFORT).map(([metric, { label }]) => ({
+const EFFORTS: readonly MetricDescription[] = Object.entries(EFFORT).map(([metric, { label }]) => ({
   metric,
   label,
   kind: "mean",
   better: "lower",
 }));
 
-function describe(metric: string, { scores }: RunHead): Described {
+function describeMetric(metric: string, { scores }: RunHead): MetricDescription {
   const { label, kind, better } = scores[metric] ?? { label: metric, kind: "mean", better: "higher" };
   return { metric, label, kind, better };
 }
 
-/** Sums of the same numbers in another order differ in their last digits, which are no difference. */
+/** Relative: sums of the same numbers in another order differ in their last digits. */
 const ROUNDING = 1e-9;
 
 function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): Pair[] {
@@ -89,7 +90,7 @@ function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableR
   });
 }
 
-function compareMetric(described: Described, pairs: readonly Pair[]): MetricComparison {
+function compareMetric(described: MetricDescription, pairs: readonly Pair[]): MetricComparison {
   const differences = pairs.map(({ before, after }) => after - before);
   const difference = pairedDifference(differences);
   const up = differences.filter((value) => value > 0).length;
@@ -98,24 +99,24 @@ function compareMetric(described: Described, pairs: readonly Pair[]): MetricComp
   const test = described.kind === "rate" && isBinary ? "mcnemar" : "sign_flip";
   const p = pairs.length === 0 ? null : test === "mcnemar" ? mcnemar(up, down) : signFlipTest(differences);
   const higherIsBetter = described.better === "higher";
-  const { moreNeeded, detectable } = powerOf(differences);
+  const { moreNeeded, detectable } = computePower(differences);
   return {
     ...described,
-    baseline: mean(pairs.map(({ before }) => before)),
-    candidate: mean(pairs.map(({ after }) => after)),
+    baseline: meanOf(pairs.map(({ before }) => before)),
+    candidate: meanOf(pairs.map(({ after }) => after)),
     difference,
     p,
     test,
     wins: higherIsBetter ? up : down,
     losses: higherIsBetter ? down : up,
     ties: pairs.length - up - down,
-    verdict: verdictOf(difference, p, higherIsBetter),
+    verdict: significanceOf(difference, p, higherIsBetter),
     moreQuestions: moreNeeded,
     detectable,
   };
 }
 
-function verdictOf(
+function significanceOf(
   { low, high }: MetricComparison["difference"],
   p: number | null,
   higherIsBetter: boolean,
@@ -124,28 +125,32 @@ function verdictOf(
   return low > 0 === higherIsBetter ? "better" : "worse";
 }
 
-function flipsOf({ metric, better }: Described, baseline: ComparableRun, candidate: ComparableRun, most: number) {
+function findFlips(
+  { metric, better }: MetricDescription,
+  baseline: ComparableRun,
+  candidate: ComparableRun,
+  limit: number,
+) {
   const sign = better === "higher" ? 1 : -1;
-  const moved = pairsOf(metric, baseline, candidate)
+  const changed = pairsOf(metric, baseline, candidate)
     .map((pair) => ({ ...pair, gain: sign * (pair.after - pair.before) }))
     .filter(({ gain }) => gain !== 0)
     .toSorted((a, b) => Math.abs(b.gain) - Math.abs(a.gain) || a.taskId - b.taskId);
-  const told = ({ taskId, before, after }: Pair): Flip => {
-    const [was, is] = [baseline.questions.get(taskId), candidate.questions.get(taskId)];
+  const toFlip = ({ taskId, before, after }: Pair): Flip => {
+    const [baselineQuestion, candidateQuestion] = [baseline.questions.get(taskId), candidate.questions.get(taskId)];
     return {
       taskId,
-      inbox: was?.inbox ?? "",
-      question: was?.question ?? "",
+      inbox: baselineQuestion?.inbox ?? "",
+      question: baselineQuestion?.question ?? "",
       baseline: before,
       candidate: after,
-      baselineAnswer: was?.answer ?? "",
-      candidateAnswer: is?.answer ?? "",
+      baselineAnswer: baselineQuestion?.answer ?? "",
+      candidateAnswer: candidateQuestion?.answer ?? "",
     };
   };
-  const first = (side: typeof moved) => side.slice(0, most).map(told);
-  return { lost: first(moved.filter(({ gain }) => gain < 0)), won: first(moved.filter(({ gain }) => gain > 0)) };
-}
-
-function mean(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+  const largest = (side: typeof changed) => side.slice(0, limit).map(toFlip);
+  return {
+    lost: largest(changed.filter(({ gain }) => gain < 0)),
+    won: largest(changed.filter(({ gain }) => gain > 0)),
+  };
 }

@@ -4,11 +4,11 @@ import type { Gate, Threshold } from "../domain/scores/gate.js";
 import { scorerOfMetric } from "../domain/scores/metric-name.js";
 
 /**
- * Whether a run's score over its completed tasks reaches its limit: at least that, or at most where lower is better. A score
- * that there is nothing of has not reached it.
+ * Whether a run's score over its completed tasks reaches its limit: at least that, or at most if lower is better. A
+ * missing score does not pass.
  */
 export function failUnder({ metric, limit }: Threshold, scores: RunHead["scores"]): Gate {
-  const scorer = scorerOfMetric(metric, (name) => (scores[name]?.n ?? 0) > 0);
+  const scorer = scorerOfMetric(metric, scores);
   const score = scores[scorer];
   const better = score?.better ?? "higher";
   const { value, n, low, high } = score ?? NO_ESTIMATE;
@@ -26,8 +26,8 @@ export function failUnder({ metric, limit }: Threshold, scores: RunHead["scores"
 }
 
 /**
- * Non-inferiority: passed only where the 95 % interval of the paired difference shows that the run is worse by less than
- * `margin`. Too few questions to show that is a gate missed.
+ * Non-inferiority: passes only if the 95 % interval of the paired difference shows that the run is worse by less than
+ * the limit. Too few questions to show that do not pass.
  */
 export function noWorseThan(
   { metric, limit }: Threshold,

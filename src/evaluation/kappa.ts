@@ -1,11 +1,10 @@
 import type { Estimate } from "../domain/scores/estimate.js";
-
-/** The 97.5 % quantile of the standard normal distribution. */
-const Z = 1.959963984540054;
+import { Z_975 } from "../statistics/normal.js";
 
 /**
- * Cohen's kappa of two raters (Cohen 1960) from their table of counts, one rater's categories in the rows, the other's in the columns. The interval is by the large-sample variance
- * of Fleiss, Cohen and Everitt (1969). All null where both put everything into one category: there is nothing to agree on beyond chance.
+ * Cohen's kappa of two raters (Cohen 1960) from their table of counts, one rater in the rows, the other in the columns.
+ * The interval uses the large-sample variance of Fleiss, Cohen and Everitt (1969). All null if both put everything into
+ * one category: kappa is undefined.
  */
 export function kappa(counts: readonly (readonly number[])[]): Estimate {
   const n = counts.flat().reduce((a, b) => a + b, 0);
@@ -20,14 +19,14 @@ export function kappa(counts: readonly (readonly number[])[]): Estimate {
   if (expected === 1) return none;
   const value = (observed - expected) / (1 - expected);
   let diagonal = 0;
-  let rest = 0;
+  let offDiagonal = 0;
   for (const [i, row] of shares.entries()) {
     for (const [j, share] of row.entries()) {
       if (i === j) diagonal += share * (1 - (at(rows, i) + at(columns, i)) * (1 - value)) ** 2;
-      else rest += share * (at(columns, i) + at(rows, j)) ** 2;
+      else offDiagonal += share * (at(columns, i) + at(rows, j)) ** 2;
     }
   }
-  const spread = diagonal + (1 - value) ** 2 * rest - (value - expected * (1 - value)) ** 2;
-  const error = Math.sqrt(Math.max(0, spread) / n) / (1 - expected);
-  return { value, n, low: Math.max(-1, value - Z * error), high: Math.min(1, value + Z * error) };
+  const variance = diagonal + (1 - value) ** 2 * offDiagonal - (value - expected * (1 - value)) ** 2;
+  const error = Math.sqrt(Math.max(0, variance) / n) / (1 - expected);
+  return { value, n, low: Math.max(-1, value - Z_975 * error), high: Math.min(1, value + Z_975 * error) };
 }

@@ -1,13 +1,15 @@
 import type { SameMail } from "../domain/scores/score.js";
 import type { Question } from "../domain/tasks/question.js";
+import { meanOf } from "../statistics/mean.js";
+import { quantile } from "../statistics/quantile.js";
 
-/** Message-IDs that a search gives for a question, best first. */
+/** The Message-IDs that a search returns for a question, best first. */
 export type SearchForQuestion = (question: Question) => readonly string[];
 
 export interface SearchQuality {
   /** Questions with at least one gold mail; the figures are over these. */
   readonly questions: number;
-  /** Shares of the questions with a gold mail among the first k. */
+  /** Share of the questions with a gold mail among the first k. */
   readonly recallAt1: number | null;
   readonly recallAt5: number | null;
   readonly recallAt10: number | null;
@@ -20,7 +22,7 @@ export interface SearchQuality {
 
 const DEPTH = 10;
 
-/** Searches with each question as the query. Copies of a mail count as that mail. */
+/** Runs the search for each question that has gold mail. Copies count as the gold mail. */
 export function measureSearch(
   questions: readonly Question[],
   search: SearchForQuestion,
@@ -35,24 +37,14 @@ export function measureSearch(
     const gold = new Set(question.message_ids.map(sameMail));
     return found.findIndex((id) => gold.has(sameMail(id))) + 1;
   });
-  const share = (depth: number) => mean(ranks.map((rank) => (rank > 0 && rank <= depth ? 1 : 0)));
+  const share = (depth: number) => meanOf(ranks.map((rank) => (rank > 0 && rank <= depth ? 1 : 0)));
   return {
     questions: asked.length,
     recallAt1: share(1),
     recallAt5: share(5),
     recallAt10: share(DEPTH),
-    mrrAt10: mean(ranks.map((rank) => (rank > 0 ? 1 / rank : 0))),
+    mrrAt10: meanOf(ranks.map((rank) => (rank > 0 ? 1 / rank : 0))),
     latencyMs: { p50: quantile(times, 0.5), p95: quantile(times, 0.95), p99: quantile(times, 0.99) },
     missed: asked.filter((_, i) => ranks[i] === 0).map((question) => question.id),
   };
-}
-
-function mean(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((a, b) => a + b, 0) / values.length;
-}
-
-/** By the nearest rank. */
-function quantile(values: readonly number[], share: number): number | null {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null;
 }

@@ -2,10 +2,10 @@ import type { Trace } from "../domain/runs/trace.js";
 import { iofoldSteps } from "./iofold.js";
 import { jsonLine } from "./jsonl.js";
 
-/** A trace as the lines of a file, line ends left out. */
+/** Turns a trace into lines of a file, without line ends. */
 export type Exporter = (trace: Trace) => Iterable<string>;
 
-/** Name to format. A new one is a file beside these and a line here. */
+/** All formats by name. To add one: a file in this folder and a line here. */
 export const FORMATS = {
   jsonl: jsonLine,
   iofold: iofoldSteps,

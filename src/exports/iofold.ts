@@ -2,10 +2,10 @@ import type { JsonValue } from "../domain/json.js";
 import type { Message } from "../domain/models/conversation.js";
 import type { ToolCallRecord, Trace, Turn } from "../domain/runs/trace.js";
 
-/** What a step is made of; `messages` without those of earlier chats. */
-type Spanned = Pick<Trace, "traceId" | "model" | "startedAt" | "error" | "messages" | "turns" | "toolCalls">;
+/** The parts of a trace that steps are made of; `messages` without those of earlier chats. */
+type StepSource = Pick<Trace, "traceId" | "model" | "startedAt" | "error" | "messages" | "turns" | "toolCalls">;
 
-/** One span of a trace as iofold keeps it. */
+/** One span of a trace in iofold's format. */
 interface Step {
   readonly step_id: string;
   readonly trace_id: string;
@@ -31,21 +31,21 @@ interface Step {
 }
 
 /**
- * One line a step, a step being one model call or one tool call: a turn's tool calls follow it, with its span as their
- * parent. The system prompt and the question are added by the first model call. A task that failed before any
- * reply has one step, which holds its error.
+ * One line per step, that is, per model call or tool call. The tool calls of a turn follow it, with its span as parent.
+ * The first model call adds the system prompt and the question. A task that failed before any reply has one step with
+ * its error.
  */
-export function iofoldSteps(trace: Spanned): string[] {
-  const said = messagesByTurn(trace.messages);
-  const count = Math.max(trace.turns.length, said.length, 1);
+export function iofoldSteps(trace: StepSource): string[] {
+  const byTurn = messagesByTurn(trace.messages);
+  const count = Math.max(trace.turns.length, byTurn.length, 1);
   const steps = Array.from({ length: count }, (_, turn) => [
-    modelStep(trace, turn, said[turn] ?? [], turn === count - 1),
+    modelStep(trace, turn, byTurn[turn] ?? [], turn === count - 1),
     ...trace.toolCalls.filter((call) => call.turn === turn).map((call, i) => toolStep(trace, call, i)),
   ]);
   return steps.flat().map((step) => JSON.stringify(step));
 }
 
-/** The messages up to and with each reply; tool results belong to the tools' own steps. */
+/** The messages up to and including each reply, without tool results, which belong to the tools' own steps. */
 function messagesByTurn(messages: readonly Message[]): Message[][] {
   const turns: Message[][] = [[]];
   for (const message of messages) {
@@ -55,11 +55,11 @@ function messagesByTurn(messages: readonly Message[]): Message[][] {
   return turns.filter((turn) => turn.length > 0);
 }
 
-function spanOf(trace: Spanned, turn: number): string {
+function spanOf(trace: StepSource, turn: number): string {
   return `${trace.traceId}_turn${turn + 1}`;
 }
 
-function modelStep(trace: Spanned, turn: number, added: readonly Message[], isLast: boolean): Step {
+function modelStep(trace: StepSource, turn: number, added: readonly Message[], isLast: boolean): Step {
   const model: Turn | undefined = trace.turns[turn];
   const reply = added.find((message) => message.role === "assistant");
   const calls = reply?.role === "assistant" ? reply.toolCalls : [];
@@ -69,12 +69,12 @@ function modelStep(trace: Spanned, turn: number, added: readonly Message[], isLa
     timestamp: model?.startedAt ?? trace.startedAt,
     messages_added: added.map(({ role, content }) => ({ role, content })),
     tool_calls: calls.map((call) => {
-      const made = trace.toolCalls.find((record) => record.turn === turn && record.id === call.id);
+      const record = trace.toolCalls.find((each) => each.turn === turn && each.id === call.id);
       return {
         tool_name: call.name,
         arguments: call.arguments,
-        result: made?.result ?? null,
-        error: made === undefined ? "not called" : made.error,
+        result: record?.result ?? null,
+        error: record === undefined ? "not called" : record.error,
       };
     }),
     input: added.filter((message) => message.role !== "assistant").at(-1)?.content ?? null,
@@ -91,7 +91,7 @@ function modelStep(trace: Spanned, turn: number, added: readonly Message[], isLa
   };
 }
 
-function toolStep(trace: Spanned, call: ToolCallRecord, index: number): Step {
+function toolStep(trace: StepSource, call: ToolCallRecord, index: number): Step {
   const content = call.error ?? JSON.stringify(call.result);
   const span = `${spanOf(trace, call.turn)}_tool${index + 1}`;
   return {

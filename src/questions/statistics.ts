@@ -1,24 +1,6 @@
-import type { QuestionSet, Split } from "../domain/tasks/question.js";
-
-export interface QuestionStatistics {
-  readonly split: Split;
-  readonly totalTasks: number;
-  readonly uniqueInboxes: number;
-  /** Null without tasks, as are all averages and dates. */
-  readonly averageRealism: number | null;
-  readonly averageMessageIds: number | null;
-  /** Of `query_date`, `YYYY-MM-DD`. */
-  readonly firstDate: string | null;
-  readonly lastDate: string | null;
-  readonly realismHistogram: readonly RealismBin[];
-}
-
-/** Questions with `from <= how_realistic < to`; the last bin holds 1 as well. */
-export interface RealismBin {
-  readonly from: number;
-  readonly to: number;
-  readonly count: number;
-}
+import type { QuestionSet } from "../domain/tasks/question.js";
+import type { QuestionStatistics, RealismBin } from "../domain/tasks/question-statistics.js";
+import { meanOf } from "../statistics/mean.js";
 
 const BINS = 10;
 
@@ -28,16 +10,12 @@ export function questionStatistics({ split, questions }: Pick<QuestionSet, "spli
     split,
     totalTasks: questions.length,
     uniqueInboxes: new Set(questions.map((question) => question.inbox_address)).size,
-    averageRealism: mean(questions.map((question) => question.how_realistic)),
-    averageMessageIds: mean(questions.map((question) => question.message_ids.length)),
+    averageRealism: meanOf(questions.map((question) => question.how_realistic)),
+    averageMessageIds: meanOf(questions.map((question) => question.message_ids.length)),
     firstDate: dates[0] ?? null,
     lastDate: dates.at(-1) ?? null,
     realismHistogram: histogram(questions.map((question) => question.how_realistic)),
   };
-}
-
-function mean(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function histogram(values: readonly number[]): RealismBin[] {

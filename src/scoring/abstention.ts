@@ -3,12 +3,12 @@ import type { ScorerEntry } from "../domain/scores/score.js";
 import { isDontKnow } from "../domain/tasks/abstention.js";
 import type { Question } from "../domain/tasks/question.js";
 
-/** Whether the gold answer is that there is none. */
+/** Whether the correct response is that there is no answer. */
 export function isUnanswerable({ answer, message_ids }: Pick<Question, "answer" | "message_ids">): boolean {
   return isDontKnow(answer) || (answer.trim() === "" && message_ids.length === 0);
 }
 
-/** What the agent did with the question: `nothing` where it gave no answer at all, not even that it does not know. */
+/** What the agent did with the question. `nothing`: no answer at all, not even "I don't know". */
 export function attemptOf({ ending, answer }: Pick<Trace, "ending" | "answer">): "answered" | "abstained" | "nothing" {
   if (answer === null || answer.trim() === "") return "nothing";
   return ending === "dont_know" || isDontKnow(answer) ? "abstained" : "answered";

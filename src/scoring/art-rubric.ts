@@ -4,7 +4,7 @@ import type { ToolCallRecord, Trace } from "../domain/runs/trace.js";
 import type { SameMail, Score, ScorerEntry } from "../domain/scores/score.js";
 import { foundGold, readGold, sourcesCorrect } from "./gold-mail.js";
 
-type Unscored = Omit<Trace, "scores">;
+type UnscoredTrace = Omit<Trace, "scores">;
 
 /** ART's record of one rollout (OpenPipe/ART, examples/art-e), under its own names. */
 export interface ArtRubric {
@@ -29,32 +29,32 @@ export interface ArtRubric {
 }
 
 /**
- * What ART's rollout would have recorded of the same replies. It ends at the first call that is wrong and at the first reply
- * that calls nothing, an answer in plain text included; our agents are told and may go on, but what they do after it does not
- * count here. Gold mail is meant by any of its copies, and any gold mail of several. Ending without an answer for another
- * reason, as a spent budget does, is running out of turns.
+ * What ART's rollout would have recorded for the same replies. Its rollout ends at the first invalid call and at the
+ * first reply without a call, even if that is an answer in plain text; our agents get an error and may go on, but what
+ * follows is ignored here. Copies count as the gold mail, and one gold mail of several is enough. Ending without an
+ * answer for another reason, such as a spent budget, counts as running out of turns.
  */
-export function artRubric(trace: Unscored, sameMail: SameMail): ArtRubric {
-  const { end, seen } = endInArt(trace);
+export function artRubric(trace: UnscoredTrace, sameMail: SameMail): ArtRubric {
+  const { end, seen } = findArtEnd(trace);
   const final = end === null ? finalAnswer(trace) : null;
   const isDontKnow = final === DONT_KNOW;
   const attempted = final !== null && !isDontKnow;
   const turns = end === null ? trace.turns : trace.turns.slice(0, end.turn + 1);
   const rollout = { ...trace, toolCalls: [...seen] };
-  const holds = (score: Score) => score.value === 1;
+  const isOne = (score: Score) => score.value === 1;
   const sum = (tokens: "inputTokens" | "outputTokens") =>
     turns.reduce((total, { usage }) => total + (usage?.[tokens] ?? 0), 0);
   const verdict = trace.judge?.verdict ?? null;
   const ranOut = end === null && final === null;
   return {
     answer_correct: attempted ? (verdict === null ? null : verdict === "correct") : false,
-    sources_correct: attempted && holds(sourcesCorrect(trace, sameMail)),
-    // The turn that there was no more of is counted too.
+    sources_correct: attempted && isOne(sourcesCorrect(trace, sameMail)),
+    // ART counts the turn in which it ran out too.
     num_turns: end === null ? turns.length + (ranOut ? 1 : 0) : end.turn + 1,
     attempted_answer: attempted,
-    ever_found_right_email: holds(foundGold(rollout, sameMail)),
-    ever_read_right_email: holds(readGold(rollout, sameMail)),
-    // Of agents that write their calls as text; for others such a call has bad arguments.
+    ever_found_right_email: isOne(foundGold(rollout, sameMail)),
+    ever_read_right_email: isOne(readGold(rollout, sameMail)),
+    // Only for agents that write their calls as text; elsewhere such a call has bad arguments.
     cant_parse_tool_call: false,
     bad_tool_call_name: end?.why === "bad_tool_call_name",
     bad_tool_call_args: end?.why === "bad_tool_call_args",
@@ -68,10 +68,10 @@ export function artRubric(trace: Unscored, sameMail: SameMail): ArtRubric {
   };
 }
 
-/** To the letter: any other way of saying it is an attempt. */
+/** Compared literally: ART counts any other wording as an attempt. */
 const DONT_KNOW = "I don't know";
 
-/** Agents elsewhere that answer in one exchange have no tool to answer with: what they say is their answer. */
+/** Command and endpoint agents have no tool to answer with: their text is the answer. */
 const ANSWERS_IN_TEXT = /^(command|endpoint)\//;
 
 const WRONG_CALLS: Partial<Record<ToolErrorKind, ArtEnd["why"]>> = {
@@ -85,29 +85,37 @@ interface ArtEnd {
   readonly turn: number;
 }
 
-/** Where ART's rollout would have ended for a wrong reply, if anywhere, and the calls it would have made until then. */
-function endInArt({ toolCalls, messages, model }: Unscored): { end: ArtEnd | null; seen: readonly ToolCallRecord[] } {
+/** Where ART's rollout would have ended at an invalid reply, if at all, and the calls before that. */
+function findArtEnd({ toolCalls, messages, model }: UnscoredTrace): {
+  end: ArtEnd | null;
+  seen: readonly ToolCallRecord[];
+} {
   const replies = messages.filter((message) => message.role === "assistant");
-  const silent = ANSWERS_IN_TEXT.test(model) ? -1 : replies.findIndex((reply) => reply.toolCalls.length === 0);
-  const before = silent === -1 ? toolCalls : toolCalls.filter(({ turn }) => turn < silent);
-  for (const [i, { id, errorKind, turn }] of before.entries()) {
+  const firstWithoutCall = ANSWERS_IN_TEXT.test(model)
+    ? -1
+    : replies.findIndex((reply) => reply.toolCalls.length === 0);
+  const callsBefore = firstWithoutCall === -1 ? toolCalls : toolCalls.filter(({ turn }) => turn < firstWithoutCall);
+  for (const [i, { id, errorKind, turn }] of callsBefore.entries()) {
     if (errorKind === null) continue;
-    // It reads the arguments before it looks at the name.
+    // ART parses the arguments before it checks the name.
     const isUnreadable = replies[turn]?.toolCalls.some((call) => call.id === id && call.invalid !== undefined);
     const why = isUnreadable ? "bad_tool_call_args" : WRONG_CALLS[errorKind];
-    if (why !== undefined) return { end: { why, turn }, seen: before.slice(0, i) };
+    if (why !== undefined) return { end: { why, turn }, seen: callsBefore.slice(0, i) };
   }
-  return { end: silent === -1 ? null : { why: "bad_tool_call_args", turn: silent }, seen: before };
+  return {
+    end: firstWithoutCall === -1 ? null : { why: "bad_tool_call_args", turn: firstWithoutCall },
+    seen: callsBefore,
+  };
 }
 
-/** As it was given; null where none was. */
-function finalAnswer({ answer, toolCalls }: Unscored): string | null {
+/** The answer as the agent wrote it, untrimmed; null if there is none. */
+function finalAnswer({ answer, toolCalls }: UnscoredTrace): string | null {
   if (answer === null) return null;
-  const given = jsonObjectSchema.safeParse(toolCalls.at(-1)?.arguments).data?.answer;
-  return typeof given === "string" && given.trim() === answer ? given : answer;
+  const argument = jsonObjectSchema.safeParse(toolCalls.at(-1)?.arguments).data?.answer;
+  return typeof argument === "string" && argument.trim() === answer ? argument : answer;
 }
 
-/** ART's reward of a rubric, from -2 to 1.5, and the rule that gave it: the first that holds. Null where nobody judged the answer. */
+/** ART's reward for a rubric, from -2 to 1.5, by the first rule that applies; null without a verdict. */
 export function artRewardOf(rubric: ArtRubric, maxTurns: number): Score {
   const partial =
     (rubric.ever_found_right_email ? 0.1 : 0) +

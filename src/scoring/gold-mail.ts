@@ -2,38 +2,37 @@ import type { JsonValue } from "../domain/json.js";
 import type { ToolCallRecord } from "../domain/runs/trace.js";
 import type { ScorableQuestion, Scorer } from "../domain/scores/score.js";
 
-/** What is about gold mail applies to these questions only. */
+/** Scores about gold mail apply to these questions only. */
 export function hasGoldMail({ goldMails }: ScorableQuestion): boolean {
   return goldMails > 0;
 }
 
 /**
- * Whether the agent cited, found or read a gold mail. A question's gold mails hold the answer each by
- * itself, so one is enough; a copy under another Message-ID is the same mail. Unscored where the question
- * has no gold mail.
+ * Whether the Message-IDs include a gold mail. Each gold mail of a question contains the whole answer, so one is
+ * enough; a copy under another Message-ID is the same mail. Unscored if the question has no gold mail.
  */
-function goldAmong(messageIdsOf: (trace: Parameters<Scorer>[0]) => readonly string[]): Scorer {
+function namesGoldMail(messageIdsOf: (trace: Parameters<Scorer>[0]) => readonly string[]): Scorer {
   return (trace, sameMail) => {
     if (trace.task.message_ids.length === 0) return { value: null, explanation: "the question has no gold mail" };
-    const named = new Set(trace.task.message_ids);
+    const goldIds = new Set(trace.task.message_ids);
     const ids = messageIdsOf(trace);
-    // Under its own Message-ID most often: then nobody need be asked which mails are the same.
-    if (ids.some((id) => named.has(id))) return { value: 1 };
+    // Mostly the id itself matches, which saves looking up the copies.
+    if (ids.some((id) => goldIds.has(id))) return { value: 1 };
     const gold = new Set(trace.task.message_ids.map(sameMail));
     return { value: ids.some((id) => gold.has(sameMail(id))) ? 1 : 0 };
   };
 }
 
-/** 1 where the answer's sources name a gold mail. */
-export const sourcesCorrect = goldAmong((trace) => trace.sources);
+/** 1 if the answer's sources include a gold mail. */
+export const sourcesCorrect = namesGoldMail((trace) => trace.sources);
 
-/** 1 where any search listed a gold mail. */
-export const foundGold = goldAmong((trace) => trace.toolCalls.flatMap(listedIds));
+/** 1 if any search listed a gold mail. */
+export const foundGold = namesGoldMail((trace) => trace.toolCalls.flatMap(listedIds));
 
-/** 1 where the agent opened a gold mail. */
-export const readGold = goldAmong((trace) => trace.toolCalls.flatMap(openedIds));
+/** 1 if the agent opened a gold mail. */
+export const readGold = namesGoldMail((trace) => trace.toolCalls.flatMap(openedIds));
 
-/** Searches answer with a list of mails, bare or as `emails`, whatever the tool is called. */
+/** A search is recognised by its result, whatever the tool is called: a list of mails, or one under `emails`. */
 export function listedIds({ result }: ToolCallRecord): string[] {
   const list = Array.isArray(result) ? result : isObject(result) ? result.emails : undefined;
   if (!Array.isArray(list)) return [];
@@ -42,7 +41,7 @@ export function listedIds({ result }: ToolCallRecord): string[] {
   return ids;
 }
 
-/** Reading answers with one mail. */
+/** Reading is recognised by its result too: one mail with its body. */
 function openedIds({ result }: ToolCallRecord): string[] {
   return isObject(result) && result.body !== undefined && hasId(result) ? [result.message_id] : [];
 }

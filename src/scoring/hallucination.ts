@@ -6,7 +6,7 @@ export const hallucination: ScorerEntry = {
     const { task, judge } = trace;
     const attempted = attemptOf(trace) === "answered" && judge?.verdict !== "abstained";
     if (isUnanswerable(task)) return { value: attempted && judge?.verdict !== "correct" ? 1 : 0 };
-    // Without a judge nobody knows which answers are wrong; counting only those that abstain would give a rate of 0.
+    // Without a judge only abstentions could be counted, as 0, which would bias the rate.
     if (judge === null || judge.verdict === null)
       return { value: null, explanation: "no judge said whether it is wrong" };
     return { value: attempted && judge.verdict === "wrong" ? 1 : 0 };

@@ -1,17 +1,17 @@
-/** A day as a text gives it; what it leaves open is null. */
+/** A date as written in a text; the parts that are left out are null. */
 export interface CalendarDay {
   readonly year: number | null;
   readonly month: number;
   readonly day: number | null;
 }
 
-/** One mention of a time of day: every reading it may have, as minutes after midnight. `9:30` may be morning or evening. */
+/** One mention of a time of day: all its possible readings, in minutes after midnight. `9:30` may be am or pm. */
 export type TimeOfDay = ReadonlySet<number>;
 
-export interface Moments {
+export interface DatesAndTimes {
   readonly days: readonly CalendarDay[];
   readonly times: readonly TimeOfDay[];
-  /** The text with all of them crossed out, for what else stands in it. */
+  /** The text with the dates and times masked, so that their digits are not read as numbers. */
   readonly rest: string;
 }
 
@@ -20,101 +20,105 @@ const MONTH =
   "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
 const DAY = "(\\d{1,2})(?:st|nd|rd|th)?(?![\\d:]|[a-z])";
 const YEAR = "(\\d{4}|'\\d{2})(?!\\d)";
-const CLOCK = "(\\d{1,2})(?:[:.](\\d{2}))?";
-const HALF = "([ap])\\.?m\\b\\.?";
+const HOUR_MINUTE = "(\\d{1,2})(?:[:.](\\d{2}))?";
+const AM_PM = "([ap])\\.?m\\b\\.?";
 
 type Groups = readonly (string | undefined)[];
 
-/** Tried in this order; each one's finds are crossed out before the next is tried. Null: it only looks like one. */
-const DAY_FORMS: readonly (readonly [RegExp, (groups: Groups) => CalendarDay | null])[] = [
-  [/(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])/g, ([y, m, d]) => dayOf(yearOf(y), Number(m), Number(d))],
+/** Tried in this order; matches of one are masked before the next is tried. Null: a match that is no date. */
+const DATE_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => CalendarDay | null])[] = [
+  [/(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])/g, ([y, m, d]) => validDay(yearOf(y), Number(m), Number(d))],
   [
     new RegExp(`(?<![\\w:/.-])${DAY}\\s+(?:of\\s+)?${MONTH}(?![a-z])(?:,?\\s+${YEAR})?`, "g"),
-    ([d, name, y]) => dayOf(yearOf(y), monthOf(name), Number(d)),
+    ([d, name, y]) => validDay(yearOf(y), monthOf(name), Number(d)),
   ],
   [
     new RegExp(`(?<![a-z])${MONTH}\\s+(?:the\\s+)?${DAY}(?:,?\\s+(?:of\\s+)?${YEAR})?`, "g"),
-    ([name, d, y]) => dayOf(yearOf(y), monthOf(name), Number(d)),
+    ([name, d, y]) => validDay(yearOf(y), monthOf(name), Number(d)),
   ],
-  [new RegExp(`(?<![a-z])${MONTH}(?:,|\\s+of)?\\s+${YEAR}`, "g"), ([name, y]) => dayOf(yearOf(y), monthOf(name), null)],
-  [/(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])/g, ([a, , b, y]) => american(a, b, yearOf(y))],
-  [/(?<![\d/.-])(\d{1,2})\/(\d{1,2})(?![\d/]|\.\d)/g, ([m, d]) => dayOf(null, Number(m), Number(d))],
+  [
+    new RegExp(`(?<![a-z])${MONTH}(?:,|\\s+of)?\\s+${YEAR}`, "g"),
+    ([name, y]) => validDay(yearOf(y), monthOf(name), null),
+  ],
+  [/(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])/g, ([a, , b, y]) => monthFirst(a, b, yearOf(y))],
+  [/(?<![\d/.-])(\d{1,2})\/(\d{1,2})(?![\d/]|\.\d)/g, ([m, d]) => validDay(null, Number(m), Number(d))],
 ];
 
-const TIME_FORMS: readonly (readonly [RegExp, (groups: Groups) => TimeOfDay | null])[] = [
-  // The first of a range, whose am or pm stands with the second.
+const TIME_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => TimeOfDay | null])[] = [
+  // The start of a range, where am or pm follows the end.
   [
-    new RegExp(`(?<![\\w:.$])${CLOCK}(?=\\s*(?:-|–|to|until)\\s*\\d{1,2}(?:[:.]\\d{2})?\\s*${HALF})`, "g"),
-    ([h, m]) => eitherHalf(Number(h), Number(m ?? 0)),
+    new RegExp(`(?<![\\w:.$])${HOUR_MINUTE}(?=\\s*(?:-|–|to|until)\\s*\\d{1,2}(?:[:.]\\d{2})?\\s*${AM_PM})`, "g"),
+    ([h, m]) => amOrPm(Number(h), Number(m ?? 0)),
   ],
   [
-    new RegExp(`(?<![\\w:.$])${CLOCK}(?::\\d{2})?\\s*${HALF}`, "g"),
+    new RegExp(`(?<![\\w:.$])${HOUR_MINUTE}(?::\\d{2})?\\s*${AM_PM}`, "g"),
     ([h, m, half]) =>
-      clock((Number(h) % 12) + (half === "p" ? 12 : 0), Number(m ?? 0), Number(h) <= 12 && Number(h) > 0),
+      timeOfDay((Number(h) % 12) + (half === "p" ? 12 : 0), Number(m ?? 0), Number(h) <= 12 && Number(h) > 0),
   ],
-  [/(?:\b12(?::00)?\s*)?\b(?:noon|midday)\b/g, () => clock(12, 0)],
-  [/(?:\b12(?::00)?\s*)?\bmidnight\b/g, () => clock(0, 0)],
-  [/(?<![\w:.])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])/g, ([h, m]) => eitherHalf(Number(h), Number(m))],
-  [/(?<![\w:.,$/-])([01]\d|2[0-3])([0-5]\d)(?=\s*(?:hours|hrs|h)\b)/g, ([h, m]) => clock(Number(h), Number(m))],
-  [/(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)/g, ([h, m]) => clock(Number(h), Number(m))],
+  [/(?:\b12(?::00)?\s*)?\b(?:noon|midday)\b/g, () => timeOfDay(12, 0)],
+  [/(?:\b12(?::00)?\s*)?\bmidnight\b/g, () => timeOfDay(0, 0)],
+  [/(?<![\w:.])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])/g, ([h, m]) => amOrPm(Number(h), Number(m))],
+  [/(?<![\w:.,$/-])([01]\d|2[0-3])([0-5]\d)(?=\s*(?:hours|hrs|h)\b)/g, ([h, m]) => timeOfDay(Number(h), Number(m))],
+  [/(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)/g, ([h, m]) => timeOfDay(Number(h), Number(m))],
 ];
 
-/** Every form of a day or a time has one of these: most answers are done with when they are looked for. */
-const MAY_HOLD = /\d|noon|midday|midnight/;
+/** Every pattern needs one of these: most answers need no further matching. */
+const CANDIDATE = /\d|noon|midday|midnight/;
 
-/** Days and times of day in a text. Numeric days are read the American way unless only the other can be. */
-export function momentsIn(text: string): Moments {
+/** Dates and times of day in a text. Numeric dates are month first, unless only day first is valid. */
+export function parseDatesAndTimes(text: string): DatesAndTimes {
   const days: CalendarDay[] = [];
   const times: TimeOfDay[] = [];
   let rest = text.toLowerCase();
-  if (!MAY_HOLD.test(rest)) return { days, times, rest };
-  for (const [form, read] of DAY_FORMS) rest = taken(rest, form, read, days);
-  for (const [form, read] of TIME_FORMS) rest = taken(rest, form, read, times);
+  if (!CANDIDATE.test(rest)) return { days, times, rest };
+  for (const [pattern, read] of DATE_PATTERNS) rest = extractMatches(rest, pattern, read, days);
+  for (const [pattern, read] of TIME_PATTERNS) rest = extractMatches(rest, pattern, read, times);
   return { days, times, rest };
 }
 
-function taken<T>(text: string, form: RegExp, read: (groups: Groups) => T | null, into: T[]): string {
-  return text.replace(form, (whole: string, ...more: unknown[]) => {
-    const found = read(more.slice(0, -2) as Groups);
-    if (found === null) return whole;
-    into.push(found);
-    // A letter, so that the hyphen of a range that follows is no minus.
-    return "x".repeat(whole.length);
+/** Appends the matches of a pattern to `found` and returns the text with them masked. */
+function extractMatches<T>(text: string, pattern: RegExp, read: (groups: Groups) => T | null, found: T[]): string {
+  return text.replace(pattern, (match: string, ...groupsOffsetText: unknown[]) => {
+    const value = read(groupsOffsetText.slice(0, -2) as Groups);
+    if (value === null) return match;
+    found.push(value);
+    // Masked with a letter: after a space, the hyphen of a range would be read as a minus.
+    return "x".repeat(match.length);
   });
 }
 
-/** Whether the second says the first: what the first leaves open may be anything, and its year may be left out. */
-export function saysDay(wanted: CalendarDay, said: CalendarDay): boolean {
-  if (wanted.month !== said.month) return false;
-  if (wanted.day !== null && wanted.day !== said.day) return false;
-  return wanted.year === null || said.year === null || wanted.year === said.year;
+/** Parts that `wanted` leaves out match anything; `found` may leave out the year. */
+export function matchesDay(wanted: CalendarDay, found: CalendarDay): boolean {
+  if (wanted.month !== found.month) return false;
+  if (wanted.day !== null && wanted.day !== found.day) return false;
+  return wanted.year === null || found.year === null || wanted.year === found.year;
 }
 
-function dayOf(year: number | null, month: number, day: number | null): CalendarDay | null {
+function validDay(year: number | null, month: number, day: number | null): CalendarDay | null {
   const isDay = day === null || (day >= 1 && day <= 31);
   return month >= 1 && month <= 12 && isDay ? { year, month, day } : null;
 }
 
-function american(a: string | undefined, b: string | undefined, year: number | null): CalendarDay | null {
-  return dayOf(year, Number(a), Number(b)) ?? dayOf(year, Number(b), Number(a));
+function monthFirst(a: string | undefined, b: string | undefined, year: number | null): CalendarDay | null {
+  return validDay(year, Number(a), Number(b)) ?? validDay(year, Number(b), Number(a));
 }
 
 function monthOf(name = ""): number {
   return NAMES.indexOf(name.slice(0, 3)) + 1;
 }
 
-/** Two digits are of 1950 to 2049. */
+/** Two digits mean 1950 to 2049. */
 function yearOf(digits: string | undefined): number | null {
   if (digits === undefined) return null;
   const year = Number(digits.replace("'", ""));
   return year >= 100 ? year : year < 50 ? 2000 + year : 1900 + year;
 }
 
-function clock(hour: number, minute: number, isTime = true): TimeOfDay | null {
+function timeOfDay(hour: number, minute: number, isTime = true): TimeOfDay | null {
   return isTime && hour < 24 && minute < 60 ? new Set([hour * 60 + minute]) : null;
 }
 
-function eitherHalf(hour: number, minute: number): TimeOfDay | null {
+function amOrPm(hour: number, minute: number): TimeOfDay | null {
   if (hour > 23 || minute > 59) return null;
   if (hour === 0 || hour > 12) return new Set([hour * 60 + minute]);
   return new Set([(hour % 12) * 60 + minute, ((hour % 12) + 12) * 60 + minute]);

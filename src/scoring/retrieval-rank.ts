@@ -4,7 +4,7 @@ import { hasGoldMail, listedIds } from "./gold-mail.js";
 
 const NO_GOLD = "the question has no gold mail";
 
-/** The place, from 1, of the first gold mail in each search of the trace; 0 where a search lists none. */
+/** The rank, from 1, of the first gold mail in each search of the trace; 0 for a search without one. */
 function goldRanks({ task, toolCalls }: Pick<Trace, "task" | "toolCalls">, sameMail: SameMail): number[] {
   const gold = new Set(task.message_ids.map(sameMail));
   return toolCalls.map((call) => listedIds(call).findIndex((id) => gold.has(sameMail(id))) + 1);
@@ -31,13 +31,13 @@ export const foundAt10 = foundWithin(10);
 export const goldRank: ScorerEntry = {
   score(trace, sameMail) {
     if (trace.task.message_ids.length === 0) return { value: null, explanation: NO_GOLD };
-    const rank = goldRanks(trace, sameMail).find((place) => place > 0);
+    const rank = goldRanks(trace, sameMail).find((each) => each > 0);
     return rank === undefined ? { value: null, explanation: "no search listed a gold mail" } : { value: rank };
   },
   label: "Gold rank",
   kind: "mean",
   better: "lower",
-  meaning: "The place, from 1, of the gold mail in the first search that listed it; over the tasks where one did.",
+  meaning: "The rank, from 1, of the gold mail in the first search that listed it; over the tasks where one did.",
   scale: { min: 1 },
   appliesTo: hasGoldMail,
 };

@@ -1,15 +1,15 @@
 import type { ScorerEntry } from "../domain/scores/score.js";
 
-/** The time goes with the words of both multiplied: an answer of a million would take hours. */
+/** Time is the product of both word counts: an answer of a million words would take hours. */
 const MAX_WORDS = 10_000;
 
-/** As Google's rouge-score package reads words, without its stemmer: lower case, everything but ASCII letters and digits parts them. */
+/** Tokens as in Google's rouge-score without its stemmer: lower-case runs of ASCII letters and digits. */
 function wordsOf(text: string): string[] {
   return (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).slice(0, MAX_WORDS);
 }
 
-/** Length of the longest common subsequence, in one row of memory. */
-function commonLength(a: readonly string[], b: readonly string[]): number {
+/** Length of the longest common subsequence, with one row of the table in memory. */
+function lcsLength(a: readonly string[], b: readonly string[]): number {
   const row = new Uint32Array(b.length + 1);
   for (const word of a) {
     let diagonal = 0;
@@ -22,12 +22,12 @@ function commonLength(a: readonly string[], b: readonly string[]): number {
   return row[b.length] ?? 0;
 }
 
-/** ROUGE-L's F with precision and recall weighed alike (Lin 2004, section 3, beta 1): 0 where either has no word. */
+/** ROUGE-L F1 (Lin 2004, section 3, beta 1): 0 if either text has no word. */
 export const rougeL: ScorerEntry = {
   score({ answer, task }) {
-    const [said, gold] = [wordsOf(answer ?? ""), wordsOf(task.answer)];
-    if (said.length === 0 || gold.length === 0) return { value: 0 };
-    return { value: (2 * commonLength(said, gold)) / (said.length + gold.length) };
+    const [words, gold] = [wordsOf(answer ?? ""), wordsOf(task.answer)];
+    if (words.length === 0 || gold.length === 0) return { value: 0 };
+    return { value: (2 * lcsLength(words, gold)) / (words.length + gold.length) };
   },
   label: "ROUGE-L",
   kind: "mean",

@@ -13,14 +13,14 @@ import { sourcesF1, sourcesPrecision, sourcesRecall } from "./source-quality.js"
 import { tokenF1 } from "./token-f1.js";
 import { dateMatch, numberMatch } from "./value-match.js";
 
-/** Name to scorer. A new one is a file beside these and a line here. */
+/** All scorers by name. To add one: a file in this folder and a line here. */
 export const SCORERS = {
   exactMatch: {
     score: exactMatch,
     label: "Exact match",
     kind: "rate",
     better: "higher",
-    meaning: "The answer equals the gold answer once case and white space are set aside.",
+    meaning: "The answer equals the gold answer, ignoring case and white space.",
   },
   semanticScore: {
     score: semanticScore,
@@ -76,8 +76,8 @@ export type ScorerName = keyof typeof SCORERS;
 
 export const SCORER_NAMES = Object.keys(SCORERS) as ScorerName[];
 
-/** The results file has fields of its own for these. */
-export const ALWAYS = [
+/** These have fields of their own in the results file, so every run has them. */
+export const RESULT_FILE_SCORERS = [
   "exactMatch",
   "semanticScore",
   "sourcesCorrect",
@@ -89,7 +89,7 @@ export function isScorerName(name: string): name is ScorerName {
   return Object.hasOwn(SCORERS, name);
 }
 
-/** How a scorer stands to a judge's verdict; null: it does without. */
+/** Whether a scorer needs or can use a judge's verdict; null: neither. */
 export function judgeUse(name: ScorerName): "needed" | "used" | null {
   const { judge }: ScorerEntry = SCORERS[name];
   return judge ?? null;
@@ -100,18 +100,18 @@ export function scoreTrace(
   sameMail: SameMail,
   names: readonly ScorerName[],
 ): Record<string, Score> {
-  const same = remembering(sameMail);
-  return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, same)]));
+  const cachedSameMail = memoize(sameMail);
+  return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));
 }
 
-/** Several scorers ask about the same few mails, and each question goes to the file. */
-function remembering(sameMail: SameMail): SameMail {
-  const known = new Map<string, string>();
+/** Several scorers look up the same few mails, each time in the database. */
+function memoize(sameMail: SameMail): SameMail {
+  const cache = new Map<string, string>();
   return (id) => {
-    let name = known.get(id);
+    let name = cache.get(id);
     if (name === undefined) {
       name = sameMail(id);
-      known.set(id, name);
+      cache.set(id, name);
     }
     return name;
   };

@@ -1,7 +1,7 @@
 import type { Scorer } from "../domain/scores/score.js";
 import { wordSet } from "./normalize.js";
 
-/** Jaccard similarity of the word sets of answer and gold, 0 to 1; two empty sets score 0. */
+/** Jaccard similarity of the word sets of answer and gold, 0 to 1; 0 if both are empty. */
 export const semanticScore: Scorer = ({ answer, task }) => ({
   value: jaccard(wordSet(answer ?? ""), wordSet(task.answer)),
 });

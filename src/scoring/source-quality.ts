@@ -1,20 +1,20 @@
 import type { Scorer, ScorerEntry } from "../domain/scores/score.js";
 import { hasGoldMail } from "./gold-mail.js";
 
-/** Of the mails cited and the gold mails, each counted once however many copies of it are named. */
-function overSources(figure: (shared: number, cited: number, gold: number) => number | null): Scorer {
+/** Compares the cited mails with the gold mails; copies of a mail count once. */
+function scoreSources(measure: (shared: number, cited: number, gold: number) => number | null): Scorer {
   return ({ task, sources }, sameMail) => {
     if (task.message_ids.length === 0) return { value: null, explanation: "the question has no gold mail" };
     const gold = new Set(task.message_ids.map(sameMail));
     const cited = new Set(sources.map(sameMail));
     const shared = [...cited].filter((id) => gold.has(id)).length;
-    const value = figure(shared, cited.size, gold.size);
+    const value = measure(shared, cited.size, gold.size);
     return value === null ? { value, explanation: "the answer names no source" } : { value };
   };
 }
 
 export const sourcesPrecision: ScorerEntry = {
-  score: overSources((shared, cited) => (cited === 0 ? null : shared / cited)),
+  score: scoreSources((shared, cited) => (cited === 0 ? null : shared / cited)),
   label: "Sources precision",
   kind: "mean",
   better: "higher",
@@ -24,7 +24,7 @@ export const sourcesPrecision: ScorerEntry = {
 };
 
 export const sourcesRecall: ScorerEntry = {
-  score: overSources((shared, _, gold) => shared / gold),
+  score: scoreSources((shared, _, gold) => shared / gold),
   label: "Sources recall",
   kind: "mean",
   better: "higher",
@@ -34,7 +34,7 @@ export const sourcesRecall: ScorerEntry = {
 };
 
 export const sourcesF1: ScorerEntry = {
-  score: overSources((shared, cited, gold) => (2 * shared) / (cited + gold)),
+  score: scoreSources((shared, cited, gold) => (2 * shared) / (cited + gold)),
   label: "Sources F1",
   kind: "mean",
   better: "higher",

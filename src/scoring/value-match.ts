@@ -1,84 +1,85 @@
 import type { ScorableQuestion, Scorer, ScorerEntry } from "../domain/scores/score.js";
-import { type CalendarDay, momentsIn, saysDay, type TimeOfDay } from "./parse-dates.js";
-import { type Quantity, quantitiesIn } from "./parse-numbers.js";
+import { type CalendarDay, matchesDay, parseDatesAndTimes, type TimeOfDay } from "./parse-dates.js";
+import { type ParsedNumber, parseNumbers } from "./parse-numbers.js";
 
-interface Values {
+interface ParsedValues {
   readonly days: readonly CalendarDay[];
   readonly times: readonly TimeOfDay[];
-  readonly quantities: readonly Quantity[];
+  readonly numbers: readonly ParsedNumber[];
 }
 
-/** What is read of a text: each value of one is held against each of the other. */
+/** Characters of a text that are parsed: each value of one text is compared with each of the other. */
 const MAX_CHARS = 20_000;
 
-function valuesIn(whole: string): Values {
-  const text = whole.slice(0, MAX_CHARS);
-  const { days, times, rest } = momentsIn(text);
-  return { days, times, quantities: quantitiesIn(rest) };
+function parseValues(text: string): ParsedValues {
+  const { days, times, rest } = parseDatesAndTimes(text.slice(0, MAX_CHARS));
+  return { days, times, numbers: parseNumbers(rest) };
 }
 
-/** Whether an answer holds one value of the gold answer. */
-type IsSaid = (answer: Values) => boolean;
+/** Whether an answer contains one value of the gold answer. */
+type IsInAnswer = (answer: ParsedValues) => boolean;
 
 /**
- * 1 where the answer holds every value of the gold answer that `wanted` picks, however written; more of them in the answer do
- * no harm. Applies to the questions whose gold answer holds one.
+ * 1 if the answer contains every value of the gold answer that `wanted` selects, in whatever format; further values in
+ * the answer do not matter. Applies to questions whose gold answer contains such a value.
  */
-function allSaid(
-  wanted: (gold: Values) => readonly IsSaid[],
-  what: string,
+function containsAll(
+  wanted: (gold: ParsedValues) => readonly IsInAnswer[],
+  kind: string,
 ): { score: Scorer; appliesTo(question: ScorableQuestion): boolean } {
   return {
     score({ answer, task }) {
-      const values = wanted(valuesIn(task.answer));
-      if (values.length === 0) return { value: null, explanation: `the gold answer holds no ${what}` };
-      const said = valuesIn(answer ?? "");
-      return { value: values.every((isSaid) => isSaid(said)) ? 1 : 0 };
+      const checks = wanted(parseValues(task.answer));
+      if (checks.length === 0) return { value: null, explanation: `the gold answer contains no ${kind}` };
+      const values = parseValues(answer ?? "");
+      return { value: checks.every((isInAnswer) => isInAnswer(values)) ? 1 : 0 };
     },
-    appliesTo: ({ goldAnswer }) => wanted(valuesIn(goldAnswer)).length > 0,
+    appliesTo: ({ goldAnswer }) => wanted(parseValues(goldAnswer)).length > 0,
   };
 }
 
-function saysQuantity({ values }: Quantity, answer: Values): boolean {
+function containsNumber({ values }: ParsedNumber, answer: ParsedValues): boolean {
   return (
-    answer.quantities.some((said) => [...values].some((value) => said.values.has(value))) ||
-    answer.times.some((time) => [...values].some((value) => time.has(asClock(value)))) ||
+    answer.numbers.some((found) => [...values].some((value) => found.values.has(value))) ||
+    answer.times.some((time) => [...values].some((value) => time.has(minutesAfterMidnight(value)))) ||
     answer.days.some(({ year, day }) => (year !== null && values.has(year)) || (day !== null && values.has(day)))
   );
 }
 
-function saysTime(time: TimeOfDay, answer: Values): boolean {
-  const same = (said: TimeOfDay) => [...said].some((minute) => time.has(minute));
+function containsTime(time: TimeOfDay, answer: ParsedValues): boolean {
+  const isSame = (found: TimeOfDay) => [...found].some((minute) => time.has(minute));
   return (
-    answer.times.some(same) ||
-    answer.quantities.some(({ values }) => [...values].some((value) => time.has(asClock(value))))
+    answer.times.some(isSame) ||
+    answer.numbers.some(({ values }) => [...values].some((value) => time.has(minutesAfterMidnight(value))))
   );
 }
 
-/** 1430 as minutes after midnight; -1, which no time has, where it is no time. */
-function asClock(value: number): number {
+/** Reads 1430 as a 24-hour time; -1, which no time equals, for other numbers. */
+function minutesAfterMidnight(value: number): number {
   const [hour, minute] = [Math.floor(value / 100), value % 100];
   return Number.isInteger(value) && value >= 100 && hour < 24 && minute < 60 ? hour * 60 + minute : -1;
 }
 
 export const numberMatch: ScorerEntry = {
-  ...allSaid(
+  ...containsAll(
     (gold) =>
-      gold.quantities.filter(({ weak }) => !weak).map((quantity) => (answer: Values) => saysQuantity(quantity, answer)),
+      gold.numbers
+        .filter(({ isPronoun }) => !isPronoun)
+        .map((number) => (answer: ParsedValues) => containsNumber(number, answer)),
     "number",
   ),
   label: "Numbers",
   kind: "rate",
   better: "higher",
   meaning:
-    "The answer holds every number of the gold answer, however written ($1.5 million, 1,500,000); over the questions whose gold answer holds one.",
+    "The answer contains every number of the gold answer, in any format ($1.5 million, 1,500,000); over the questions whose gold answer contains one.",
 };
 
 export const dateMatch: ScorerEntry = {
-  ...allSaid(
+  ...containsAll(
     (gold) => [
-      ...gold.days.map((day) => (answer: Values) => answer.days.some((said) => saysDay(day, said))),
-      ...gold.times.map((time) => (answer: Values) => saysTime(time, answer)),
+      ...gold.days.map((day) => (answer: ParsedValues) => answer.days.some((found) => matchesDay(day, found))),
+      ...gold.times.map((time) => (answer: ParsedValues) => containsTime(time, answer)),
     ],
     "date or time",
   ),
@@ -86,5 +87,5 @@ export const dateMatch: ScorerEntry = {
   kind: "rate",
   better: "higher",
   meaning:
-    "The answer holds every date and time of day of the gold answer, however written (9:30 am, 0930; May 5, 2001, 5/5/01); over the questions whose gold answer holds one.",
+    "The answer contains every date and time of day of the gold answer, in any format (9:30 am, 0930; May 5, 2001, 5/5/01); over the questions whose gold answer contains one.",
 };

@@ -4,12 +4,15 @@ import { Z_975 } from "./normal.js";
 import { t975 } from "./student-t.js";
 import { wilson } from "./wilson.js";
 
-/** Chosen by simulation: with one, of 40 scores of which nine in ten are equal the interval held the truth in 91 of 100 worlds. */
+/**
+ * Chosen by simulation: with 1, the interval of 40 scores, nine in ten of them equal, covered the true mean in only 91
+ * %.
+ */
 const PRIOR_CLUSTERS = 2;
 
 /**
- * What a mean over clustered values and its standard error need to be kept of them, and no more: memory does not grow
- * with the values. A cluster is what belongs together: the repeats of one question, the questions of one inbox.
+ * The sums that a mean of clustered values and its standard error are computed from, so memory does not grow with the
+ * number of values. A cluster holds dependent values: the repeats of one question, the questions of one inbox.
  */
 export class ClusterSums {
   private clusters = 0;
@@ -20,7 +23,7 @@ export class ClusterSums {
   private clusterSumTimesN = 0;
   private clusterNSquares = 0;
 
-  /** A whole cluster: how many values, their sum, and the sum of their squares. */
+  /** Adds a complete cluster: the number of values, their sum, and the sum of their squares. */
   add(n: number, sum: number, sumOfSquares: number): void {
     if (n === 0) return;
     this.clusters++;
@@ -32,8 +35,8 @@ export class ClusterSums {
     this.clusterNSquares += n * n;
   }
 
-  /** These clusters and others that share no cluster with them. */
-  and(other: ClusterSums): ClusterSums {
+  /** Both sets of clusters together. A cluster must not be in both. */
+  union(other: ClusterSums): ClusterSums {
     const both = new ClusterSums();
     for (const sums of [this, other]) {
       both.clusters += sums.clusters;
@@ -47,7 +50,7 @@ export class ClusterSums {
     return both;
   }
 
-  /** Of values that are 0 or 1. Where each cluster is one value, Wilson's interval as it is. */
+  /** Estimates the rate of values that are 0 or 1. If each cluster is one value, this is Wilson's interval. */
   rate(): Estimate {
     if (this.n === 0) return NO_ESTIMATE;
     const { n, clusters } = this;
@@ -60,8 +63,9 @@ export class ClusterSums {
   }
 
   /**
-   * Of any values. On a scale with two ends it is Wilson's interval over the effective number of values, which never leaves
-   * the scale; else Student's t, cut off at an end that the scale has. Without ends, values that do not vary tell nothing.
+   * Estimates the mean of any values. On a scale with two ends: Wilson's interval over the effective number of values,
+   * which never leaves the scale. Else Student's t, cut off at an end that the scale has; no interval if the values do
+   * not vary.
    */
   mean({ min, max }: Scale = {}): Estimate {
     if (this.n === 0) return NO_ESTIMATE;
@@ -82,33 +86,34 @@ export class ClusterSums {
   }
 
   /**
-   * A few values may agree by chance. So the variance that they show is averaged with the most that independent values on
-   * the scale can have, which counts as PRIOR_CLUSTERS more; clusters that are single values cannot vary more than that, and
-   * gain a degree of freedom by it.
+   * A few values may agree by chance. So the observed variance is averaged with the largest that independent values on
+   * the scale can have, weighted as PRIOR_CLUSTERS more clusters. Single values cannot vary more than that, which adds
+   * a degree of freedom.
    */
   private bounded(mean: number, min: number, max: number): Interval {
     const { n, effectiveClusters } = this;
     const width = max - min;
     const share = Math.min(1, Math.max(0, (mean - min) / width));
-    const shown = this.varianceOfMean(mean) / width ** 2;
-    const most = (share * (1 - share)) / n;
+    const observed = this.varianceOfMean(mean) / width ** 2;
+    const largest = (share * (1 - share)) / n;
     const degrees = effectiveClusters - 1;
-    const variance = Math.max(shown, (degrees * shown + PRIOR_CLUSTERS * most) / (degrees + PRIOR_CLUSTERS));
+    const variance = Math.max(observed, (degrees * observed + PRIOR_CLUSTERS * largest) / (degrees + PRIOR_CLUSTERS));
     const effective = this.effectiveNumber(share, variance, degrees + effectiveClusters / n);
     const { low, high } = wilson(share * effective, effective);
     return low === null || high === null ? { low, high } : { low: min + width * low, high: min + width * high };
   }
 
   /**
-   * Independent tasks that would tell as much of a share of this variance (Kish), scaled for few clusters with Student's t
-   * (Korn and Graubard 1998). Where nothing varies the design effect cannot be told: each cluster counts once.
+   * The effective number of tasks: that many independent ones would give a share this variance (Kish), scaled for few
+   * clusters with Student's t (Korn and Graubard 1998). Without variation there is no design effect to estimate, and
+   * each cluster counts once.
    */
   private effectiveNumber(share: number, variance: number, degrees: number): number {
     const effective = variance <= 1e-15 ? this.effectiveClusters : (share * (1 - share)) / variance;
     return effective * (Z_975 / t975(degrees)) ** 2;
   }
 
-  /** Clusters of one size that would tell as much: a few large ones among many small ones are few clusters. */
+  /** The number of equal-sized clusters with the same information: a few large among many small ones count as few. */
   private get effectiveClusters(): number {
     return this.n ** 2 / this.clusterNSquares;
   }
@@ -117,7 +122,7 @@ export class ClusterSums {
   private varianceOfMean(mean: number): number {
     const { n, effectiveClusters } = this;
     const squares = this.clusterSumSquares - 2 * mean * this.clusterSumTimesN + mean * mean * this.clusterNSquares;
-    // What is left of values that are all equal is rounding.
+    // With equal values only a rounding error remains.
     const rounding = 1e-12 * (this.clusterSumSquares + 1e-300);
     if (squares <= rounding) return 0;
     return (effectiveClusters / (effectiveClusters - 1)) * (squares / (n * n));

@@ -1,6 +1,6 @@
 /**
- * Two-sided exact p value of McNemar's test: how likely pairs that disagree would fall at least this unevenly, were both
- * sides equally good. `onlyFirst`, `onlySecond`: pairs right on that side alone. 1 where no pair disagrees.
+ * Two-sided exact p value of McNemar's test: the probability that discordant pairs split at least this unevenly if both
+ * sides are equally good. `onlyFirst`, `onlySecond`: pairs right on that side only. 1 without discordant pairs.
  */
 export function mcnemar(onlyFirst: number, onlySecond: number): number {
   const n = onlyFirst + onlySecond;

@@ -1,9 +1,9 @@
-/** Chance that at least one of k tries is right, from `right` of n (Chen et al. 2021, unbiased): 1 - C(n-c,k)/C(n,k). For k up to n. */
+/** pass@k: probability that at least one of k <= n tries is right (Chen et al. 2021, unbiased): 1 - C(n-c,k)/C(n,k). */
 export function passAtK(n: number, right: number, k: number): number {
   return 1 - shareOfDraws(n, n - right, k);
 }
 
-/** Chance that all k tries are right, from `right` of n (pass^k of tau-bench): C(c,k)/C(n,k). For k up to n. */
+/** pass^k of tau-bench: probability that all k <= n tries are right: C(c,k)/C(n,k). */
 export function passHatK(n: number, right: number, k: number): number {
   return shareOfDraws(n, right, k);
 }

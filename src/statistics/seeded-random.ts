@@ -1,4 +1,4 @@
-/** Whole numbers from 0 to below `limit`, the same for the same seed on every machine (sfc32, public domain). */
+/** Integers from 0 to below `limit`, the same for a seed on every machine (sfc32, public domain). */
 export function seededRandom(seed: number): (limit: number) => number {
   let [a, b, c, counter] = [0x9e3779b9, 0x243f6a88, seed >>> 0, 1];
   const next = () => {

@@ -3,21 +3,21 @@ import { Z_975 } from "./normal.js";
 
 const LARGEST = 1e8;
 
-const known = new Map<number, number>();
+const cache = new Map<number, number>();
 
-/** The 97.5 % point of Student's t with `degrees` of freedom; with far less than one there is no telling, and it is huge. */
+/** The 97.5 % quantile of Student's t with `degrees` of freedom; far below 1 degree it is a huge constant. */
 export function t975(degrees: number): number {
   if (degrees > 1e7) return Z_975;
   if (degrees < 0.2) return LARGEST;
-  let point = known.get(degrees);
+  let point = cache.get(degrees);
   if (point === undefined) {
     point = bisect((t) => belowT(t, degrees) - 0.975, 1.9, LARGEST, 200, 1e-12);
-    known.set(degrees, point);
+    cache.set(degrees, point);
   }
   return point;
 }
 
-/** Share of Student's t distribution below t. */
+/** Cumulative distribution function of Student's t. */
 export function belowT(t: number, degrees: number): number {
   const tail = incompleteBeta(degrees / (degrees + t * t), degrees / 2, 0.5) / 2;
   return t > 0 ? 1 - tail : tail;

@@ -56,7 +56,7 @@ describe("no worse than a baseline", () => {
     expect(gateText(lost)).toMatch(
       /^missed {2}exactMatch -0\.200 \[-0\.\d+, -0\.\d+\] n=400, wanted the interval above -0\.02 against run_a$/,
     );
-    // One question lost of twenty may be none: that it is not is what has to be shown.
+    // One question lost of twenty: the interval does not exclude a larger loss.
     expect(gate(worlds(20, 0), worlds(20, 1), 0.02).passed).toBe(false);
     expect(gate([1], [1], 0.02).passed).toBe(false);
   });

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { kappa } from "../../src/evaluation/kappa.js";
 
 describe("Cohen's kappa", () => {
-  // Observed agreement 0.7, expected 0.5: the textbook example of two readers of 50 grant proposals (Cohen's kappa, Wikipedia).
+  // Observed agreement 0.7, expected 0.5: the textbook example of two readers of 50 grant proposals (Cohen's kappa,
+  // Wikipedia).
   test("of 20, 5, 10, 15 is 0.4", () => {
     const { value, n } = kappa([
       [20, 5],
@@ -12,7 +13,8 @@ describe("Cohen's kappa", () => {
     expect(n).toBe(50);
   });
 
-  // Fleiss, Levin, Paik, "Statistical Methods for Rates and Proportions", 3rd ed., table 18.1: kappa 0.676, standard error 0.088.
+  // Fleiss, Levin, Paik, "Statistical Methods for Rates and Proportions", 3rd ed., table 18.1: kappa 0.676, standard
+  // error 0.088.
   test("of the published table of diagnoses has its published interval", () => {
     const { value, low, high } = kappa([
       [75, 1, 4],

@@ -1,4 +1,4 @@
-/** Runs to compare, as small as can be. */
+/** Minimal runs to compare. */
 
 import type { ScoreFigures, TaskResult } from "../../src/domain/runs/benchmark-result.js";
 import type { ComparableRun, RunHead } from "../../src/domain/scores/comparison.js";
@@ -44,7 +44,7 @@ export const task = (taskId: number, scores: TaskResult["scores"], changes: Part
   ...changes,
 });
 
-/** Questions 1, 2, ... that score this by exactMatch; null: failed. */
+/** Questions 1, 2, ... with these exactMatch scores; null: failed. */
 export function run(values: readonly (number | null)[], changes: Partial<RunHead> = {}): ComparableRun {
   const results = values.map((value, i) =>
     value === null ? task(i + 1, {}, { ending: "timeout" }) : task(i + 1, { exactMatch: value }),

@@ -13,7 +13,7 @@ const asks = (id: number, ...message_ids: string[]): Question => ({
     query_date: "2001-01-01",
   },
 });
-/** Twelve mails of which the gold one stands at `place`. */
+/** Twelve mails with the gold one at rank `place`. */
 const listWith = (place: number, gold: string) =>
   Array.from({ length: 12 }, (_, i) => (i + 1 === place ? gold : `<other${i}@x>`));
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonValueSchema } from "../../src/domain/json.js";
 
-/** A step of a trace, field for field as iofold keeps it. */
+/** A step of a trace, field for field in iofold's format. */
 export const stepSchema = z.strictObject({
   step_id: z.string(),
   trace_id: z.string(),

@@ -14,7 +14,7 @@ function turn(startedAt: string, latencyMs: number, changes: Partial<Turn> = {})
   };
 }
 
-/** Two searches in the first turn, one of them refused, and the answer in the second. */
+/** Two searches in the first turn, one of them failed, and the answer in the second. */
 export const ANSWERED: Trace = {
   traceId: "trace_1",
   sessionId: "session_1",
@@ -88,7 +88,7 @@ export const ANSWERED: Trace = {
   },
 };
 
-/** Failed before any reply came. */
+/** Failed before any reply. */
 export const FAILED: Trace = {
   ...ANSWERED,
   traceId: "trace_2",

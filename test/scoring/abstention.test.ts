@@ -40,9 +40,9 @@ describe("hallucination is", () => {
     ["any answer where there is none, judge or not", "$41", UNANSWERABLE, undefined, 1],
     ["not an abstention there", "I don't know", UNANSWERABLE, undefined, 0],
     ["nor one only the judge knows for one", "It is not in there, I fear", UNANSWERABLE, "correct", 0],
-    ["untold without a judge", "$41", {}, undefined, null],
-    ["untold for an abstention too, else the rate would be 0", "I don't know", {}, undefined, null],
-    ["untold where the judge failed", "$41", {}, null, null],
+    ["unscored without a judge", "$41", {}, undefined, null],
+    ["unscored for an abstention too, else the rate would be 0", "I don't know", {}, undefined, null],
+    ["unscored where the judge failed", "$41", {}, null, null],
   ])("%s", (_, answer, task, verdict, value) => {
     expect(score(answer, task, verdict)).toBe(value);
   });

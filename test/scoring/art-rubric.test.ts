@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ToolErrorKind } from "../../src/domain/agents/tool.js";
 import type { Message } from "../../src/domain/models/conversation.js";
 import type { ToolCallRecord, Turn } from "../../src/domain/runs/trace.js";
-import { artReward, artRubric } from "../../src/scoring/art-rubric.js";
+import { artReward, artRewardOf, artRubric } from "../../src/scoring/art-rubric.js";
 import { judged } from "./judged.js";
 import { called, itself, trace, type Unscored } from "./trace.js";
 
@@ -66,8 +66,8 @@ describe("ART's reward", () => {
       { ...RIGHT, toolCalls: [failed("bad_arguments"), failed("unknown_tool"), failed("invalid_email")] },
       -1.8 + 0.1,
     ],
-    ["untold without a judge", { ...RIGHT, judge: null }, null],
-    ["untold where the judge failed", { ...RIGHT, judge: judged(null) }, null],
+    ["unscored without a judge", { ...RIGHT, judge: null }, null],
+    ["unscored where the judge failed", { ...RIGHT, judge: judged(null) }, null],
   ])("%s", (_, changes, value) => {
     const score = artReward.score(trace(changes), itself);
     if (value === null) expect(score).toMatchObject({ value, explanation: expect.stringContaining("no judge") });
@@ -116,6 +116,11 @@ describe("ART's reward", () => {
     });
   });
 
+  test("has a penalty of its own for a call that cannot be parsed, which none of our agents' rubrics has", () => {
+    const rubric = { ...artRubric(trace(RIGHT), itself), cant_parse_tool_call: true };
+    expect(artRewardOf(rubric, 10)).toEqual({ value: -1.6, explanation: "a tool call could not be parsed" });
+  });
+
   test("counts the turn that there was no more of", () => {
     const none = { ...RIGHT, turns: turns(10), answer: null, ending: "out_of_turns", sources: [] } as const;
     expect(artRubric(trace({ ...none, sources: [] }), itself)).toMatchObject({ num_turns: 11, ran_out_of_turns: true });
@@ -123,9 +128,9 @@ describe("ART's reward", () => {
 
   test("reads arguments before it looks at the name of a tool", () => {
     const toolCalls = [call(0, { errorKind: "unknown_tool" })];
-    const said = (invalid?: string) => trace({ ...RIGHT, toolCalls, messages: [reply(0, invalid)] });
-    expect(artRubric(said("{"), itself)).toMatchObject({ bad_tool_call_args: true, bad_tool_call_name: false });
-    expect(artRubric(said(), itself)).toMatchObject({ bad_tool_call_args: false, bad_tool_call_name: true });
+    const traceWith = (invalid?: string) => trace({ ...RIGHT, toolCalls, messages: [reply(0, invalid)] });
+    expect(artRubric(traceWith("{"), itself)).toMatchObject({ bad_tool_call_args: true, bad_tool_call_name: false });
+    expect(artRubric(traceWith(), itself)).toMatchObject({ bad_tool_call_args: false, bad_tool_call_name: true });
   });
 
   test("ends at a reply that calls nothing, though the agent was told and answered in the end", () => {

@@ -1,6 +1,6 @@
 import type { Judgement, Verdict } from "../../src/domain/scores/judgement.js";
 
-/** What a judge said of an answer. */
+/** A judgement of an answer. */
 export function judged(verdict: Verdict | null, changes: Partial<Judgement> = {}): Judgement {
   return {
     model: "acme/judge",

@@ -11,7 +11,8 @@ describe("rougeL", () => {
     ["police kill the gunman", "police killed the gunman", 3 / 4],
     ["the gunman kill police", "police killed the gunman", 2 / 4],
     ["the gunman police killed", "police killed the gunman", 2 / 4],
-    // The README of Google's rouge-score: fmeasure of its example, computed by hand from its 9 and 8 words, 5 in sequence.
+    // The README of Google's rouge-score: fmeasure of its example, computed by hand from its 9 and 8 words, 5 in
+    // sequence.
     ["The quick brown dog jumps on the log.", "The quick brown fox jumps over the lazy dog", (2 * 5) / 17],
     ["9:30 a.m.", "9 30 a m", 1],
     ["", "gold", 0],

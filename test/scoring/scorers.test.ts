@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ALWAYS, SCORER_NAMES, SCORERS, scoreTrace } from "../../src/scoring/scorers.js";
+import { RESULT_FILE_SCORERS, SCORER_NAMES, SCORERS, scoreTrace } from "../../src/scoring/scorers.js";
 import { type MailLookup, openMailLookup } from "../../src/store/search/mail-lookup.js";
 import { demoSet, openDemo, question, type TestDb } from "../app/run/demo-setup.js";
 import { called, itself, trace } from "./trace.js";
 
 test("a trace gets every score that is asked for by its name", () => {
   const sources = ["<gold@x>"];
-  expect(scoreTrace(trace({ answer: "40 dollars", sources }), itself, ALWAYS)).toEqual({
+  expect(scoreTrace(trace({ answer: "40 dollars", sources }), itself, RESULT_FILE_SCORERS)).toEqual({
     exactMatch: { value: 0 },
     semanticScore: { value: 0.5 },
     sourcesCorrect: { value: 1 },
@@ -57,7 +57,7 @@ describe("over the demo mail", () => {
       "<24369830.1075840839691.JavaMail.demo@kestrel>",
     ];
     const cited = (source: string) =>
-      scoreTrace(trace({ sources: [source] }, task), mails.canonicalId, ALWAYS).sourcesCorrect?.value;
+      scoreTrace(trace({ sources: [source] }, task), mails.canonicalId, RESULT_FILE_SCORERS).sourcesCorrect?.value;
     for (const source of [...task.message_ids, ...copies]) expect(cited(source), source).toBe(1);
     expect(cited(copies[0]?.slice(1, -1) ?? "")).toBe(1);
     for (const source of ["<25340530.1075840737371.JavaMail.demo@kestrel>", "<1.1.JavaMail.nobody@kestrel>", ""]) {

@@ -1,4 +1,4 @@
-/** A finished trace, to be scored: what a test does not say is of no account. */
+/** A finished trace to score; fields that a test does not set do not matter. */
 
 import type { ToolCallRecord, Trace } from "../../src/domain/runs/trace.js";
 import type { Question } from "../../src/domain/tasks/question.js";
@@ -41,7 +41,7 @@ export function trace(changes: Partial<Unscored> = {}, task: Partial<Question> =
   };
 }
 
-/** A call that gave `result`; refused where that is null. */
+/** A call with this result; null: a failed call. */
 export function called(name: string, result: ToolCallRecord["result"]): ToolCallRecord {
   const refused = result === null;
   return {

@@ -1,9 +1,9 @@
-/** Expected values are of SciPy 1.17.1 unless a source is named; the calls stand beside them. */
+/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 import { describe, expect, it } from "vitest";
 import { mcnemar } from "../../src/statistics/mcnemar.js";
 import { pairedDifference, signFlipTest } from "../../src/statistics/paired-difference.js";
 import { passAtK, passHatK } from "../../src/statistics/pass-at-k.js";
-import { powerOf } from "../../src/statistics/power.js";
+import { computePower } from "../../src/statistics/power.js";
 
 // Hollander and Wolfe 1973, p. 29: a depression scale of nine patients before and after; R's example of a paired test.
 const BEFORE = [1.83, 0.5, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.3];
@@ -28,13 +28,14 @@ describe("McNemar's test", () => {
 });
 
 describe("the mean of paired differences", () => {
-  // stats.bootstrap((d,), np.mean, method='percentile', n_resamples=200000), at the level that 1 - 2 * norm.cdf(-sqrt(9/8) * t.ppf(.975, 8)) is.
+  // stats.bootstrap((d,), np.mean, method='percentile', n_resamples=200000), at the level that 1 - 2 *
+  // norm.cdf(-sqrt(9/8) * t.ppf(.975, 8)) is.
   it("has the widened percentiles of the bootstrap", () => {
     const { value, n, low, high, method } = pairedDifference(DIFFERENCES);
     expect({ n, method }).toEqual({ n: 9, method: "paired_bootstrap" });
     expect(value).toBeCloseTo(0.43188888888888893, 12);
     expect(low).toBeCloseTo(0.106, 2);
-    // 0.7509; without being widened 0.1694 to 0.6909.
+    // 0.7509; the plain percentile interval is 0.1694 to 0.6909.
     expect(high).toBeGreaterThan(0.741);
     expect(high).toBeLessThan(0.761);
   });
@@ -59,11 +60,14 @@ describe("the mean of paired differences", () => {
     expect(pairedDifference([])).toEqual({ value: null, n: 0, low: null, high: null });
   });
 
-  // All 512 signs by itertools.product: 14 lie as far out.
-  it("is tested by drawing its signs", () => {
+  // All 512 sign combinations by itertools.product: 14 are at least as far from 0.
+  it("has the p value of the sign-flip test", () => {
     expect(signFlipTest(DIFFERENCES)).toBeCloseTo(0.02734375, 2);
     expect(signFlipTest([0, 0])).toBe(1);
-    // None of the 4,999 drawn lies as far out as the observed one, which is counted in: never 0.
+    // Both signs of a single difference are as far from 0.
+    expect(signFlipTest([0.5])).toBe(1);
+    expect(signFlipTest([1, -1])).toBe(1);
+    // None of the 4,999 random ones is as far; the observed one counts, so p is never 0.
     expect(signFlipTest(Array.from({ length: 30 }, () => 1))).toBe(1 / 5_000);
     expect(signFlipTest([0, 0, 1, 1, 1, 1, 1, 1])).toBeCloseTo(0.03125, 2);
     const many = Array.from({ length: 6_000 }, (_, i) => (i < 3_080 ? 1 : -1));
@@ -72,13 +76,13 @@ describe("the mean of paired differences", () => {
   });
 
   // (norm.ppf(.975) + norm.ppf(.8)) * std(d, ddof=1) / 3 is 0.39862, over the observed difference and squared 7.667.
-  it("needs so many pairs to be found", () => {
-    const { moreNeeded, detectable } = powerOf(DIFFERENCES);
+  it("has the power of the two-sided test", () => {
+    const { moreNeeded, detectable } = computePower(DIFFERENCES);
     expect(moreNeeded).toBe(0);
     expect(detectable).toBeCloseTo(0.3986240122854132, 8);
-    expect(powerOf([0.1, -0.1, 0.1, 0.1])).toEqual({ moreNeeded: 28, detectable: expect.closeTo(0.14008, 4) });
-    expect(powerOf([1, -1])).toEqual({ moreNeeded: null, detectable: expect.any(Number) });
-    expect(powerOf([1])).toEqual({ moreNeeded: null, detectable: null });
+    expect(computePower([0.1, -0.1, 0.1, 0.1])).toEqual({ moreNeeded: 28, detectable: expect.closeTo(0.14008, 4) });
+    expect(computePower([1, -1])).toEqual({ moreNeeded: null, detectable: expect.any(Number) });
+    expect(computePower([1])).toEqual({ moreNeeded: null, detectable: null });
   });
 });
 

@@ -1,4 +1,4 @@
-/** Expected values are of SciPy 1.17.1 unless a source is named; the calls stand beside them. */
+/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 import { describe, expect, it } from "vitest";
 import { ClusterSums } from "../../src/statistics/cluster-sums.js";
 import { belowNormal } from "../../src/statistics/normal.js";
@@ -17,7 +17,8 @@ const sumsOf = (clusters: readonly (readonly number[])[]) => {
 };
 
 describe("wilson", () => {
-  // Newcombe 1998, table I: 81/263 is 0.2553 to 0.3662, 15/148 is 0.0624 to 0.1605, 0/20 is 0 to 0.1611, 1/29 is 0.0061 to 0.1718.
+  // Newcombe 1998, table I: 81/263 is 0.2553 to 0.3662, 15/148 is 0.0624 to 0.1605, 0/20 is 0 to 0.1611, 1/29 is 0.0061
+  // to 0.1718.
   it.each([
     [81, 263, 0.2552885198782742, 0.36620957698280004],
     [15, 148, 0.06238639953073629, 0.16048724172330803],
@@ -86,7 +87,8 @@ describe("a mean", () => {
 });
 
 describe("a mean on a scale", () => {
-  // NumPy and SciPy, from the values themselves: v = max(s2/n, ((n-1) * s2/n + 2 * m(1-m)/n) / (n+1)), n_eff = m(1-m)/v * (z/t(n))**2.
+  // NumPy and SciPy, from the values themselves: v = max(s2/n, ((n-1) * s2/n + 2 * m(1-m)/n) / (n+1)), n_eff = m(1-m)/v
+  // * (z/t(n))**2.
   it.each([
     [[1, 0, 1, 1, 0.5, 0.25], SHARE, 0.23093471436629276, 0.9024450560310167],
     [[0.3, 0.7], SHARE, 0.03164508576028091, 0.9683549142397191],
@@ -139,7 +141,7 @@ describe("clusters", () => {
   ];
 
   // NumPy: var = G/(G-1) * sum((sum(c) - r*len(c))**2) / n**2, the CR1 sandwich of a regression on a constant, with
-  // G = n**2 / sum(len(c)**2) = 4.7872, as many clusters as they are worth that are not of one size.
+  // G = n**2 / sum(len(c)**2) = 4.7872, the effective number of unequal clusters.
   it("make the mean's interval the cluster-robust one with t of G - 1", () => {
     const { value, n, low, high, method } = sumsOf(clusters).mean();
     expect({ value, n, method }).toEqual({ value: 0.6, n: 15, method: "clustered_t" });

@@ -1,6 +1,6 @@
 /**
- * Does a 95 % interval hold the truth in 95 of 100 worlds? Seeded, so the figures are the same each time. ART_E_LONG=1 takes
- * twenty times as many worlds and shows the figures.
+ * Coverage of the 95 % intervals by simulation. Seeded, so the figures are the same each time. ART_E_LONG=1 runs twenty
+ * times as many simulations and prints the figures.
  */
 import { describe, expect, it } from "vitest";
 import type { Estimate } from "../../src/domain/scores/estimate.js";
@@ -9,7 +9,7 @@ import { pairedDifference } from "../../src/statistics/paired-difference.js";
 import { expectBetween, LONG, TIMES, worlds } from "./worlds.js";
 
 const { uniform, below, chance } = worlds(1);
-/** The mean of three uniform numbers, mostly near 0.5: how likely a question is answered rightly. */
+/** The mean of three uniform numbers, mostly near 0.5: the probability of a right answer to a question. */
 const difficulty = () => Array.from({ length: 3 }, uniform).reduce((a, b) => a + b) / 3;
 
 function coverage(times: number, truth: number, world: () => Estimate): number {
@@ -89,7 +89,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
     "right or wrong": [() => chance(0.9), 0.9],
   };
 
-  // Of few values the interval is wide rather than wrong: there is a floor only.
+  // With few values the interval may be too wide, so coverage has a lower bound only.
   it.each(Object.keys(SCORES))("a mean over 2 to 40 tasks whose scores are %s, at least", (name) => {
     const [score, truth] = SCORES[name] ?? [() => 0, 0];
     for (const n of [2, 3, 5, 8, 15, 40]) {

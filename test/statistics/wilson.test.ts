@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { wilson } from "../../src/statistics/wilson.js";
 
 describe("Wilson's interval", () => {
-  // Newcombe 1998, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, table I, method 3.
+  // Newcombe 1998, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, table I,
+  // method 3.
   test.each([
     [81, 263, 0.2553, 0.3662],
     [15, 148, 0.0624, 0.1605],

@@ -1,8 +1,8 @@
-/** Worlds to measure statistics in. */
+/** Simulated data sets with a known truth. */
 import { expect } from "vitest";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
-/** How many times as many worlds; ART_E_LONG=1 takes twenty times as many, and shows what it measured. */
+/** Multiplies the number of simulations; ART_E_LONG=1 runs twenty times as many and prints the results. */
 export const TIMES = process.env.ART_E_LONG ? 20 : 1;
 
 export const LONG = TIMES * 120_000;

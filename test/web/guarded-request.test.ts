@@ -127,6 +127,51 @@ it("sends the arguments of a POST to no other origin, nor does a POST become a G
   expect(await ask(`${open.url}/?to=/&status=308`, post)).toMatchObject({ text: expect.stringMatching(/^POST/) });
 });
 
+it.each([
+  [301, "GET"],
+  [302, "GET"],
+  [303, "GET"],
+  [307, "POST"],
+  [308, "POST"],
+])("follows a redirect with %d, a POST as %s", async (status, method) => {
+  const post = { method: "POST", body: "{}" };
+  expect(await ask(`${open.url}/?to=/&status=${status}`, post)).toMatchObject({
+    status: 200,
+    text: `${method} ${PUBLIC}:${open.port}`,
+  });
+  expect(await ask(`${open.url}/?to=/&status=${status}`)).toMatchObject({
+    status: 200,
+    text: expect.stringMatching(/^GET /),
+  });
+});
+
+it("follows no location of another status", async () => {
+  expect(await ask(`${open.url}/?to=/&status=201`)).toMatchObject({ status: 201, text: "" });
+  await expect(ask(`${open.url}/?to=${encodeURIComponent("http://[")}`)).rejects.toThrow("cannot be read");
+});
+
+it("follows five redirects in a row", async () => {
+  let left = 5;
+  const chain = await startWeb((_, response) => {
+    if (left-- > 0) return response.writeHead(302, { location: "/" }).end();
+    return response.end("arrived");
+  }, PUBLIC);
+  expect(await ask(chain.url)).toMatchObject({ text: "arrived" });
+  await chain.close();
+});
+
+it("reads an answer of exactly as many bytes as it may", async () => {
+  const { text } = await ask(open.url);
+  expect(await ask(open.url, { maxBytes: text.length })).toMatchObject({ text });
+  await expect(ask(open.url, { maxBytes: text.length - 1 })).rejects.toThrow(`more than ${text.length - 1} bytes`);
+});
+
+it("says that a name could not be resolved", async () => {
+  const lookup: LookupFunction = (_hostname, _options, callback) =>
+    callback(Object.assign(new Error("no such name"), { code: "ENOTFOUND" }), "");
+  await expect(ask(`http://name.test:${open.port}`, { lookup })).rejects.toThrow("could not be asked: ENOTFOUND");
+});
+
 it("stops following redirects that have no end", async () => {
   const loop = await startWeb(
     (incoming, response) => response.writeHead(302, { location: incoming.url ?? "/" }).end(),

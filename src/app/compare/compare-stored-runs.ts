@@ -1,9 +1,10 @@
 import { UserError } from "../../domain/errors.js";
 import type { ComparableRun, RunComparison, RunHead } from "../../domain/scores/comparison.js";
+import type { PublishedResults } from "../../domain/scores/published-result.js";
 import { scorersAmong } from "../../evaluation/choose-metrics.js";
 import { comparableRun } from "../../evaluation/comparable-run.js";
 import { compareRuns } from "../../evaluation/compare-runs.js";
-import { PUBLISHED, type PublishedFigure, protocolDifferences } from "../../evaluation/published-figures.js";
+import { PUBLISHED, protocolDifferences } from "../../evaluation/published-results.js";
 import type { AppContext } from "../context.js";
 import { RunSources, unfinished } from "../results/open-results.js";
 
@@ -22,7 +23,7 @@ export interface Comparison {
   readonly runs: readonly RunHead[];
   readonly comparisons: readonly RunComparison[];
   readonly published: {
-    readonly figures: readonly PublishedFigure[];
+    readonly figures: PublishedResults["figures"];
     /** How each run was made otherwise than the published figures, by run id. */
     readonly differences: Readonly<Record<string, readonly string[]>>;
   } | null;
@@ -59,7 +60,7 @@ function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Co
   return {
     runs: runs.map(({ head }) => head),
     comparisons,
-    published: beside.length === 0 ? null : { figures: PUBLISHED, differences },
+    published: beside.length === 0 ? null : { figures: PUBLISHED.figures, differences },
   };
 }
 

@@ -58,7 +58,7 @@ export class Gates {
     this.checkComparable(head);
     const gates = (this.options.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
     if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
-    const scorer = scorerOfMetric(this.metric, (name) => (head.scores[name]?.n ?? 0) > 0);
+    const scorer = scorerOfMetric(this.metric, head.scores);
     if (this.options.junit !== undefined) await writeFileAtomically(this.options.junit, junit(head, scorer, results));
     const summary = this.context.settings.env.GITHUB_STEP_SUMMARY;
     if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.context);
@@ -66,8 +66,7 @@ export class Gates {
   }
 
   private compareWithBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
-    const both = (name: string) => [baseline, run].every(({ head }) => (head.scores[name]?.n ?? 0) > 0);
-    const scorer = scorerOfMetric(this.metric, both);
+    const scorer = scorerOfMetric(this.metric, baseline.head.scores, run.head.scores);
     const [comparison] = compareRuns(baseline, run, [scorer], 0).metrics;
     if (comparison === undefined) throw new Error("a comparison has the metric that was asked for");
     const limit = this.options.noWorseThan ?? DEFAULT_MARGIN;

@@ -1,14 +1,15 @@
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
-import { ScoresAggregate } from "../../evaluation/aggregate/all-scores.js";
+import { AllScores } from "../../evaluation/aggregate/all-scores.js";
 import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
+import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { attemptPages, type RunRow } from "../../store/runs/runs.js";
 
 /** The totals of a stored run; of a stopped one, over its finished tasks. Yields to the event loop between pages. */
 export async function aggregateRun(db: Db, run: RunRow): Promise<RunTotals> {
   const tally = new RunAggregate();
-  const scores = new ScoresAggregate();
+  const scores = new AllScores(SCORERS);
   for await (const page of yieldBetween(attemptPages(db, run.id))) {
     for (const { result, isSuperseded } of page) {
       if (isSuperseded) {

@@ -1,5 +1,5 @@
 import { UserError } from "../../domain/errors.js";
-import { ALWAYS, judgeUse, SCORER_NAMES, type ScorerName } from "../../scoring/scorers.js";
+import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../scoring/scorers.js";
 
 /**
  * The scorers asked for and those that always run, in the order of their table; by default all that can be told. Throws where one is asked for
@@ -15,7 +15,7 @@ export function chosenScorers(asked: readonly ScorerName[] | undefined, hasVerdi
       "Name one, for example --judge anthropic/claude-haiku-5-5, or leave it out.",
     );
   }
-  const wanted = new Set<string>([...ALWAYS, ...asked]);
+  const wanted = new Set<string>([...RESULT_FILE_SCORERS, ...asked]);
   return SCORER_NAMES.filter((name) => wanted.has(name));
 }
 

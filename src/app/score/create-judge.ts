@@ -47,7 +47,7 @@ export async function createJudge(
   const opened = openJudge({
     model: withOtherModelNotes(await resolveModel(name, endpoint, DEFAULT_RETRY, throttle), connection.note),
     settings: judge,
-    memory: openVerdictCache(join(settings.cacheDir, "verdicts")),
+    cache: openVerdictCache(join(settings.cacheDir, "verdicts")),
     priceOf: (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage),
   });
   let judged = 0;

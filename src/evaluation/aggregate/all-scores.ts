@@ -1,26 +1,28 @@
 import type { RunTotals, ScoreFigures, TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { ScorerEntry } from "../../domain/scores/score.js";
 import { isFailure } from "../../domain/tasks/ending.js";
-import { SCORERS } from "../../scoring/scorers.js";
 import { ClusterSums } from "../../statistics/cluster-sums.js";
 import { ScoreAggregate } from "./score-aggregate.js";
 import { SliceAggregate } from "./slice-aggregate.js";
 
-const ENTRIES: Readonly<Record<string, ScorerEntry>> = SCORERS;
-
 /**
- * Every score of a run with its interval, and the same by slices. Repeats of a question depend on each other: they must be
- * added one after the other, and count as one cluster. What is kept does not grow with the number of tasks.
+ * Every score of a run with its interval, and the same by slices. Repeats of a question are not independent: add them
+ * one after the other, as they count as one cluster. Memory does not grow with the number of tasks.
  */
-export class ScoresAggregate {
+export class AllScores {
   private question: TaskResult[] = [];
   private asked = 0;
   private readonly byScorer = new Map<string, ScoreAggregate>();
   private readonly slices = new SliceAggregate();
-  /** Failed tasks of questions without a value: wrong for every scorer that applies, whether it has been seen yet or not. */
-  private readonly onlyFailed = new Map(Object.keys(ENTRIES).map((name) => [name, new ClusterSums()]));
+  /** By known scorer, the failed tasks of questions without a value: wrong for every scorer that applies to them. */
+  private readonly onlyFailed: ReadonlyMap<string, ClusterSums>;
   /** The same for scorers that this version does not know. */
   private readonly failedQuestions = new ClusterSums();
+
+  /** `known`: the scorers of this version, in the order in which they are shown. */
+  constructor(private readonly known: Readonly<Record<string, ScorerEntry>>) {
+    this.onlyFailed = new Map(Object.keys(known).map((name) => [name, new ClusterSums()]));
+  }
 
   add(result: TaskResult): void {
     if (this.question[0]?.taskId !== result.taskId) this.endQuestion();
@@ -29,13 +31,13 @@ export class ScoresAggregate {
 
   figures(): Pick<RunTotals, "scores" | "slices"> {
     this.endQuestion();
-    const inOrder = [...new Set([...Object.keys(ENTRIES), ...this.byScorer.keys()])];
+    const names = [...new Set([...Object.keys(this.known), ...this.byScorer.keys()])];
     const entries: Record<string, ScorerEntry> = {};
     const scores: Record<string, ScoreFigures> = {};
-    for (const name of inOrder) {
+    for (const name of names) {
       const sums = this.byScorer.get(name);
       if (sums === undefined) continue;
-      const entry = ENTRIES[name] ?? described(name, sums);
+      const entry = this.known[name] ?? unknownScorer(name, sums);
       entries[name] = entry;
       scores[name] = sums.figures(entry, this.onlyFailed.get(name) ?? this.failedQuestions, this.asked > 1);
     }
@@ -65,15 +67,15 @@ export class ScoresAggregate {
   private addFailed(question: TaskResult, failed: number, scored: ReadonlyMap<string, readonly number[]>): void {
     const { groundTruth: goldAnswer, goldSources: goldMails } = question;
     for (const [name, sums] of this.onlyFailed) {
-      // Beside a value they are counted with it.
+      // Failed repeats of a scored question are counted in the question's own cluster.
       if ((scored.get(name) ?? []).length > 0) continue;
-      if (ENTRIES[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0, 0);
+      if (this.known[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0, 0);
     }
     if (scored.size === 0) this.failedQuestions.add(failed, 0, 0);
   }
 }
 
-/** By scorer, what could be told of a question's completed tasks. */
+/** By scorer, the values of a question's completed tasks. */
 function scoresOf(completed: readonly TaskResult[]): Map<string, number[]> {
   const scored = new Map<string, number[]>();
   for (const { scores } of completed) {
@@ -86,8 +88,8 @@ function scoresOf(completed: readonly TaskResult[]): Map<string, number[]> {
   return scored;
 }
 
-/** Of a scorer that this version does not know, as far as its values tell. */
-function described(name: string, sums: ScoreAggregate): ScorerEntry {
+/** A scorer of another version: its kind is guessed from its values. */
+function unknownScorer(name: string, sums: ScoreAggregate): ScorerEntry {
   const kind = sums.isBinary ? "rate" : "mean";
   return { score: () => ({ value: null }), label: name, kind, better: "higher", meaning: "" };
 }

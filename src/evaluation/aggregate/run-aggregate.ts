@@ -14,17 +14,17 @@ const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number 
   readGold: (result) => result.readGold,
 };
 
-/** What says nothing of a question without gold mail. */
+/** Metrics that do not apply to a question without gold mail. */
 const NEED_GOLD_MAIL: ReadonlySet<Metric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
 
-/** Sums of a run, task by task and in any order: nothing but figures is kept. */
+/** Totals of a run, task by task in any order. Keeps sums only, no tasks. */
 export class RunAggregate {
   private completed = 0;
   private failed = 0;
   private failedWithGold = 0;
   private executionMs = 0;
-  /** Over the tasks that tell them. */
-  private readonly times = { told: 0, model: 0, tool: 0, waiting: 0 };
+  /** Over the tasks that have them. */
+  private readonly times = { tasks: 0, model: 0, tool: 0, waiting: 0 };
   private usage: Usage = NO_USAGE;
   private costUsd: number | null = 0;
   private turns = 0;
@@ -35,7 +35,7 @@ export class RunAggregate {
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly sums = new Map<Metric, { sum: number; scored: number }>();
 
-  /** An attempt that another one took the place of: it counts for what it cost. */
+  /** Adds an attempt that was superseded by another: only its cost counts. */
   charge(result: TaskResult): void {
     this.usage = addUsage(this.usage, result.usage);
     this.costUsd = addCost(this.costUsd, result.costUsd);
@@ -66,16 +66,16 @@ export class RunAggregate {
     }
   }
 
-  /** Results of earlier versions do not tell them. */
+  /** Results of earlier versions have no such times. */
   private addTimes({ modelTimeMs, toolTimeMs, waitingTimeMs }: TaskResult): void {
     if (modelTimeMs === undefined || toolTimeMs === undefined || waitingTimeMs === undefined) return;
-    this.times.told++;
+    this.times.tasks++;
     this.times.model += modelTimeMs;
     this.times.tool += toolTimeMs;
     this.times.waiting += waitingTimeMs;
   }
 
-  /** Over the completed tasks; a task that a score does not apply to is not among those it is taken over. */
+  /** Over the completed tasks that the metric applies to. */
   averages(): Averages {
     return this.averagesOver(false);
   }
@@ -91,16 +91,16 @@ export class RunAggregate {
 
   private figures() {
     const { tasks: _, ...averages } = this.averages();
-    const { told, model, tool, waiting } = this.times;
+    const { tasks: timed, model, tool, waiting } = this.times;
     return {
       totalTasks: this.completed + this.failed,
       completedTasks: this.completed,
       failedTasks: this.failed,
       ...averages,
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
-      avgModelTimeMs: told === 0 ? null : model / told,
-      avgToolTimeMs: told === 0 ? null : tool / told,
-      avgWaitingTimeMs: told === 0 ? null : waiting / told,
+      avgModelTimeMs: timed === 0 ? null : model / timed,
+      avgToolTimeMs: timed === 0 ? null : tool / timed,
+      avgWaitingTimeMs: timed === 0 ? null : waiting / timed,
       overAllTasks: this.averagesOver(true),
       endings: this.endings,
       turns: this.turns,

@@ -4,12 +4,12 @@ import type { Scale, ScorerEntry } from "../../domain/scores/score.js";
 import { ClusterSums } from "../../statistics/cluster-sums.js";
 import { passAtK, passHatK } from "../../statistics/pass-at-k.js";
 
-/** Tries for which pass@k and pass^k are told: all up to ten, then by doubling. */
-const TRIES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
+/** The k for which pass@k and pass^k are reported: all up to ten, then doubling. */
+const REPORTED_K = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
 
 const SHARE: Scale = { min: 0, max: 1 };
 
-/** One score over a run, question by question. */
+/** Aggregates one score over a run, question by question. */
 export class ScoreAggregate {
   private readonly completed = new ClusterSums();
   private readonly withFailed = new ClusterSums();
@@ -21,13 +21,13 @@ export class ScoreAggregate {
 
   /** The values of one question's completed tasks, and how many of its tasks failed. */
   add(values: readonly number[], failed: number, inbox: string): void {
-    // Completed and never told: the score does not apply to the question.
+    // Completed but without a value: the score does not apply to the question.
     if (values.length === 0) return;
-    const [n, sum, squares] = [values.length, total(values), total(values.map((value) => value * value))];
+    const [n, sum, squares] = [values.length, sumOf(values), sumOf(values.map((value) => value * value))];
     this.completed.add(n, sum, squares);
     this.withFailed.add(n + failed, sum, squares);
-    const there = this.inboxes.get(inbox) ?? { n: 0, sum: 0, squares: 0 };
-    this.inboxes.set(inbox, { n: there.n + n, sum: there.sum + sum, squares: there.squares + squares });
+    const inboxSums = this.inboxes.get(inbox) ?? { n: 0, sum: 0, squares: 0 };
+    this.inboxes.set(inbox, { n: inboxSums.n + n, sum: inboxSums.sum + sum, squares: inboxSums.squares + squares });
     this.lowest = Math.min(this.lowest, ...values);
     this.highest = Math.max(this.highest, ...values);
     this.binary &&= values.every((value) => value === 0 || value === 1);
@@ -44,7 +44,7 @@ export class ScoreAggregate {
     const byInbox = new ClusterSums();
     for (const { n, sum, squares } of this.inboxes.values()) byInbox.add(n, sum, squares);
     const { low, high } = estimate(byInbox);
-    // A score that no task could be given says nothing of the failed ones either.
+    // A score without any value cannot count failed tasks as 0 either.
     const failureIsZero = this.inboxes.size > 0 && better === "higher" && this.isFromZeroToOne(entry);
     return {
       label,
@@ -52,20 +52,20 @@ export class ScoreAggregate {
       better,
       meaning,
       ...estimate(this.completed),
-      overAll: failureIsZero ? estimate(this.withFailed.and(onlyFailed)) : NO_ESTIMATE,
+      overAll: failureIsZero ? estimate(this.withFailed.union(onlyFailed)) : NO_ESTIMATE,
       byInbox: { low, high, inboxes: this.inboxes.size },
       ...(repeated && kind === "rate" && this.binary && better === "higher" ? { repeats: this.repeats() } : {}),
     };
   }
 
-  /** As the scorer says; of one that this version does not know, as its values are. */
+  /** By the scorer's scale; for a scorer of another version, by its values. */
   private isFromZeroToOne({ kind, scale }: ScorerEntry): boolean {
     if (scale !== undefined) return scale.min === 0 && scale.max === 1;
     return kind === "rate" || (this.lowest >= 0 && this.highest <= 1);
   }
 
   private addTries(n: number, right: number): void {
-    for (const k of TRIES) {
+    for (const k of REPORTED_K) {
       if (k > n) return;
       const sums = this.tries.get(k) ?? { some: new ClusterSums(), all: new ClusterSums() };
       this.tries.set(k, sums);
@@ -83,11 +83,11 @@ export class ScoreAggregate {
   }
 }
 
-/** Rates and means have their own intervals. */
+/** Rates and means use different intervals. */
 export function estimateOf({ kind, scale }: Pick<ScorerEntry, "kind" | "scale">, sums: ClusterSums): Estimate {
   return kind === "rate" ? sums.rate() : sums.mean(scale);
 }
 
-function total(values: readonly number[]): number {
+function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }

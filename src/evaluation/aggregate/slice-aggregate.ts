@@ -6,7 +6,7 @@ import type { ScorerEntry } from "../../domain/scores/score.js";
 import { ClusterSums } from "../../statistics/cluster-sums.js";
 import { estimateOf } from "./score-aggregate.js";
 
-/** Which part of each slice a question belongs to. */
+/** By slice, the part that a question belongs to. */
 const PART_OF: Readonly<Record<SliceName, (task: TaskResult) => string>> = {
   inbox: ({ inbox }) => inbox,
   realism: ({ howRealistic }) => realismBand(howRealistic),
@@ -19,7 +19,7 @@ interface Part {
   readonly byScorer: Map<string, ClusterSums>;
 }
 
-/** The scores of a run by its slices, question by question. */
+/** Aggregates the scores of a run by slice, question by question. */
 export class SliceAggregate {
   private readonly parts: Readonly<Record<SliceName, Map<string, Part>>> = {
     inbox: new Map(),
@@ -28,7 +28,7 @@ export class SliceAggregate {
     year: new Map(),
   };
 
-  /** A question's tasks: how many, and by scorer what could be told of the completed ones. */
+  /** Adds a question: its number of tasks, and by scorer the values of the completed ones. */
   add(question: TaskResult, tasks: number, scored: ReadonlyMap<string, readonly number[]>): void {
     for (const slice of SLICES) {
       const value = PART_OF[slice](question);
@@ -48,7 +48,7 @@ export class SliceAggregate {
     }
   }
 
-  /** Of the scores of the whole run, each as it is estimated there. */
+  /** Estimates for the scores of the whole run, each of the same kind as there. */
   figures(scores: Readonly<Record<string, Pick<ScorerEntry, "kind" | "scale">>>): RunTotals["slices"] {
     const of = (slice: SliceName): Slice[] =>
       [...this.parts[slice]]

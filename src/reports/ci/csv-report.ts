@@ -3,9 +3,9 @@ import type { ScoreMeaning } from "../page/data.js";
 
 type Cell = string | number | null;
 
-/** One line a task, for a spreadsheet: RFC 4180, with a byte order mark, without which Excel takes UTF-8 for Latin-1. */
+/** One line per task, as RFC 4180 with a byte order mark: without it, Excel reads UTF-8 as Latin-1. */
 export function csvHead(meanings: readonly ScoreMeaning[]): string {
-  return `\ufeff${lineOf([...COLUMNS.map(([name]) => name), ...meanings.map(({ name }) => name)])}`;
+  return `\ufeff${formatLine([...COLUMNS.map(([name]) => name), ...meanings.map(({ name }) => name)])}`;
 }
 
 export function csvLine(
@@ -14,7 +14,7 @@ export function csvLine(
   meanings: readonly ScoreMeaning[],
 ): string {
   const scores = meanings.map(({ name }) => result.scores[name] ?? null);
-  return lineOf([...COLUMNS.map(([, read]) => read({ ...result, ...run })), ...scores]);
+  return formatLine([...COLUMNS.map(([, read]) => read({ ...result, ...run })), ...scores]);
 }
 
 type Line = TaskResult & { readonly runId: string; readonly agentId: string; readonly model: string };
@@ -48,18 +48,18 @@ const COLUMNS: readonly (readonly [name: string, read: (line: Line) => Cell])[] 
   ["traceId", (line) => line.traceId],
 ];
 
-function lineOf(cells: readonly Cell[]): string {
-  return `${cells.map(cellOf).join(",")}\r\n`;
+function formatLine(cells: readonly Cell[]): string {
+  return `${cells.map(formatCell).join(",")}\r\n`;
 }
 
-function cellOf(cell: Cell): string {
+function formatCell(cell: Cell): string {
   if (cell === null) return "";
   if (typeof cell === "number") return String(cell);
-  const safe = harmless(cell);
+  const safe = escapeFormula(cell);
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** A spreadsheet takes a text that begins so for a formula, and computes it: an apostrophe before it says that it is text. */
-function harmless(text: string): string {
+/** Spreadsheets execute text that begins like this as a formula; a leading apostrophe prevents it. */
+function escapeFormula(text: string): string {
   return /^\s*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text) ? `'${text}` : text;
 }

@@ -2,43 +2,43 @@ import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { RunHead } from "../../domain/scores/comparison.js";
 import { type TaskOutcome, taskOutcome } from "../../domain/scores/task-outcome.js";
 
-/** Characters of a question in a test's name. */
-const NAME = 120;
+/** Characters of a question in the name of its test case. */
+const MAX_NAME_CHARS = 120;
 
 /**
- * A run as JUnit XML, piece by piece: a test case per task, wrong answers as failures, failed tasks as errors, tasks that
- * the score says nothing of as skipped. The results are gone through twice: the counts stand first.
+ * A run as JUnit XML, in chunks: a test case per task, wrong answers as failures, failed tasks as errors, tasks without
+ * that score as skipped. Iterates the results twice, as the counts come first.
  */
 export function* junit(run: RunHead, scorer: string, results: () => Iterable<TaskResult>): Generator<string> {
   const better = run.scores[scorer]?.better ?? "higher";
-  const counts: Record<TaskOutcome, number> = { right: 0, wrong: 0, failed: 0, untold: 0 };
+  const counts: Record<TaskOutcome, number> = { right: 0, wrong: 0, failed: 0, unscored: 0 };
   let ms = 0;
   for (const task of results()) {
     counts[taskOutcome(task, scorer, better)]++;
     ms += task.executionTimeMs;
   }
-  const tests = counts.right + counts.wrong + counts.failed + counts.untold;
-  const sums = `tests="${tests}" failures="${counts.wrong}" errors="${counts.failed}" skipped="${counts.untold}" time="${seconds(ms)}"`;
+  const tests = counts.right + counts.wrong + counts.failed + counts.unscored;
+  const sums = `tests="${tests}" failures="${counts.wrong}" errors="${counts.failed}" skipped="${counts.unscored}" time="${seconds(ms)}"`;
   const name = `${run.agentId} (${run.model}), ${scorer}`;
   yield '<?xml version="1.0" encoding="UTF-8"?>\n';
-  yield `<testsuites name="art-e" ${sums}>\n  <testsuite name="${attribute(name)}" id="${attribute(run.runId)}" ${sums}>\n`;
+  yield `<testsuites name="art-e" ${sums}>\n  <testsuite name="${escapeAttribute(name)}" id="${escapeAttribute(run.runId)}" ${sums}>\n`;
   for (const task of results()) yield testCase(task, scorer, taskOutcome(task, scorer, better));
   yield "  </testsuite>\n</testsuites>\n";
 }
 
-function testCase(task: TaskResult, scorer: string, verdict: TaskOutcome): string {
+function testCase(task: TaskResult, scorer: string, outcome: TaskOutcome): string {
   const { taskId, epoch, question } = task;
   const id = epoch === 1 ? `${taskId}` : `${taskId}/${epoch}`;
-  const short = question.length <= NAME ? question : `${question.slice(0, NAME - 1)}…`;
-  const head = `    <testcase classname="${attribute(task.inbox)}" name="${attribute(`${id} ${short}`)}" time="${seconds(task.executionTimeMs)}"`;
-  if (verdict === "right") return `${head}/>\n`;
-  return `${head}>\n      ${outcome(task, scorer, verdict)}\n    </testcase>\n`;
+  const short = question.length <= MAX_NAME_CHARS ? question : `${question.slice(0, MAX_NAME_CHARS - 1)}…`;
+  const head = `    <testcase classname="${escapeAttribute(task.inbox)}" name="${escapeAttribute(`${id} ${short}`)}" time="${seconds(task.executionTimeMs)}"`;
+  if (outcome === "right") return `${head}/>\n`;
+  return `${head}>\n      ${outcomeElement(task, scorer, outcome)}\n    </testcase>\n`;
 }
 
-function outcome(task: TaskResult, scorer: string, verdict: Exclude<TaskOutcome, "right">): string {
-  if (verdict === "untold") return `<skipped message="${attribute(`no ${scorer}`)}"/>`;
-  if (verdict === "failed") {
-    return `<error type="${task.ending}" message="${attribute(task.error ?? task.ending)}">${text(`Trace: ${task.traceId}`)}</error>`;
+function outcomeElement(task: TaskResult, scorer: string, outcome: Exclude<TaskOutcome, "right">): string {
+  if (outcome === "unscored") return `<skipped message="${escapeAttribute(`no ${scorer}`)}"/>`;
+  if (outcome === "failed") {
+    return `<error type="${task.ending}" message="${escapeAttribute(task.error ?? task.ending)}">${escapeText(`Trace: ${task.traceId}`)}</error>`;
   }
   const lines = [
     `Question: ${task.question}`,
@@ -48,7 +48,7 @@ function outcome(task: TaskResult, scorer: string, verdict: Exclude<TaskOutcome,
     `Trace:    ${task.traceId}`,
   ];
   const message = `${scorer} ${task.scores[scorer]}`;
-  return `<failure type="${attribute(scorer)}" message="${attribute(message)}">${text(lines.join("\n"))}</failure>`;
+  return `<failure type="${escapeAttribute(scorer)}" message="${escapeAttribute(message)}">${escapeText(lines.join("\n"))}</failure>`;
 }
 
 function seconds(ms: number): string {
@@ -57,19 +57,19 @@ function seconds(ms: number): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** What XML 1.0 has no way to write, not even escaped, is replaced: control characters, lone surrogates, non-characters. */
-function text(value: string): string {
+/** Replaces what XML 1.0 cannot represent even escaped: control characters, lone surrogates, non-characters. */
+function escapeText(value: string): string {
   return (
     value
       .toWellFormed()
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace.
       .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd")
       .replace(/[&<>"]/g, (character) => ENTITIES[character] ?? "")
       .replace(/\r/g, "&#13;")
   );
 }
 
-/** In an attribute, white space would be read as plain spaces. */
-function attribute(value: string): string {
-  return text(value).replace(/[\t\n]/g, (space) => `&#${space.charCodeAt(0)};`);
+/** Parsers normalise unescaped white space in attributes to spaces. */
+function escapeAttribute(value: string): string {
+  return escapeText(value).replace(/[\t\n]/g, (space) => `&#${space.charCodeAt(0)};`);
 }

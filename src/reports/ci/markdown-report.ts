@@ -2,8 +2,8 @@ import { stripControls } from "../../platform/strip-controls.js";
 import type { Figure, ReportHead, RunFigures, Slicing } from "../page/data.js";
 import { count, duration, share, usd } from "../text/format-number.js";
 
-/** The mailboxes told, those with the most tasks first: a pull request is no place for a hundred. */
-const INBOXES = 12;
+/** Mailboxes listed, those with the most tasks first: a pull request comment should stay short. */
+const MAX_INBOXES = 12;
 
 const SLICINGS: readonly (readonly [Slicing, string])[] = [
   ["inbox", "Mailbox"],
@@ -12,11 +12,11 @@ const SLICINGS: readonly (readonly [Slicing, string])[] = [
   ["year", "Year"],
 ];
 
-/** The figures of a report in GitHub's Markdown, for a pull request. */
+/** A report as GitHub Markdown, for a pull request. */
 export function markdownReport({ runs, scores, leading }: ReportHead): string {
   const leader = scores.find(({ name }) => name === leading);
   return [
-    `## ART-E: ${runs.map(({ label }) => inline(label)).join(", ")}`,
+    `## ART-E: ${runs.map(({ label }) => escapeMarkdown(label)).join(", ")}`,
     table(["", ...runs.map(({ label }) => label)], headlines(runs)),
     "Scores over the completed tasks, with their 95 % intervals and the number of tasks they are taken over.",
     table(
@@ -26,8 +26,8 @@ export function markdownReport({ runs, scores, leading }: ReportHead): string {
         ...runs.map((run) => figureText(run.scores[name])),
       ]),
     ),
-    ...runs.flatMap((run) => profile(run, runs.length > 1)),
-    ...(leader === undefined ? [] : SLICINGS.map(([by, title]) => slices(by, title, leader, runs))),
+    ...runs.flatMap((run) => errorsAndTools(run, runs.length > 1)),
+    ...(leader === undefined ? [] : SLICINGS.map(([by, title]) => sliceTable(by, title, leader, runs))),
     "",
   ].join("\n\n");
 }
@@ -47,34 +47,39 @@ function headlines(runs: readonly RunFigures[]): string[][] {
     ),
     line("Model and tool time per task, median and 95 %", ({ latency }) => `${ms(latency.p50)}, ${ms(latency.p95)}`),
     line("Waiting per task", ({ latency }) => ms(latency.waiting)),
-    line("Endings", ({ endings }) => sorted(endings)),
+    line("Endings", ({ endings }) => endingsText(endings)),
   ];
 }
 
-function sorted(counts: Readonly<Record<string, number>>): string {
+function endingsText(counts: Readonly<Record<string, number>>): string {
   const entries = Object.entries(counts).sort(([, a], [, b]) => b - a);
   return entries.map(([name, tasks]) => `${name} ${count(tasks)}`).join(", ") || "-";
 }
 
-function profile({ label, errors, tools }: RunFigures, named: boolean): string[] {
-  const of = named ? ` of ${label}` : "";
+function errorsAndTools({ label, errors, tools }: RunFigures, hasSeveralRuns: boolean): string[] {
+  const of = hasSeveralRuns ? ` of ${label}` : "";
   const failed = errors.map(({ message, tasks }) => [count(tasks), message]);
-  const used = tools.map(({ name, calls, errors: refused }) => [name, count(calls), count(refused)]);
+  const used = tools.map(({ name, calls, errors: failures }) => [name, count(calls), count(failures)]);
   return [
     ...(failed.length === 0 ? [] : [details(`Errors${of}`, table(["Tasks", "Error"], failed))]),
     ...(used.length === 0 ? [] : [details(`Tools${of}`, table(["Tool", "Calls", "Refused or failed"], used))]),
   ];
 }
 
-function slices(by: Slicing, title: string, leader: ReportHead["scores"][number], runs: readonly RunFigures[]): string {
+function sliceTable(
+  by: Slicing,
+  title: string,
+  leader: ReportHead["scores"][number],
+  runs: readonly RunFigures[],
+): string {
   const labels = [...new Set(runs.flatMap((run) => run.slices[by].map(({ label }) => label)))];
-  const shown = by === "inbox" ? labels.slice(0, INBOXES) : labels;
+  const shown = by === "inbox" ? labels.slice(0, MAX_INBOXES) : labels;
   const rows = shown.map((label) => [
     label,
     ...runs.map((run) => figureText(run.slices[by].find((slice) => slice.label === label)?.scores[leader.name])),
   ]);
-  const left = labels.length - shown.length;
-  const more = left === 0 ? "" : `\n\n${count(left)} further mailboxes are not shown.`;
+  const hidden = labels.length - shown.length;
+  const more = hidden === 0 ? "" : `\n\n${count(hidden)} further mailboxes are not shown.`;
   return details(
     `${leader.label} by ${title.toLowerCase()}`,
     table([title, ...runs.map((run) => run.label)], rows) + more,
@@ -89,7 +94,7 @@ function figureText(figure: Figure | undefined): string {
 }
 
 function details(summary: string, body: string): string {
-  return `<details><summary>${inline(summary)}</summary>\n\n${body}\n\n</details>`;
+  return `<details><summary>${escapeMarkdown(summary)}</summary>\n\n${body}\n\n</details>`;
 }
 
 function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -98,13 +103,13 @@ function table(heading: readonly string[], rows: readonly (readonly string[])[])
   return [line(heading), rule, ...rows.map(line)].join("\n");
 }
 
-/** Code of our own making stays code; everything else is words. */
+/** Run ids stay code; everything else is escaped. */
 function cell(text: string): string {
-  return /^`[\w-]+`$/.test(text) ? text : inline(text);
+  return /^`[\w-]+`$/.test(text) ? text : escapeMarkdown(text);
 }
 
-/** Words of others (models, servers, addresses) as words: no markup, no links, no one mentioned, one line. */
-function inline(text: string): string {
+/** Untrusted text (model names, errors, addresses) on one line, without markup, links and mentions. */
+function escapeMarkdown(text: string): string {
   return stripControls(text)
     .replace(/\s+/g, " ")
     .replace(/[\\`*~[\]|<>&#]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, (character) => `&#${character.charCodeAt(0)};`)

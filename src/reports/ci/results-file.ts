@@ -1,8 +1,7 @@
 import type { BenchmarkResult, TaskResult } from "../../domain/runs/benchmark-result.js";
 
 /**
- * The results file (`BenchmarkResult`), piece by piece, one task a line: it never stands in memory as a whole.
- * `taskResults` come last.
+ * The results file (`BenchmarkResult`) in chunks, so that it is never in memory as a whole; one task per line, last.
  */
 export function* resultsFile(
   head: Omit<BenchmarkResult, "taskResults">,

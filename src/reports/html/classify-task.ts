@@ -3,7 +3,7 @@ import { bandOf } from "../../domain/scores/bands.js";
 import { isFailure } from "../../domain/tasks/ending.js";
 import type { Outcome, Stage } from "../page/data.js";
 
-/** How far the agent came: it opened a gold mail, only had it listed, never saw it; or there is none to see. */
+/** How far the agent got: it opened a gold mail, only had it listed, or never saw it; `none`: there is no gold mail. */
 export function stageOf(result: TaskResult): Stage {
   if (isFailure(result.ending)) return "failed";
   if (result.readGold === null || result.foundGold === null) return "none";
@@ -11,7 +11,7 @@ export function stageOf(result: TaskResult): Stage {
   return result.foundGold ? "found" : "missed";
 }
 
-/** The band of the leading score, or that there is none. */
+/** The band of the leading score. */
 export function classifyTask(result: TaskResult, leading: string): Outcome {
   if (isFailure(result.ending)) return "failed";
   return bandOf(result.scores[leading] ?? null);

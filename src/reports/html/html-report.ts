@@ -1,19 +1,19 @@
 import type { ReportHead, ReportTasks } from "../page/data.js";
 import { type PageAssets, policyHash } from "./page-assets.js";
 
-/** Everything a page shows. */
+/** Everything that a page shows except conversations. */
 export interface Report {
   readonly head: ReportHead;
   readonly tasks: ReportTasks;
 }
 
-/** Conversations that stand in the page itself: key and packed text. */
+/** Conversations embedded in the page: key and packed text. */
 export type PackedTraces = Iterable<readonly [key: string, packed: string]>;
 
 /**
- * A report as one HTML file, piece by piece. What comes from mail, models and questions stands in it as JSON without any `<`, or
- * packed, in elements that are never run; the page's script turns it into text nodes. The policy lets these scripts run and
- * nothing be fetched; beside a folder of conversations, also the scripts that these load from there.
+ * A report as one HTML file, in chunks. Untrusted data (mail, replies, questions) is embedded as JSON without any `<`,
+ * or packed, in elements that are not executed; the page's script turns it into text nodes. The content security policy
+ * allows these scripts and no request; with a folder of conversations, also the scripts that they load from it.
  */
 export function* htmlReport({ head, tasks }: Report, assets: PageAssets, traces: PackedTraces): Generator<string> {
   const title = `ART-E report: ${head.runs.map(({ label }) => label).join(", ")}`;
@@ -33,9 +33,9 @@ ${assets.style}</style>
 <noscript>This report is drawn by its own script, and JavaScript is turned off here.</noscript>
 <div id="report"></div>
 `;
-  yield* dataBlock("head", [insideJson(JSON.stringify(head))]);
-  yield* dataBlock("questions", list(tasks.questions));
-  for (const [run, rows] of tasks.rows.entries()) yield* dataBlock(`rows-${run}`, list(rows));
+  yield* dataBlock("head", [escapeJson(JSON.stringify(head))]);
+  yield* dataBlock("questions", jsonArray(tasks.questions));
+  for (const [run, rows] of tasks.rows.entries()) yield* dataBlock(`rows-${run}`, jsonArray(rows));
   for (const [key, packed] of traces) yield `<script type="text/plain" id="trace-${key}">${packed}</script>\n`;
   for (const script of assets.scripts) yield `<script>${script}</script>\n`;
   yield "</body>\n</html>\n";
@@ -46,7 +46,7 @@ function policyOf({ scripts }: PageAssets, { traces }: ReportHead): string {
   return [
     "default-src 'none'",
     `script-src ${allowed.join(" ")}`,
-    // The charts' library puts its rules beside each chart. Styles can fetch nothing here.
+    // Plot adds a style element to each chart. Styles cannot make requests under this policy.
     "style-src 'unsafe-inline'",
     "base-uri 'none'",
     "form-action 'none'",
@@ -61,14 +61,14 @@ function* dataBlock(id: string, pieces: Iterable<string>): Generator<string> {
   yield "</script>\n";
 }
 
-function* list(items: readonly unknown[]): Generator<string> {
+function* jsonArray(items: readonly unknown[]): Generator<string> {
   yield "[";
-  for (const [i, item] of items.entries()) yield `${i === 0 ? "" : ",\n"}${insideJson(JSON.stringify(item))}`;
+  for (const [i, item] of items.entries()) yield `${i === 0 ? "" : ",\n"}${escapeJson(JSON.stringify(item))}`;
   yield "]";
 }
 
-/** JSON that can stand in a page: the same values, without a character that HTML or a script would read as its own. */
-function insideJson(json: string): string {
+/** The same JSON with the characters escaped that HTML or a script would interpret. */
+function escapeJson(json: string): string {
   return json.replace(/[<>&\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });

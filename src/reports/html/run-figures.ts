@@ -3,21 +3,23 @@ import { modelAndToolTimeOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Ending } from "../../domain/tasks/ending.js";
 import { isFailure } from "../../domain/tasks/ending.js";
+import { meanOf } from "../../statistics/mean.js";
+import { quantile } from "../../statistics/quantile.js";
 import type { ProfileCell, RunFigures, ScoreMeaning } from "../page/data.js";
 import { OUTCOMES, STAGES } from "../page/data.js";
 import { classifyTask, stageOf } from "./classify-task.js";
 import { ToolUseTally } from "./tool-use.js";
 
 const BINS = 20;
-/** Kinds of error told; more of them is a list of requests, not a profile. */
+/** Distinct errors listed, the most frequent first. */
 const ERRORS = 12;
 
-type Taken = Pick<
+type TalliedFigures = Pick<
   RunFigures,
   "tasks" | "completed" | "failed" | "latency" | "endings" | "profile" | "errors" | "distribution" | "turns" | "tools"
 >;
 
-/** The figures of a run that its totals do not hold, taken task by task: nothing but figures is kept. */
+/** The figures of a run that its totals do not have, task by task. Keeps figures only, no tasks. */
 export class RunTally {
   private failed = 0;
   private completed = 0;
@@ -39,24 +41,29 @@ export class RunTally {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.turns[result.turns] = (this.turns[result.turns] ?? 0) + 1;
     this.tools.add(trace);
-    increase(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
+    increment(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
     if (isFailure(result.ending)) {
       this.failed++;
-      increase(this.errors, result.error ?? result.ending);
+      increment(this.errors, result.error ?? result.ending);
       return;
     }
     this.times.push(modelAndToolTimeOf(result) ?? result.executionTimeMs);
     this.waitingMs += result.waitingTimeMs ?? 0;
     this.completed++;
-    for (const { name } of this.meanings) this.file(name, result.scores[name] ?? null);
+    for (const { name } of this.meanings) this.addToBin(name, result.scores[name] ?? null);
   }
 
-  figures(): Taken {
+  figures(): TalliedFigures {
     return {
       tasks: this.completed + this.failed,
       completed: this.completed,
       failed: this.failed,
-      latency: { ...latencyOf(this.times), waiting: this.completed === 0 ? null : this.waitingMs / this.completed },
+      latency: {
+        mean: meanOf(this.times),
+        p50: quantile(this.times, 0.5),
+        p95: quantile(this.times, 0.95),
+        waiting: this.completed === 0 ? null : this.waitingMs / this.completed,
+      },
       endings: this.endings,
       profile: this.cells(),
       errors: [...this.errors]
@@ -69,7 +76,7 @@ export class RunTally {
     };
   }
 
-  private file(name: string, value: number | null): void {
+  private addToBin(name: string, value: number | null): void {
     if (value === null || value < 0 || value > 1) return;
     const bins = this.bins.get(name) ?? Array.from({ length: BINS }, () => 0);
     const bin = Math.min(BINS - 1, Math.floor(value * BINS + 1e-9));
@@ -85,14 +92,6 @@ export class RunTally {
   }
 }
 
-/** Quantiles as the smallest time that so many of the tasks did not exceed. */
-function latencyOf(times: readonly number[]): Omit<RunFigures["latency"], "waiting"> {
-  const sorted = Float64Array.from(times).sort();
-  const quantile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
-  const mean = sorted.length === 0 ? null : sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length;
-  return { mean, p50: quantile(0.5), p95: quantile(0.95) };
-}
-
-function increase(counts: Map<string, number>, key: string): void {
+function increment(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }

@@ -3,10 +3,10 @@ import { modelAndToolTimeOf } from "../../domain/runs/task-times.js";
 import type { QuestionRow, ReportTasks, ScoreMeaning, TaskRow } from "../page/data.js";
 import { stageOf } from "./classify-task.js";
 
-/** The tasks of a report as rows for its table; a question that several runs answered is kept once. */
+/** The tasks of a report as table rows; a question that several runs answered is stored once. */
 export class TaskRows {
   private readonly questions: QuestionRow[] = [];
-  private readonly known = new Map<string, number>();
+  private readonly indexes = new Map<string, number>();
   private readonly rows: TaskRow[][] = [];
 
   constructor(private readonly meanings: readonly ScoreMeaning[]) {}
@@ -21,7 +21,7 @@ export class TaskRows {
       modelAndToolTimeOf(result) ?? result.executionTimeMs,
       result.costUsd,
       stageOf(result),
-      this.meanings.map(({ name }) => rounded(result.scores[name] ?? null)),
+      this.meanings.map(({ name }) => roundOff(result.scores[name] ?? null)),
       result.error ?? null,
     ];
     while (this.rows.length <= run) this.rows.push([]);
@@ -34,17 +34,17 @@ export class TaskRows {
 
   private questionOf(result: TaskResult): number {
     const { taskId, question, groundTruth, inbox, queryDate, goldSources } = result;
-    const realism = rounded(result.howRealistic) ?? 0;
+    const realism = roundOff(result.howRealistic) ?? 0;
     const row: QuestionRow = [taskId, question, groundTruth, inbox, queryDate, realism, goldSources];
     const key = JSON.stringify(row);
-    const known = this.known.get(key);
+    const known = this.indexes.get(key);
     if (known !== undefined) return known;
-    this.known.set(key, this.questions.length);
+    this.indexes.set(key, this.questions.length);
     return this.questions.push(row) - 1;
   }
 }
 
-/** Four digits tell any two answers apart that a table can show. */
-function rounded(value: number | null): number | null {
+/** To four digits, which is more than the table shows. */
+function roundOff(value: number | null): number | null {
   return value === null ? null : Math.round(value * 10_000) / 10_000;
 }

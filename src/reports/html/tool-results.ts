@@ -1,6 +1,6 @@
 import type { MailView } from "../page/data.js";
 
-/** What a tool gave back, as a reader would name it; whatever the tool is called, as scoring reads it. */
+/** A tool result, classified by its shape as in scoring, whatever the tool is called. */
 export type ToolResultView =
   | { readonly kind: "hits"; readonly hits: readonly Hit[]; readonly total: number | null }
   | { readonly kind: "mail"; readonly mail: MailView }

@@ -1,7 +1,7 @@
 import type { Trace } from "../../domain/runs/trace.js";
 import type { ToolUse } from "../page/data.js";
 
-/** How often tools were called, by how many tasks, and with what success. */
+/** Counts calls and errors of each tool, and the tasks that used it. */
 export class ToolUseTally {
   private readonly tools = new Map<string, { calls: number; errors: number; tasks: number; ms: number }>();
 

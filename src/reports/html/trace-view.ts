@@ -4,18 +4,18 @@ import type { SameMail } from "../../domain/scores/score.js";
 import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "../page/data.js";
 import { readToolResult } from "./tool-results.js";
 
-/** Where gold mail is looked up. */
+/** Looks up gold mail. */
 export interface MailSource {
   readonly mailOf: (messageId: string) => MailView | null;
   readonly sameMail: SameMail;
 }
 
-/** A trace as the page shows it: each call with its result, and the gold mail beside. */
+/** A trace for the page: each call with its result, and the gold mail. */
 export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): TraceView {
   const { message_ids } = trace.task;
-  const goldNames = new Set(message_ids.map(sameMail));
+  const canonicalGold = new Set(message_ids.map(sameMail));
   const { listed, opened } = idsIn(trace);
-  const named = new Set([...trace.sources, ...listed, ...opened, ...message_ids]);
+  const allIds = new Set([...trace.sources, ...listed, ...opened, ...message_ids]);
   const isAmong = (ids: readonly string[], gold: string) => ids.some((id) => sameMail(id) === sameMail(gold));
   const gold = message_ids.flatMap((id): GoldMailView[] => {
     const mail = mailOf(id);
@@ -30,13 +30,13 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
     sources: trace.sources,
     gold,
     goldMissing: message_ids.filter((id) => mailOf(id) === null),
-    goldIds: [...named].filter((id) => goldNames.has(sameMail(id))),
+    goldIds: [...allIds].filter((id) => canonicalGold.has(sameMail(id))),
     scores: trace.scores,
     judge: trace.judge === null ? null : { verdict: trace.judge.verdict ?? "unscored", reason: trace.judge.reason },
   };
 }
 
-/** The mails that searches listed and that were opened, by whatever Message-ID. */
+/** The Message-IDs of mails that searches listed and of mails that were opened. */
 function idsIn({ toolCalls }: Trace): { listed: string[]; opened: string[] } {
   const views = toolCalls.map(({ result }) => readToolResult(result));
   return {
@@ -45,18 +45,18 @@ function idsIn({ toolCalls }: Trace): { listed: string[]; opened: string[] } {
   };
 }
 
-/** What tools answered stands with the calls, so their messages are shown only where no call is known. */
+/** Tool results are shown with their calls; a tool message is a step of its own only if its call is unknown. */
 function stepsOf({ messages, toolCalls, turns }: Trace): StepView[] {
-  // Some servers count their calls anew in every turn, so an id may come again.
+  // Some servers restart call ids in every turn, so an id can occur again.
   const records = new Queues(toolCalls, ({ id }) => id);
   const answers = new Queues(messages.filter(isToolMessage), ({ toolCallId }) => toolCallId);
-  const asked = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
+  const calledIds = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
   const steps: StepView[] = [];
   let turn = 0;
   for (const message of messages) {
-    if (message.role === "tool" && asked.has(message.toolCallId)) continue;
-    const calls = callsOf(message).map(({ id, name, invalid, arguments: given }): CallView => {
-      return { name, arguments: invalid ?? given, ...answerTo(records.next(id), answers.next(id)) };
+    if (message.role === "tool" && calledIds.has(message.toolCallId)) continue;
+    const calls = callsOf(message).map(({ id, name, invalid, arguments: callArguments }): CallView => {
+      return { name, arguments: invalid ?? callArguments, ...answerTo(records.next(id), answers.next(id)) };
     });
     const model = message.role === "assistant" ? toTurn(turns[turn++]) : null;
     steps.push({ role: message.role, text: message.content, calls, turn: model });
@@ -64,7 +64,7 @@ function stepsOf({ messages, toolCalls, turns }: Trace): StepView[] {
   return steps;
 }
 
-/** Items by key, each given out once, in their order. */
+/** A first-in, first-out queue per key. */
 class Queues<T> {
   private readonly queues = new Map<string, T[]>();
 
@@ -85,7 +85,7 @@ function callsOf(message: Message) {
   return message.role === "assistant" ? message.toolCalls : [];
 }
 
-/** A call that was never made (only the first of a reply is, for some agents) has neither result nor error. */
+/** Some agents execute only the first call of a reply; the others have neither result nor error. */
 function answerTo(record: ToolCallRecord | undefined, message: ToolMessage | undefined) {
   if (record !== undefined) return { result: record.result, error: record.error, durationMs: record.durationMs };
   const { content = null, isError = false } = message ?? {};

@@ -5,7 +5,7 @@ import { stripControls } from "../../platform/strip-controls.js";
 import { count, share, usd } from "./format-number.js";
 import { summaryBox } from "./summary-box.js";
 
-/** How far a judge agrees with people, and where it does not. */
+/** How well a judge agrees with human labels, and the disagreements. */
 export function calibrationText(
   judge: JudgeSettings,
   figures: Calibration & { readonly costUsd: number | null },
@@ -20,7 +20,7 @@ export function calibrationText(
     ["Disagreements", count(figures.disagreements.length)],
     ["Cost", usd(figures.costUsd)],
   ]);
-  const each = figures.disagreements.map((row) =>
+  const disagreements = figures.disagreements.map((row) =>
     [
       "",
       `Question: ${row.question}`,
@@ -30,7 +30,7 @@ export function calibrationText(
       `Judge:    ${row.verdict ?? "-"}: ${row.reason}`,
     ].join("\n"),
   );
-  return stripControls([head, ...each].join("\n"));
+  return stripControls([head, ...disagreements].join("\n"));
 }
 
 function estimate({ value, n, low, high }: Estimate): string {

@@ -1,18 +1,18 @@
 import type { Flip, MetricComparison, RunComparison, RunHead } from "../../domain/scores/comparison.js";
 import { scorerOfMetric } from "../../domain/scores/metric-name.js";
-import { PUBLISHED, PUBLISHED_PROTOCOL } from "../../evaluation/published-figures.js";
+import type { PublishedResults } from "../../domain/scores/published-result.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
-import { count, share, usd } from "./format-number.js";
+import { count, oneDecimal, share, usd } from "./format-number.js";
 import { workTime } from "./task-time.js";
 import { table } from "./text-table.js";
 
-/** Runs side by side, then each against the first. */
+/** An overview of the runs, then each compared with the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
-  return stripControls([sideBySide(runs), ...comparisons.map((comparison) => against(comparison))].join("\n\n"));
+  return stripControls([overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison))].join("\n\n"));
 }
 
-function sideBySide(runs: readonly RunHead[]): string {
+function overviewTable(runs: readonly RunHead[]): string {
   const perTask = (sum: number | null, tasks: number) => (sum === null || tasks === 0 ? null : sum / tasks);
   return table(
     ["run", "agent", "tasks", "failed", "cost", "cost of a task", "time of a task", "turns", "model"],
@@ -24,21 +24,21 @@ function sideBySide(runs: readonly RunHead[]): string {
       usd(run.costUsd),
       usd(perTask(run.costUsd, run.totalTasks)),
       workTime(run),
-      perTask(run.turns, run.totalTasks)?.toFixed(1) ?? "-",
+      oneDecimal(perTask(run.turns, run.totalTasks)),
       run.model,
     ]),
   );
 }
 
-function against({ baseline, candidate, questions, incomparable, settings, metrics, flips }: RunComparison): string {
+function pairText({ baseline, candidate, questions, incomparable, settings, metrics, flips }: RunComparison): string {
   const { common, onlyBaseline, onlyCandidate } = questions;
-  const others = [
+  const onlyInOne = [
     onlyBaseline > 0 && `${count(onlyBaseline)} only in the first`,
     onlyCandidate > 0 && `${count(onlyCandidate)} only in the second`,
   ].filter((part) => part !== false);
-  const shown = flips.lost.length + flips.won.length;
+  const flipCount = flips.lost.length + flips.won.length;
   return [
-    `${candidate} against ${baseline}: ${[`${count(common)} questions in both`, ...others].join(", ")}`,
+    `${candidate} against ${baseline}: ${[`${count(common)} questions in both`, ...onlyInOne].join(", ")}`,
     ...(incomparable.length === 0 ? [] : [`NOT COMPARABLE, they differ in ${incomparable.join("; ")}`]),
     ...(settings.length === 0 ? [] : [`Settings that differ: ${settings.join(", ")}`]),
     "",
@@ -46,14 +46,14 @@ function against({ baseline, candidate, questions, incomparable, settings, metri
       ["", "n", "before", "after", "difference, 95 %", "p", "won/lost/tied", "verdict"],
       metrics.map((metric) => metricRow(metric)),
     ),
-    ...(shown === 0 ? [] : ["", `Questions that changed (${flips.metric}):`]),
+    ...(flipCount === 0 ? [] : ["", `Questions that changed (${flips.metric}):`]),
     ...flips.lost.flatMap((flip) => flipLines("lost", flip)),
     ...flips.won.flatMap((flip) => flipLines("won", flip)),
   ].join("\n");
 }
 
-/** Cost, time and turns are no shares: they have digits of their own. */
-const DIGITS: Readonly<Record<string, (value: number) => string>> = {
+/** Cost, time and turns are not shares and need other formats. */
+const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
   costUsd: (value) => (value === 0 ? "0" : value.toPrecision(3)),
   modelAndToolTimeMs: (value) => value.toFixed(0),
   turns: (value) => value.toFixed(2),
@@ -61,33 +61,33 @@ const DIGITS: Readonly<Record<string, (value: number) => string>> = {
 
 function metricRow(metric: MetricComparison): string[] {
   const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
-  const digits = DIGITS[metric.metric] ?? share;
-  const figure = (value: number | null) => (value === null ? "-" : digits(value));
+  const format = EFFORT_FORMATS[metric.metric] ?? share;
+  const text = (value: number | null) => (value === null ? "-" : format(value));
   const { value, low, high } = difference;
-  const bounds = low === null || high === null ? "" : ` [${figure(low)}, ${figure(high)}]`;
+  const bounds = low === null || high === null ? "" : ` [${text(low)}, ${text(high)}]`;
   return [
     label,
     count(difference.n),
-    figure(baseline),
-    figure(candidate),
-    value === null ? "-" : `${value > 0 ? "+" : ""}${figure(value)}${bounds}`,
-    p === null ? "-" : p < 0.001 ? "<0.001" : p.toFixed(3),
+    text(baseline),
+    text(candidate),
+    value === null ? "-" : `${value > 0 ? "+" : ""}${text(value)}${bounds}`,
+    p === null ? "-" : p < 0.001 ? "<0.001" : share(p),
     `${count(wins)}/${count(losses)}/${count(ties)}`,
-    verdictText(metric),
+    significanceText(metric),
   ];
 }
 
-function verdictText({ verdict, moreQuestions, difference }: MetricComparison): string {
+function significanceText({ verdict, moreQuestions, difference }: MetricComparison): string {
   if (verdict !== null) return verdict;
   if (difference.n === 0) return "no question in common";
   if (moreQuestions === null) return "no difference";
   return moreQuestions === 0 ? "may be chance" : `may be chance; ~${count(moreQuestions)} more questions would tell`;
 }
 
-function flipLines(how: "lost" | "won", flip: Flip): string[] {
+function flipLines(side: "lost" | "won", flip: Flip): string[] {
   const { taskId, question, baseline, candidate, baselineAnswer, candidateAnswer } = flip;
   return [
-    `  ${how}  ${taskId}  ${oneLine(question, 100)}`,
+    `  ${side}  ${taskId}  ${oneLine(question, 100)}`,
     `        ${share(baseline)}  ${oneLine(baselineAnswer, 100) || "-"}`,
     `        ${share(candidate)}  ${oneLine(candidateAnswer, 100) || "-"}`,
   ];
@@ -96,10 +96,11 @@ function flipLines(how: "lost" | "won", flip: Flip): string[] {
 /** The published figures, runs of ours among them by accuracy, and how each was made otherwise. */
 export function publishedText(
   runs: readonly RunHead[],
+  published: PublishedResults,
   differences: Readonly<Record<string, readonly string[]>>,
 ): string {
   const ours = runs.map((run) => {
-    const accuracy = run.scores[scorerOfMetric("accuracy", (name) => (run.scores[name]?.n ?? 0) > 0)];
+    const accuracy = run.scores[scorerOfMetric("accuracy", run.scores)];
     return {
       accuracy: accuracy?.value ?? null,
       row: [
@@ -111,7 +112,7 @@ export function publishedText(
       ],
     };
   });
-  const theirs = PUBLISHED.map(({ model, accuracy, secondsPerTask, usdPerThousand }) => ({
+  const theirs = published.figures.map(({ model, accuracy, secondsPerTask, usdPerThousand }) => ({
     accuracy,
     row: [
       model,
@@ -128,7 +129,7 @@ export function publishedText(
         ["model", "accuracy", "time", "cost of 1,000", "source"],
         rows.map(({ row }) => row),
       ),
-      `Published: ${PUBLISHED_PROTOCOL}.`,
+      `Published: ${published.protocol}.`,
       ...runs.map(({ runId }) => differenceText(runId, differences[runId] ?? [])),
     ].join("\n"),
   );
@@ -140,7 +141,7 @@ function differenceText(runId: string, differences: readonly string[]): string {
     : `${runId} differs: ${differences.join("; ")}.`;
 }
 
-function oneLine(text: string, most: number): string {
+function oneLine(text: string, limit: number): string {
   const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
 }

@@ -2,7 +2,7 @@ import type { CorpusStats } from "../../store/import/corpus-stats.js";
 import { count } from "./format-number.js";
 import { summaryBox } from "./summary-box.js";
 
-/** What mail is in the file. Two files with one fingerprint give every agent the same mail. */
+/** The mail in a database. Two databases with the same fingerprint give every agent the same mail. */
 export function corpusSummary(stats: CorpusStats, file: string): string {
   const day = (date: string | null) => date?.slice(0, 10) ?? "-";
   return summaryBox(`ART-E Corpus (${file})`, [

@@ -1,15 +1,15 @@
-import type { QuestionStatistics } from "../../questions/statistics.js";
-import { count, share } from "./format-number.js";
+import type { QuestionStatistics } from "../../domain/tasks/question-statistics.js";
+import { count, oneDecimal, share } from "./format-number.js";
 import { summaryBox } from "./summary-box.js";
 
-/** The dataset's figures, in the lines of the published runner and two more. */
+/** The statistics of a dataset, in the lines of the published runner and two more. */
 export function datasetSummary(statistics: QuestionStatistics): string {
   const { averageMessageIds, firstDate, lastDate } = statistics;
   return summaryBox(`ART-E Dataset Statistics (${statistics.split} split)`, [
     ["Total tasks", count(statistics.totalTasks)],
     ["Unique inboxes", count(statistics.uniqueInboxes)],
     ["Avg realistic score", share(statistics.averageRealism)],
-    ["Avg message IDs per task", averageMessageIds === null ? "-" : averageMessageIds.toFixed(1)],
+    ["Avg message IDs per task", oneDecimal(averageMessageIds)],
     ["Dates of the questions", firstDate === null ? "-" : `${firstDate} to ${lastDate}`],
     ["Realistic score", histogram(statistics)],
   ]);

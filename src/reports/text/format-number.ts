@@ -1,4 +1,4 @@
-/** Figures as people read them. A figure that there is none of is a dash, never NaN or 0. */
+/** Numbers as they are printed everywhere: a missing number is a dash, never NaN or 0. */
 
 export function count(value: number): string {
   return value.toLocaleString("en-US");
@@ -8,7 +8,12 @@ export function share(value: number | null): string {
   return value === null ? "-" : value.toFixed(3);
 }
 
-/** US dollars; small sums with the digits that make them tell. */
+/** A mean per task, such as turns. */
+export function oneDecimal(value: number | null): string {
+  return value === null ? "-" : value.toFixed(1);
+}
+
+/** US dollars; small sums with three significant digits. */
 export function usd(value: number | null): string {
   if (value === null) return "unknown";
   return value === 0 || value >= 1 ? `$${value.toFixed(2)}` : `$${value.toPrecision(3)}`;

@@ -5,15 +5,15 @@ import { estimate } from "./format-estimate.js";
 export function gateText(gate: Gate): string {
   const { metric, scorer, figure, passed } = gate;
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${told(gate)}, wanted ${wanted(gate)}${figure.n === 0 ? ": there is no such score" : ""}`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, wanted ${formatThreshold(gate)}${figure.n === 0 ? ": there is no such score" : ""}`;
 }
 
-function told({ kind, figure }: Gate): string {
+function formatFigure({ kind, figure }: Gate): string {
   const sign = kind === "no_worse_than" && (figure.value ?? 0) > 0 ? "+" : "";
   return `${sign}${estimate(figure)}`;
 }
 
-function wanted({ kind, better, limit, baseline }: Gate): string {
+function formatThreshold({ kind, better, limit, baseline }: Gate): string {
   if (kind === "fail_under") return `${better === "higher" ? "at least" : "at most"} ${limit}`;
   const bound = better === "higher" ? `the interval above -${limit}` : `the interval below ${limit}`;
   return `${bound} against ${baseline}`;

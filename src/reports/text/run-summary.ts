@@ -2,16 +2,15 @@ import type { RunTotals, ScoreFigures } from "../../domain/runs/benchmark-result
 import { otherModels } from "../../models/answering-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
-import { count, duration, share, usd } from "./format-number.js";
+import { count, duration, oneDecimal, share, usd } from "./format-number.js";
 import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
 
 /**
- * The totals of a run. Scores stand over the completed tasks, each with its 95 % interval and its denominator, and, where
- * some tasks failed, over all with those as wrong.
+ * The totals of a run. Scores are over the completed tasks, each with its 95 % interval and denominator; if tasks
+ * failed, also over all tasks with the failed ones as wrong.
  */
 export function runSummary(totals: RunTotals): string {
-  const perTask = (sum: number) => (totals.totalTasks === 0 ? "-" : (sum / totals.totalTasks).toFixed(1));
   const { inputTokens, outputTokens, cachedInputTokens } = totals.usage;
   return summaryBox(`ART-E Benchmark Results: ${totals.agentId} (${totals.model})`, [
     ["Run", totals.runId],
@@ -22,36 +21,36 @@ export function runSummary(totals: RunTotals): string {
       "Tasks",
       `${count(totals.totalTasks)} of the ${totals.split} split: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed`,
     ],
-    ...scores(totals),
-    ["Endings", endings(totals)],
-    ...answeredBy(totals),
-    ["Turns per task", perTask(totals.turns)],
+    ...scoreRows(totals),
+    ["Endings", endingsText(totals)],
+    ...answeredByRow(totals),
+    ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
     ["Time per task", timePerTask(totals)],
     ["Total time", duration(totals.totalTimeMs)],
     ["Tokens", `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out`],
     ["Cost", totals.costUsd === null ? "unknown (no price known for this model)" : usd(totals.costUsd)],
-    ...cached(totals),
+    ...cacheRow(totals),
     ["Retries", count(totals.retries)],
   ]);
 }
 
-/** Said only where it is not the model that was asked. */
-function answeredBy({ model, answeredBy = {} }: RunTotals): [string, string][] {
+/** Shown only if another model than the requested one replied. */
+function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
-  const named = Object.entries(answeredBy).map(
+  const models = Object.entries(answeredBy).map(
     ([name, replies]) => `${stripControls(name)} (${count(replies)} replies)`,
   );
-  return [["Answered by", named.join(", ")]];
+  return [["Answered by", models.join(", ")]];
 }
 
-/** What the cost above is not: money of today. Said only where replies came from the cache. */
-function cached({ cachedReplies, turns, spent }: RunTotals): [string, string][] {
+/** The part of the cost that was spent in this run. Shown only if replies came from the cache. */
+function cacheRow({ cachedReplies, turns, spent }: RunTotals): [string, string][] {
   if (cachedReplies === 0) return [];
   const now = spent.costUsd === null ? "an unknown sum" : usd(spent.costUsd);
   return [["From the cache", `${count(cachedReplies)} of ${count(turns)} replies; ${now} of the cost was spent now`]];
 }
 
-function scores({ scores, failedTasks, completedTasks }: RunTotals): [string, string][] {
+function scoreRows({ scores, failedTasks, completedTasks }: RunTotals): [string, string][] {
   if (completedTasks === 0) return [["Scores", "- (no task was completed)"]];
   return Object.values(scores).flatMap((score): [string, string][] => [
     [score.label, `${estimate(score)}${failedTasks === 0 ? "" : withFailed(score)}`],
@@ -68,7 +67,7 @@ function withFailed({ overAll }: ScoreFigures): string {
   return overAll.n === 0 ? "" : `; ${share(overAll.value)} with failed tasks as wrong`;
 }
 
-function endings(totals: RunTotals): string {
+function endingsText(totals: RunTotals): string {
   const sorted = Object.entries(totals.endings).sort(([, a], [, b]) => b - a);
   return sorted.map(([ending, tasks]) => `${ending} ${count(tasks)}`).join(", ") || "-";
 }

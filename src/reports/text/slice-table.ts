@@ -4,7 +4,7 @@ import { estimate } from "./format-estimate.js";
 import { count } from "./format-number.js";
 import { table } from "./text-table.js";
 
-/** One slice of a run: its parts in rows, the wanted scores in columns with their intervals and denominators. */
+/** One slice of a run: a row per part, a column per metric with intervals and denominators. */
 export function sliceTable(totals: RunTotals, slice: SliceName, metrics: readonly string[]): string {
   const labels = metrics.map((name) => totals.scores[name]?.label ?? name);
   const rows = totals.slices[slice].map(({ value, tasks, scores }) => [

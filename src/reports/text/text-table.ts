@@ -1,4 +1,4 @@
-/** Rows in columns, the last one as long as it is; a heading with a rule under it. */
+/** Aligned columns under a heading and a rule; the last column is not padded. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = heading.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const line = (cells: readonly string[]) =>

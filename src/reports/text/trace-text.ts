@@ -10,25 +10,25 @@ import { stripControls } from "../../platform/strip-controls.js";
 import { readToolResult } from "../html/tool-results.js";
 import { count, duration, share } from "./format-number.js";
 
-/** Characters of one message shown; the whole stands in the exported trace. */
-const SHOWN = 1_500;
+/** Characters shown of one message; the exported trace has all of it. */
+const MAX_MESSAGE_CHARS = 1_500;
 
-/** Recipients of a mail told by name. */
-const RECIPIENTS = 6;
+/** Recipients of a mail that are listed. */
+const MAX_RECIPIENTS = 6;
 
-/** A trace to be read in a terminal: the question, what was said and called, the answer beside the gold one. */
+/** A trace for the terminal: the question, the messages and calls, the answer and the gold answer. */
 export function traceText(trace: Trace | ChatTrace): string {
   const isChat = !("task" in trace);
-  const who = `${trace.traceId}  ${trace.agentId} (${trace.model})`;
+  const heading = `${trace.traceId}  ${trace.agentId} (${trace.model})`;
   const head = isChat
     ? [
-        `${who}  session ${trace.sessionId}`,
+        `${heading}  session ${trace.sessionId}`,
         `chat  ${trace.inbox ?? "any mailbox"}  ${trace.queryDate ?? "no cutoff"}`,
         "",
         `Question: ${trace.question}`,
       ]
     : [
-        `${who}  run ${trace.runId}`,
+        `${heading}  run ${trace.runId}`,
         `task ${trace.taskId}  ${trace.task.inbox_address}  ${trace.task.query_date}`,
         "",
         `Question: ${trace.task.question}`,
@@ -48,13 +48,13 @@ export function traceText(trace: Trace | ChatTrace): string {
           `Gold:     ${trace.task.answer}`,
           `Mails:    ${trace.task.message_ids.join(", ") || "-"}`,
           ...(trace.judge === null ? [] : [`Judge:    ${judgeText(trace.judge)}`]),
-          `Scores:   ${scores.join(", ") || "none: a failed task is not graded"}`,
+          `Scores:   ${scores.join(", ") || "none: a failed task is not scored"}`,
         ]),
   ];
   return stripControls([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
 }
 
-/** Said only where it is not the model that was asked. */
+/** Shown only if another model than the requested one replied. */
 function answeredBy({ model, turns }: Pick<Trace, "model" | "turns">): string[] {
   const others = otherModels(model, repliesBy(turns));
   return others.length === 0 ? [] : [`By:       ${others.join(", ")}, as the replies say; ${model} was asked`];
@@ -71,27 +71,29 @@ function judgeText({ verdict, reason, model, cast, agreement }: Judgement): stri
 }
 
 function messageLines(message: Message): string[] {
-  const said = message.content === "" ? [] : indent(shorten(message.content));
+  const content = message.content === "" ? [] : indent(shorten(message.content));
   if (message.role === "tool") {
-    const told = message.isError ? said : indent(resultText(message.content));
-    return ["", `[${message.name}${message.isError ? ", error" : ""}]`, ...told];
+    const result = message.isError ? content : indent(resultText(message.content));
+    return ["", `[${message.name}${message.isError ? ", error" : ""}]`, ...result];
   }
   const calls =
     message.role === "assistant"
       ? message.toolCalls.map((call) => `  -> ${call.name}(${call.invalid ?? argumentText(call.arguments)})`)
       : [];
-  return ["", `[${message.role}]`, ...said, ...calls];
+  return ["", `[${message.role}]`, ...content, ...calls];
 }
 
 /** `query: "gas", limit: 10` */
-function argumentText(given: JsonValue): string {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return JSON.stringify(given);
-  return Object.entries(given)
+function argumentText(callArguments: JsonValue): string {
+  if (typeof callArguments !== "object" || callArguments === null || Array.isArray(callArguments)) {
+    return JSON.stringify(callArguments);
+  }
+  return Object.entries(callArguments)
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
     .join(", ");
 }
 
-/** What a tool gave back: search results as a list, a mail as a mail, anything else as it came. */
+/** A tool result: search results as a list, a mail with its headers, anything else unchanged. */
 function resultText(content: string): string {
   let value: unknown;
   try {
@@ -111,8 +113,8 @@ function resultText(content: string): string {
   }
   if (view.kind === "mail") {
     const { messageId, date, sender, recipients, subject, body } = view.mail;
-    const to = recipients.slice(0, RECIPIENTS).join(", ");
-    const more = recipients.length > RECIPIENTS ? ` and ${count(recipients.length - RECIPIENTS)} more` : "";
+    const to = recipients.slice(0, MAX_RECIPIENTS).join(", ");
+    const more = recipients.length > MAX_RECIPIENTS ? ` and ${count(recipients.length - MAX_RECIPIENTS)} more` : "";
     return [
       messageId,
       `${date ?? "no date"}  ${sender} to ${to || "nobody named"}${more}`,
@@ -129,5 +131,7 @@ function indent(text: string): string[] {
 }
 
 function shorten(text: string): string {
-  return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}\n… (${text.length - SHOWN} characters more)`;
+  return text.length <= MAX_MESSAGE_CHARS
+    ? text
+    : `${text.slice(0, MAX_MESSAGE_CHARS)}\n… (${text.length - MAX_MESSAGE_CHARS} characters more)`;
 }

@@ -22,93 +22,94 @@ const PROTOCOLS: Readonly<Record<JudgeSettings["protocol"], JudgeProtocol>> = {
   art: artProtocol,
 };
 
-/** A vote that could be read, and the model that the reply names. */
-type Remembered = { readonly verdict: Verdict; readonly reason: string; readonly model?: string };
+/** A readable vote, and the model named in the reply. */
+type CachedVote = { readonly verdict: Verdict; readonly reason: string; readonly model?: string };
 
-/** What a vote may be remembered by; it is handed everything that decides the vote. */
-export interface VoteMemory {
+/** Cache of votes; the key holds everything that decides a vote. */
+export interface VoteCache {
   get(key: readonly (string | number | null)[]): unknown;
-  put(key: readonly (string | number | null)[], value: Remembered): void;
+  put(key: readonly (string | number | null)[], value: CachedVote): void;
 }
 
 export interface JudgeRequest {
   readonly model: Model;
   readonly settings: JudgeSettings;
-  readonly memory: VoteMemory;
-  /** US dollars; null where the price is not known. */
+  readonly cache: VoteCache;
+  /** In US dollars; null if the price is unknown. */
   readonly priceOf: PriceOf;
 }
 
-interface Asked {
+interface PaidVote {
   readonly vote: Vote;
-  /** Null: the server did not say, or failed before it could. */
+  /** Null if the server did not report it. */
   readonly usage: Usage | null;
-  /** Null: not known. */
+  /** Null if unknown. */
   readonly costUsd: number | null;
 }
 
-const rememberedSchema = z.object({
+const cachedVoteSchema = z.object({
   verdict: z.enum(VERDICTS),
   reason: z.string(),
   model: z.string().exactOptional(),
 });
 
-/** The version of a protocol that this program speaks. */
+/** The version of a protocol in this program. */
 export function protocolVersion(protocol: JudgeSettings["protocol"]): number {
   return PROTOCOLS[protocol].version;
 }
 
 /**
- * A judge that asks a model. Answers that say only "I don't know", and none at all, are judged without asking. A call that fails, and a reply that cannot be read, leave a
- * vote without a verdict; neither is remembered.
+ * A judge that asks a model. Missing answers and plain "I don't know" are judged without a call. A failed call or an
+ * unreadable reply gives a vote without a verdict, which is not cached.
  */
-export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): Judge {
+export function openJudge({ model, settings, cache: memory, priceOf }: JudgeRequest): Judge {
   const protocol = PROTOCOLS[settings.protocol];
   const current = { ...settings, version: protocol.version };
 
-  const ask = async (item: JudgeCase, number: number, signal: AbortSignal): Promise<Asked> => {
+  const ask = async (item: JudgeCase, number: number, signal: AbortSignal): Promise<PaidVote> => {
     const { baseUrl } = settings;
     const key = [model.id, baseUrl, protocol.name, protocol.version, item.question, item.gold, item.answer, number];
-    const remembered = rememberedSchema.safeParse(memory.get(key)).data;
-    if (remembered !== undefined) return { vote: { ...remembered, cached: true }, ...FREE };
+    const cached = cachedVoteSchema.safeParse(memory.get(key)).data;
+    if (cached !== undefined) return { vote: { ...cached, cached: true }, ...FREE };
     try {
       const reply = await model.complete(protocol.request(item), signal);
-      // Each call by itself: what is dearer for a long prompt is not so for many short ones.
-      const { usage, model: named } = reply;
-      const paid = { usage, costUsd: usage === null ? null : priceOf(usage, named) };
-      const read = protocol.read(reply);
-      const by = named === undefined ? {} : { model: named };
-      if (read === null) return { vote: { ...unread("the judge's reply could not be read"), ...by }, ...paid };
-      memory.put(key, { ...read, ...by });
-      return { vote: { ...read, ...by, cached: false }, ...paid };
+      // Priced per call: some models charge a higher rate for long prompts.
+      const { usage, model: replyModel } = reply;
+      const paid = { usage, costUsd: usage === null ? null : priceOf(usage, replyModel) };
+      const verdict = protocol.read(reply);
+      const answeredBy = replyModel === undefined ? {} : { model: replyModel };
+      if (verdict === null)
+        return { vote: { ...voteWithoutVerdict("the judge's reply could not be read"), ...answeredBy }, ...paid };
+      memory.put(key, { ...verdict, ...answeredBy });
+      return { vote: { ...verdict, ...answeredBy, cached: false }, ...paid };
     } catch (error) {
-      // It has cost nothing that anybody could tell.
-      const why = signal.aborted
+      // A failed call reports no usage, so its cost counts as 0.
+      const reason = signal.aborted
         ? "stopped before the judge had answered"
         : `the judge failed: ${(error as Error).message}`;
-      return { vote: unread(why), ...FREE };
+      return { vote: voteWithoutVerdict(reason), ...FREE };
     }
   };
 
   return {
     settings: current,
     async judge({ question, gold, answer }, signal) {
-      const known = withoutAsking(gold, answer);
-      if (answer === null || known !== null) {
-        return { ...current, ...(known ?? NOTHING), agreement: null, cast: [], usage: NO_USAGE, costUsd: 0 };
+      const free = judgeWithoutModel(gold, answer);
+      if (answer === null || free !== null) {
+        return { ...current, ...(free ?? NO_ANSWER), agreement: null, cast: [], usage: NO_USAGE, costUsd: 0 };
       }
-      const asked = await Promise.all(
+      const votes = await Promise.all(
         Array.from({ length: settings.votes }, (_, i) => ask({ question, gold, answer }, i + 1, signal)),
       );
-      const cast = asked.map(({ vote }) => vote);
+      const cast = votes.map(({ vote }) => vote);
       const judgement: Judgement = {
         ...current,
         ...majority(cast),
         cast,
-        usage: sumUsage(asked),
-        costUsd: sumCost(asked),
+        usage: sumUsage(votes),
+        costUsd: sumCost(votes),
       };
-      // Models are asked to say so themselves; one that calls it an abstention means the same.
+      // The prompt asks for `correct` here; a model that answers `abstained` means the same.
       const isRight = judgement.verdict === "abstained" && isUnanswerable({ answer: gold, message_ids: [] });
       return isRight ? { ...judgement, verdict: "correct" } : judgement;
     },
@@ -117,16 +118,16 @@ export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): J
 
 const FREE = { usage: NO_USAGE, costUsd: 0 };
 
-const NOTHING = { verdict: "abstained", reason: "no answer was given" } as const;
+const NO_ANSWER = { verdict: "abstained", reason: "no answer was given" } as const;
 
-function withoutAsking(gold: string, answer: string | null): { verdict: Verdict; reason: string } | null {
-  if (answer === null || answer.trim() === "") return NOTHING;
+function judgeWithoutModel(gold: string, answer: string | null): { verdict: Verdict; reason: string } | null {
+  if (answer === null || answer.trim() === "") return NO_ANSWER;
   if (!isDontKnow(answer)) return null;
   return isDontKnow(gold)
     ? { verdict: "correct", reason: "the question cannot be answered, and the answer says so" }
     : { verdict: "abstained", reason: "the answer says that it is not known" };
 }
 
-function unread(reason: string): Vote {
+function voteWithoutVerdict(reason: string): Vote {
   return { verdict: null, reason, cached: false };
 }

@@ -1,34 +1,35 @@
 import { createHash } from "node:crypto";
 import type { JudgeCase } from "../../domain/scores/judgement.js";
 
-/** Characters of one text that are shown to a judge. */
-const LONGEST = 20_000;
+/** Characters of one text that are sent to a judge. */
+const MAX_CHARS = 20_000;
 
-/** Anything that looks like one of our marks, whatever stands round it. */
+/** Anything that looks like one of our marks or a system prompt, with any white space. */
 const MARK = /<(?=\s*(?:\/\s*)?(question|correct_answer|given_answer|instructions?|system)\b)/gi;
 
 /**
- * What a judge is shown: the texts, which nobody vouches for, between marks that they cannot hold, and then what it is `asked`. Each mark bears a hash
- * over all of them, and what looks like a mark within a text loses its angle bracket. Invisible characters that could hide words are dropped.
+ * The prompt of a judge: the untrusted texts between marks that they cannot contain, then the `instruction`. Each mark
+ * has a hash over all texts as its id, and what looks like a mark inside a text loses its angle bracket. Invisible
+ * characters, which could hide words, are removed.
  */
-export function shownToJudge(item: JudgeCase, asked: string): string {
+export function delimitUntrusted(item: JudgeCase, instruction: string): string {
   const boundary = createHash("sha256")
     .update(JSON.stringify({ ...item }))
     .digest("hex")
     .slice(0, 16);
-  const delimitUntrusted = (name: string, text: string) =>
-    `<${name} id="${boundary}">\n${harmless(text)}\n</${name} id="${boundary}">`;
+  const delimit = (name: string, text: string) =>
+    `<${name} id="${boundary}">\n${escapeMarks(text)}\n</${name} id="${boundary}">`;
   return [
-    delimitUntrusted("question", item.question),
-    delimitUntrusted("correct_answer", item.gold),
-    delimitUntrusted("given_answer", item.answer),
-    `End of the data marked ${boundary}. ${asked}`,
+    delimit("question", item.question),
+    delimit("correct_answer", item.gold),
+    delimit("given_answer", item.answer),
+    `End of the data marked ${boundary}. ${instruction}`,
   ].join("\n\n");
 }
 
-function harmless(text: string): string {
-  const shown =
-    text.length <= LONGEST ? text : `${text.slice(0, LONGEST)} [cut: ${text.length - LONGEST} characters more]`;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  return shown.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{DI}]/gu, "").replace(MARK, "‹");
+function escapeMarks(text: string): string {
+  const truncated =
+    text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)} [cut: ${text.length - MAX_CHARS} characters more]`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove.
+  return truncated.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{DI}]/gu, "").replace(MARK, "‹");
 }

@@ -1,24 +1,24 @@
 import { VERDICTS, type Verdict, type Vote } from "../../domain/scores/judgement.js";
 
-export interface Decided {
+export interface MajorityVerdict {
   readonly verdict: Verdict | null;
   readonly reason: string;
   readonly agreement: number | null;
 }
 
 /**
- * The verdict most votes went to; of tied ones the stricter, so that a doubt never makes an answer better. Votes that could not be read do not count, but where
- * at least half of them could not, there is no verdict.
+ * The verdict with the most votes; on a tie the stricter one, so that doubt never improves a score. Unreadable votes do
+ * not count, but if at least half are unreadable there is no verdict.
  */
-export function majority(cast: readonly Vote[]): Decided {
-  const read = cast.flatMap(({ verdict, reason }) => (verdict === null ? [] : [{ verdict, reason }]));
-  if (read.length * 2 <= cast.length) {
-    const unread = cast.find(({ verdict }) => verdict === null);
-    return { verdict: null, reason: unread?.reason ?? "nobody voted", agreement: null };
+export function majority(cast: readonly Vote[]): MajorityVerdict {
+  const readable = cast.flatMap(({ verdict, reason }) => (verdict === null ? [] : [{ verdict, reason }]));
+  if (readable.length * 2 <= cast.length) {
+    const unreadable = cast.find(({ verdict }) => verdict === null);
+    return { verdict: null, reason: unreadable?.reason ?? "nobody voted", agreement: null };
   }
-  const votesFor = (verdict: Verdict) => read.filter((vote) => vote.verdict === verdict);
-  // Sorting is stable: the stricter verdicts stand first.
+  const votesFor = (verdict: Verdict) => readable.filter((vote) => vote.verdict === verdict);
+  // VERDICTS has the strictest first, and sort is stable.
   const [verdict = "wrong"] = [...VERDICTS].sort((a, b) => votesFor(b).length - votesFor(a).length);
   const winners = votesFor(verdict);
-  return { verdict, reason: winners[0]?.reason ?? "", agreement: winners.length / read.length };
+  return { verdict, reason: winners[0]?.reason ?? "", agreement: winners.length / readable.length };
 }

@@ -69,6 +69,21 @@ describe("a budget", () => {
     expect(add("answered")).toBe("--max-failures 5% is reached: 19 of 20 tasks failed");
   });
 
+  test("of a share of failures is reached at exactly this share", () => {
+    const { add } = opened({ maxFailures: { share: 0.1 } });
+    expect(add("answered", 18)).toBeNull();
+    expect(add("model_error", 2)).toBe("--max-failures 10% is reached: 2 of 20 tasks failed");
+  });
+
+  test("in dollars includes the judge, whose unknown cost counts as nothing", () => {
+    const { budget } = opened({ maxCostUsd: 1 });
+    const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+    budget.charge({ spent: { costUsd: 0.5, usage }, judgeCostUsd: null });
+    expect(budget.reached()).toBeNull();
+    budget.charge({ spent: { costUsd: 0.25, usage }, judgeCostUsd: 0.25 });
+    expect(budget.reached()).toEqual({ flag: "--max-cost", why: "--max-cost 1 is reached: $1.0000 spent" });
+  });
+
   test("of a share of failures is not reached just below it", () => {
     const { add } = opened({ maxFailures: { share: 0.1 } });
     expect(add("answered", 30)).toBeNull();

@@ -18,7 +18,7 @@ import type { Question, QuestionSet } from "../../../src/domain/tasks/question.j
 import { parseModelName } from "../../../src/models/model-name.js";
 import { priceOf } from "../../../src/models/prices.js";
 import { resolveModel } from "../../../src/models/resolve-model.js";
-import { ALWAYS, type ScorerName } from "../../../src/scoring/scorers.js";
+import { RESULT_FILE_SCORERS, type ScorerName } from "../../../src/scoring/scorers.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
 import { getAgent } from "../../../src/store/registry/agents.js";
 import { resultWriter } from "../../../src/store/runs/result-writer.js";
@@ -122,7 +122,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     maxTaskCostUsd: null,
     scoring: {
       sameMail: openMailLookup(db).canonicalId,
-      scorers: wanted.scorers ?? ALWAYS,
+      scorers: wanted.scorers ?? RESULT_FILE_SCORERS,
       judge: wanted.judge ?? null,
     },
     priceOf: (usage) => priceOf(model.id, usage),
@@ -150,7 +150,7 @@ export function settingsOf(db: Db, wanted: Wanted): RunSettings {
     taskTimeoutMs: wanted.taskTimeoutMs ?? 60_000,
     maxTaskCostUsd: null,
     price: null,
-    scorers: wanted.scorers ?? ALWAYS,
+    scorers: wanted.scorers ?? RESULT_FILE_SCORERS,
     judge: wanted.judge?.settings ?? null,
     concurrency: wanted.concurrency ?? 4,
     epochs: wanted.epochs ?? 1,

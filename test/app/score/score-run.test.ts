@@ -3,7 +3,7 @@ import { scoreRun } from "../../../src/app/score/score-run.js";
 import { ModelError } from "../../../src/domain/models/model.js";
 import type { Judge, JudgeSettings, Verdict } from "../../../src/domain/scores/judgement.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
-import { ALWAYS, SCORER_NAMES, type ScorerName } from "../../../src/scoring/scorers.js";
+import { RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../../src/scoring/scorers.js";
 import { getRun, lockRun } from "../../../src/store/runs/runs.js";
 import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
 import { judged } from "../../scoring/judged.js";
@@ -62,7 +62,7 @@ describe("scoring a stored run again", () => {
       expect(Object.keys(scores)).toContain("rougeL");
       const values = Object.fromEntries(Object.entries(scores).map(([name, { value }]) => [name, value]));
       expect(after.results[i]?.scores).toEqual(values);
-      for (const name of ALWAYS) expect(scores[name]).toEqual(before.traces[i]?.scores[name]);
+      for (const name of RESULT_FILE_SCORERS) expect(scores[name]).toEqual(before.traces[i]?.scores[name]);
     }
     expect(after.run.settings.scorers).toContain("rougeL");
     expect({ ...after.run, settings: null }).toEqual({ ...before.run, settings: null });
@@ -78,7 +78,7 @@ describe("scoring a stored run again", () => {
   test("keeps what has been written where it is stopped, and goes on from any state", async () => {
     const stop = new AbortController();
     const told: number[] = [];
-    const stopped = await grade([...ALWAYS, "tokenF1"], null, stop.signal, (scored) => {
+    const stopped = await grade([...RESULT_FILE_SCORERS, "tokenF1"], null, stop.signal, (scored) => {
       told.push(scored);
       stop.abort();
     });
@@ -87,7 +87,7 @@ describe("scoring a stored run again", () => {
     const { results } = saved(demo.db, runId);
     expect(results).toHaveLength(73);
     expect(results.filter(({ scores }) => "tokenF1" in scores)).toHaveLength(50);
-    expect(await grade([...ALWAYS, "tokenF1"])).toEqual({ scored: 73, stopped: false });
+    expect(await grade([...RESULT_FILE_SCORERS, "tokenF1"])).toEqual({ scored: 73, stopped: false });
     expect(saved(demo.db, runId).results.every(({ scores }) => "tokenF1" in scores)).toBe(true);
   });
 
@@ -107,9 +107,9 @@ describe("scoring a stored run again", () => {
 
   test("of a run that is being worked on is refused; one whose worker was killed is not held", async () => {
     lockRun(demo.db, runId, "elsewhere:7", () => false);
-    await expect(grade(ALWAYS)).rejects.toMatchObject({ code: "run_busy" });
+    await expect(grade(RESULT_FILE_SCORERS)).rejects.toMatchObject({ code: "run_busy" });
     const { db } = demo;
-    const scoring = { sameMail: openMailLookup(db).canonicalId, scorers: ALWAYS, judge: null };
+    const scoring = { sameMail: openMailLookup(db).canonicalId, scorers: RESULT_FILE_SCORERS, judge: null };
     const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
     const request = { scoring, concurrency: 1, worker, onProgress: () => {} };
     expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ scored: 73 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { ScoresAggregate } from "../../../src/evaluation/aggregate/all-scores.js";
+import { AllScores } from "../../../src/evaluation/aggregate/all-scores.js";
+import { SCORERS } from "../../../src/scoring/scorers.js";
 import { wilson } from "../../../src/statistics/wilson.js";
 import { finished } from "../../store/runs/saved-runs.js";
 
@@ -13,7 +14,7 @@ const failed = (taskId: number, changes: Partial<TaskResult> = {}) =>
   task(taskId, {}, { ending: "model_error", ...changes });
 
 const figuresOf = (results: readonly TaskResult[]) => {
-  const tally = new ScoresAggregate();
+  const tally = new AllScores(SCORERS);
   for (const result of results) tally.add(result);
   return tally.figures();
 };

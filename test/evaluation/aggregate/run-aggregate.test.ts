@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { ScoresAggregate } from "../../../src/evaluation/aggregate/all-scores.js";
+import { AllScores } from "../../../src/evaluation/aggregate/all-scores.js";
 import { RunAggregate } from "../../../src/evaluation/aggregate/run-aggregate.js";
+import { SCORERS } from "../../../src/scoring/scorers.js";
 
 const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 };
 
@@ -53,7 +54,7 @@ const run = {
 
 function totalsOf(...results: TaskResult[]) {
   const tally = new RunAggregate();
-  const scores = new ScoresAggregate();
+  const scores = new AllScores(SCORERS);
   for (const result of results) {
     tally.add(result);
     scores.add(result);

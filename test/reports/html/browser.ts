@@ -1,4 +1,4 @@
-/** A real browser over a report's page, opened from its folder as a reader would. */
+/** A real browser that opens a report from disk. */
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { CHROMIUM } from "../../needs.js";
@@ -9,13 +9,13 @@ export function openBrowser(): Promise<Browser> {
 
 export interface Opened {
   readonly page: Page;
-  /** What the page complained of: errors, warnings, refused requests. */
+  /** Errors, warnings and blocked requests. */
   readonly complaints: string[];
-  /** What it asked for besides itself. */
+  /** URLs requested besides the page. */
   readonly requests: string[];
 }
 
-/** Opens a file and waits until its table stands. */
+/** Opens a file and waits for its table. */
 export async function openPage(
   browser: Browser,
   file: string,

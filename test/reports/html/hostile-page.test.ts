@@ -8,7 +8,7 @@ import { openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 
-/** What a mail could hold to be more than text. */
+/** Texts of mails that attempt injection. */
 const PAYLOADS = [
   "<script>window.taken = 1; alert(1)</script>",
   "</script><script>window.taken = 2</script>",
@@ -22,7 +22,7 @@ const PAYLOADS = [
   `$\{window.taken = 7} \`backtick\` {{x}} __proto__`,
 ];
 const TEXT = PAYLOADS.join("\n");
-/** An override that would turn the line around, a bell, an escape sequence, and what ends a line in a script. */
+/** A bidi override, a bell, an escape sequence, and line separators of JavaScript. */
 const INVISIBLE = "\u202egnp.exe\u202c \u0007 \u001b[31m \u2028 \u2029 end";
 const SHOWN = "\ufffdgnp.exe\ufffd ␇ ␛[31m";
 

@@ -1,4 +1,4 @@
-/** Runs as large as wanted, the same for the same seed, saved as the runner saves them. */
+/** Synthetic runs of any size, the same for a seed, saved as real runs are. */
 
 import { toTaskResult } from "../../../src/app/run/to-task-result.js";
 import type { Message } from "../../../src/domain/models/conversation.js";
@@ -17,13 +17,13 @@ export interface SyntheticRun {
   readonly tasks: number;
   readonly agentId?: string;
   readonly model?: string;
-  /** 0 to 1: how good its answers are. */
+  /** Probability of a right answer. */
   readonly skill?: number;
-  /** US dollars a turn. */
+  /** US dollars per turn. */
   readonly price?: number;
-  /** Characters of what each mail read holds. */
+  /** Characters in the body of each mail. */
   readonly mailLength?: number;
-  /** What to change of a task before it is saved. */
+  /** Changes a task before it is saved. */
   readonly change?: (trace: Trace) => Trace;
 }
 

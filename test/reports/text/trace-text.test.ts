@@ -65,7 +65,7 @@ describe("a trace as text", () => {
       "Sources:  -",
       "Gold:     Friday",
       "Mails:    <1@x>",
-      "Scores:   none: a failed task is not graded",
+      "Scores:   none: a failed task is not scored",
     ]);
   });
 

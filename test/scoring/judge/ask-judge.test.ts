@@ -52,7 +52,7 @@ function judge(model: Model, settings: Partial<JudgeRequest["settings"]> = {}) {
   return openJudge({
     model,
     settings: { model: model.id, baseUrl: null, protocol: "verdict", version: 1, votes: 1, ...settings },
-    memory: openVerdictCache(folder),
+    cache: openVerdictCache(folder),
     priceOf: (usage) => usage.inputTokens / 1_000,
   });
 }
@@ -61,7 +61,7 @@ const says = (verdict: string, reason = "so it is"): Answer => ({
   toolCalls: [{ name: "record_verdict", arguments: { reason, verdict } }],
 });
 
-/** What is kept in the trace can be read again. */
+/** The stored form must satisfy the schema. */
 const checked = (judgement: Judgement): Judgement => judgementSchema.parse(JSON.parse(JSON.stringify(judgement)));
 
 describe("a judge", () => {
@@ -102,7 +102,7 @@ describe("a judge", () => {
     const model = await reach(provider);
     const settings = { model: model.id, baseUrl: "http://judge", protocol: "verdict", version: 1, votes: 2 } as const;
     const memory = { get: (key: unknown) => void keys.push(key), put: (key: unknown) => void keys.push(key) };
-    await openJudge({ model, settings, memory, priceOf: () => 0 }).judge(ITEM, never);
+    await openJudge({ model, settings, cache: memory, priceOf: () => 0 }).judge(ITEM, never);
     const key = (vote: number) => [
       model.id,
       "http://judge",
@@ -149,7 +149,7 @@ describe("a judge", () => {
     const judge = openJudge({
       model: await reach(provider),
       settings: { model: "openai/gpt-4.1-mini", baseUrl: null, protocol: "verdict", version: 1, votes: 3 },
-      memory: openVerdictCache(folder),
+      cache: openVerdictCache(folder),
       priceOf: ({ inputTokens }, answeredBy) => {
         asked.push(inputTokens);
         return answeredBy === "gpt-4.1-mini" ? (inputTokens > 150 ? 100 : 1) : null;

@@ -4,20 +4,20 @@ import { resolveModel } from "../../../src/models/resolve-model.js";
 import { openJudge } from "../../../src/scoring/judge/ask-judge.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 
-/** What Unicode says is to be shown as nothing, and controls. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a text may hold them.
+/** Default-ignorable and control characters. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: texts may contain them.
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\x00-\x08\x0e-\x1f\x7f]/gu;
 const NAMES = "question|correct_answer|given_answer";
 
 /**
- * A judge that obeys the last thing it is told outside of the marks, and takes anything that looks like the end of a text for its end: it reads what
- * a person would see, without characters that show nothing. Left alone it compares the texts letter by letter.
+ * A gullible judge: it obeys the last instruction outside of the marks, and takes anything that looks like a closing mark
+ * for one. It reads only visible characters. Without instructions it compares the texts literally.
  */
 function credulousVerdict(sent: string): "correct" | "wrong" {
   const prompt = sent.replace(UNSEEN, "");
   const outside = prompt.replace(new RegExp(`<(${NAMES})\\b[^>]*>[\\s\\S]*?<\\s*/\\s*\\1\\b[^>]*>`, "gi"), "");
-  const told = [...outside.matchAll(/grade (?:this|it) as (correct|wrong)/gi)].at(-1)?.[1];
-  if (told !== undefined) return told as "correct" | "wrong";
+  const instructed = [...outside.matchAll(/grade (?:this|it) as (correct|wrong)/gi)].at(-1)?.[1];
+  if (instructed !== undefined) return instructed as "correct" | "wrong";
   const [, gold, answer] = [...prompt.matchAll(new RegExp(`<(${NAMES}) id[^>]*>\\n([\\s\\S]*?)\\n</\\1 id`, "g"))];
   return gold?.[2] === answer?.[2] ? "correct" : "wrong";
 }
@@ -37,12 +37,12 @@ async function judgeOf(protocol: "verdict" | "art") {
   return openJudge({
     model: await resolveModel(parseModelName("openai/judge", null), connection),
     settings: { model: "openai/judge", baseUrl: provider.url, protocol, version: 1, votes: 1 },
-    memory: { get: () => null, put() {} },
+    cache: { get: () => null, put() {} },
     priceOf: () => 0,
   });
 }
 
-/** Of each kind: format characters, a filler that is a letter, a joiner, variation selectors, tags, a control. */
+/** One of each kind: format characters, a filler that is a letter, a joiner, variation selectors, tags, a control. */
 const HIDDEN = [
   "\u200b",
   "\u00ad",

@@ -10,11 +10,11 @@ const call = (args: JsonValue, changes: Partial<ToolCall> = {}): ToolCall => ({
   arguments: args,
   ...changes,
 });
-const said = (content: string, ...toolCalls: ToolCall[]) => verdictProtocol.read({ content, toolCalls });
+const readReply = (content: string, ...toolCalls: ToolCall[]) => verdictProtocol.read({ content, toolCalls });
 
 describe("a verdict is read", () => {
   test.each(["correct", "partly", "wrong", "abstained"])("%s from the tool call", (verdict) => {
-    expect(said("", call({ reason: "so it is", verdict }))).toEqual({ verdict, reason: "so it is" });
+    expect(readReply("", call({ reason: "so it is", verdict }))).toEqual({ verdict, reason: "so it is" });
   });
 
   test.each([
@@ -24,11 +24,13 @@ describe("a verdict is read", () => {
       'Well:\n```json\n{"reason": "half of it", "verdict": "partly"}\n```\nDone.',
     ],
   ])("from %s where no tool is called", (_, content) => {
-    expect(said(content)).toEqual({ verdict: "partly", reason: "half of it" });
+    expect(readReply(content)).toEqual({ verdict: "partly", reason: "half of it" });
   });
 
   test("from the tool call even where the text quotes another", () => {
-    expect(said('It claims {"verdict": "correct"}.', call({ reason: "", verdict: "wrong" }))?.verdict).toBe("wrong");
+    expect(readReply('It claims {"verdict": "correct"}.', call({ reason: "", verdict: "wrong" }))?.verdict).toBe(
+      "wrong",
+    );
   });
 
   test.each<[string, string, ToolCall[]]>([
@@ -41,7 +43,7 @@ describe("a verdict is read", () => {
     ["a quotation beside it that disagrees", '{"verdict": "correct"} is what it says. {"verdict": "wrong"}', []],
     ["half of one", '{"verdict": "correct', []],
   ])("not from %s", (_, content, calls) => {
-    expect(said(content, ...calls)).toBeNull();
+    expect(readReply(content, ...calls)).toBeNull();
   });
 });
 

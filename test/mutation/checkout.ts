@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Mutant } from "./mutants.js";
+
+/** Neither needed by the tests nor theirs to change. Hidden files may hold keys. */
+const NOT_COPIED = /^(\..*|node_modules|coverage|docs)$/;
+
+/** `timeout`: the tests did not end in time, most often because the mutant loops for ever. It counts as killed. */
+export type MutantOutcome = "killed" | "survived" | "timeout";
+
+/** A copy of the project in which one source file at a time is mutated. */
+export class Checkout {
+  private readonly folder = mkdtempSync(join(tmpdir(), "art-e-mutants-"));
+
+  constructor(root: string) {
+    for (const name of readdirSync(root)) {
+      if (!NOT_COPIED.test(name)) cpSync(join(root, name), join(this.folder, name), { recursive: true });
+    }
+    symlinkSync(join(root, "node_modules"), join(this.folder, "node_modules"));
+  }
+
+  /** Runs the tests stage by stage (files or folders), until one fails. */
+  async run(mutant: Mutant, stages: readonly (readonly string[])[], timeoutMs: number): Promise<MutantOutcome> {
+    const path = join(this.folder, mutant.file);
+    const text = readFileSync(path, "utf8");
+    writeFileSync(path, `${text.slice(0, mutant.start)}${mutant.replacement}${text.slice(mutant.end)}`);
+    try {
+      for (const tests of stages) {
+        const outcome = await this.vitest(tests, timeoutMs);
+        if (outcome !== "survived") return outcome;
+      }
+      return "survived";
+    } finally {
+      writeFileSync(path, text);
+    }
+  }
+
+  /** How long the tests take without a mutant. Throws where they fail: then no mutant could survive. */
+  async measure(tests: readonly string[]): Promise<number> {
+    const started = performance.now();
+    const outcome = await this.vitest(tests, 0);
+    if (outcome !== "survived") throw new Error(`The tests in ${tests.join(", ")} fail without any mutant.`);
+    return Math.ceil(performance.now() - started);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private vitest(tests: readonly string[], timeoutMs: number): Promise<MutantOutcome> {
+    const program = join(this.folder, "node_modules/vitest/vitest.mjs");
+    const flags = ["--bail=1", "--maxWorkers=1", "--reporter=dot"];
+    return new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, [program, "run", ...tests, ...flags], {
+        cwd: this.folder,
+        stdio: "ignore",
+        timeout: timeoutMs,
+        killSignal: "SIGKILL",
+      });
+      child.on("error", reject);
+      child.on("exit", (code) => resolve(code === 0 ? "survived" : code === null ? "timeout" : "killed"));
+    });
+  }
+}

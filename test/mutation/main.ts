@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
+import { Checkout, type MutantOutcome } from "./checkout.js";
+import { type Mutant, mutantsOf } from "./mutants.js";
+
+// Mutation testing: a seeded sample of small changes to the rooms whose results people trust. Each change must make a
+// test fail; a survivor is printed and needs a reason in survivors.json.
+
+/** Room: the test folders that must kill its mutants, its own first. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  scoring: ["test/scoring/", "test/evaluation/", "test/app/score/"],
+  statistics: ["test/statistics/", "test/evaluation/"],
+  web: ["test/web/", "test/tools/"],
+  tools: ["test/tools/", "test/contracts/", "test/agents/loop/"],
+  "store/search": ["test/store/search/", "test/tools/"],
+  "app/run/budget.ts": ["test/app/run/"],
+  "agents/loop": ["test/agents/loop/", "test/app/run/"],
+};
+
+const REQUIRED_SHARE = 0.85;
+
+interface Survivor {
+  readonly file: string;
+  /** The line, trimmed: line numbers move. */
+  readonly code: string;
+  readonly replacement: string;
+  readonly reason: string;
+}
+
+interface RoomMutant {
+  readonly room: string;
+  readonly mutant: Mutant;
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    sample: { type: "string", default: "200" },
+    seed: { type: "string", default: "1" },
+    room: { type: "string", multiple: true, default: Object.keys(ROOMS) },
+    jobs: { type: "string", default: "2" },
+  },
+});
+
+const unknown = flags.room.filter((room) => !Object.hasOwn(ROOMS, room));
+if (unknown.length > 0) throw new Error(`No room ${unknown.join(", ")}; there are ${Object.keys(ROOMS).join(", ")}.`);
+
+const explained = JSON.parse(readFileSync(join(import.meta.dirname, "survivors.json"), "utf8")) as Survivor[];
+const all = flags.room.flatMap((room) =>
+  filesOf(room)
+    .flatMap(mutantsOf)
+    .map((mutant) => ({ room, mutant })),
+);
+const sample = draw(all, Number(flags.sample), Number(flags.seed));
+console.log(`${sample.length} of ${all.length} mutants of ${flags.room.join(", ")}; seed ${flags.seed}`);
+
+const interrupted = new AbortController();
+process.once("SIGINT", () => interrupted.abort());
+
+const outcomes = new Map<RoomMutant, MutantOutcome>();
+const queue = [...sample];
+// Copied at once: the project may be worked on while this runs.
+const checkouts = Array.from({ length: Number(flags.jobs) }, () => new Checkout(process.cwd()));
+try {
+  const timeouts = await measureRooms();
+  await Promise.all(checkouts.map((checkout) => runQueue(checkout, timeouts)));
+} finally {
+  for (const checkout of checkouts) checkout.remove();
+}
+report();
+
+/** Thrice what the tests take without a mutant: on a busy machine they may take twice as long. */
+async function measureRooms(): Promise<ReadonlyMap<string, number>> {
+  const timeouts = new Map<string, number>();
+  for (const room of new Set(sample.map(({ room }) => room))) {
+    const ms = (await checkouts[0]?.measure(ROOMS[room] ?? [])) ?? 0;
+    console.log(`${room}: its tests take ${Math.round(ms / 1_000)} s`);
+    timeouts.set(room, 30_000 + 3 * ms);
+  }
+  return timeouts;
+}
+
+async function runQueue(checkout: Checkout, timeouts: ReadonlyMap<string, number>): Promise<void> {
+  for (let next = queue.shift(); next !== undefined && !interrupted.signal.aborted; next = queue.shift()) {
+    const { room, mutant } = next;
+    const folders = ROOMS[room] ?? [];
+    // Most mutants are killed by a test that imports their file: these tests go first, as they take a second.
+    const stages = [importersOf(mutant.file, folders), folders].filter((tests) => tests.length > 0);
+    const outcome = await checkout.run(mutant, stages, timeouts.get(room) ?? 0);
+    outcomes.set(next, outcome);
+    if (outcome !== "killed") console.log(describe(mutant, outcome));
+    if (outcomes.size % 10 === 0) console.log(`... ${outcomes.size} of ${sample.length}`);
+  }
+}
+
+function report(): void {
+  const survivors = [...outcomes].filter(([, outcome]) => outcome === "survived").map(([survivor]) => survivor);
+  const killed = outcomes.size - survivors.length;
+  for (const room of flags.room) {
+    const inRoom = ({ room: other }: RoomMutant) => other === room;
+    const tried = [...outcomes.keys()].filter(inRoom).length;
+    if (tried > 0) console.log(`${room}: ${tried - survivors.filter(inRoom).length} of ${tried} killed`);
+  }
+  const unexplained = survivors.filter(({ mutant }) => reasonOf(mutant) === undefined);
+  console.log(`${((100 * killed) / outcomes.size).toFixed(1)} % killed; ${100 * REQUIRED_SHARE} % are required`);
+  console.log(`${survivors.length} survived, ${unexplained.length} of them without a reason in survivors.json`);
+  process.exitCode = killed >= REQUIRED_SHARE * outcomes.size && unexplained.length === 0 ? 0 : 1;
+}
+
+function describe(mutant: Mutant, outcome: MutantOutcome): string {
+  const change = `${mutant.original.replace(/\s+/g, " ")}  ->  ${mutant.replacement}`;
+  const reason = reasonOf(mutant);
+  return `${outcome}  ${mutant.file}:${mutant.line}  ${change}${reason === undefined ? "" : `  (${reason})`}`;
+}
+
+function reasonOf({ file, code, replacement }: Mutant): string | undefined {
+  return explained.find((one) => one.file === file && one.code === code && one.replacement === replacement)?.reason;
+}
+
+function draw<T>(items: readonly T[], count: number, seed: number): T[] {
+  const random = seededRandom(seed);
+  const rest = [...items];
+  return Array.from({ length: Math.min(count, rest.length) }, () => rest.splice(random(rest.length), 1)).flat();
+}
+
+/** The test files in these folders that import a source file directly. */
+function importersOf(file: string, testFolders: readonly string[]): string[] {
+  const module = file.replace(/\.ts$/, ".js");
+  const tests = testFolders.flatMap((folder) => typeScriptFilesIn(folder).filter((name) => name.endsWith(".test.ts")));
+  return tests.filter((test) => readFileSync(test, "utf8").includes(`/${module}"`));
+}
+
+function filesOf(room: string): string[] {
+  return room.endsWith(".ts") ? [`src/${room}`] : typeScriptFilesIn(`src/${room}`);
+}
+
+function typeScriptFilesIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names
+    .filter((name) => name.endsWith(".ts"))
+    .sort()
+    .map((name) => join(folder, name));
+}
