@@ -14,7 +14,7 @@ import {
   type OnProgress,
   resolveRevision,
 } from "./hub.js";
-import { RequestFailed } from "./retry.js";
+import { RequestFailed } from "./request-failed.js";
 
 /** `data/train-00000-of-00003.parquet` */
 const SHARD = /^data\/train-\d{5}-of-(\d{5})\.parquet$/;

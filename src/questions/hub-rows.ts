@@ -21,7 +21,8 @@ import {
 } from "../huggingface/hub.js";
 import { getJson } from "../huggingface/hub-http.js";
 import { type HubRequest, questionsByHand } from "../huggingface/hub-request.js";
-import { DEFAULT_RETRY, RequestFailed } from "../huggingface/retry.js";
+import { RequestFailed } from "../huggingface/request-failed.js";
+import { DEFAULT_RETRY } from "../platform/retry.js";
 import { jsonLinesRows } from "./json-rows.js";
 import { validateQuestions } from "./validate.js";
 

@@ -12,11 +12,11 @@ import { checkBaseUrl } from "../../models/endpoint.js";
 import { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { recording } from "../../models/middleware/record.js";
 import { cachingReplies } from "../../models/middleware/reply-cache.js";
-import { DEFAULT_RETRY } from "../../models/middleware/retry.js";
 import { type ModelName, parseModelName } from "../../models/model-name.js";
 import { priceAt, priceOfReply } from "../../models/prices.js";
 import { isRemote } from "../../models/provider-names.js";
 import { resolveModel, wireApiOf } from "../../models/resolve-model.js";
+import { DEFAULT_RETRY } from "../../platform/retry.js";
 import { connectionOf, type Settings } from "../settings/settings.js";
 
 /** Tasks at once where no server sets the pace. */
