@@ -28,7 +28,7 @@ type Remembered = { readonly verdict: Verdict; readonly reason: string; readonly
 /** What a vote may be remembered by; it is handed everything that decides the vote. */
 export interface VoteMemory {
   get(key: readonly (string | number | null)[]): unknown;
-  put(key: readonly (string | number | null)[], value: Remembered): void;
+  put(key: readonly (string | number | null)[], value: Remembered): Promise<void>;
 }
 
 export interface JudgeRequest {
@@ -79,7 +79,7 @@ export function openJudge({ model, settings, memory, priceOf }: JudgeRequest): J
       const read = protocol.read(reply);
       const by = named === undefined ? {} : { model: named };
       if (read === null) return { vote: { ...unread("the judge's reply could not be read"), ...by }, ...paid };
-      memory.put(key, { ...read, ...by });
+      await memory.put(key, { ...read, ...by });
       return { vote: { ...read, ...by, cached: false }, ...paid };
     } catch (error) {
       // It has cost nothing that anybody could tell.

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Completion } from "../../domain/models/model.js";
 import { VERDICTS } from "../../domain/scores/judgement.js";
+import { parseJsonOrNull } from "../../platform/parse-json.js";
 import { shownToJudge } from "./delimit-untrusted.js";
 import { JUDGE_MAX_TOKENS, type JudgeProtocol } from "./protocol.js";
 
@@ -67,15 +68,7 @@ function saidByTool({ toolCalls }: Pick<Completion, "toolCalls">): Said[] | null
 
 /** Every flat JSON object of a text with a verdict in it: where they disagree, one of them may be a quotation. */
 function saidInText(text: string): Said[] {
-  return parsed(
-    [...text.matchAll(/\{[^{}]*\}/g)].map(([object]) => {
-      try {
-        return JSON.parse(object) as unknown;
-      } catch {
-        return null;
-      }
-    }),
-  );
+  return parsed([...text.matchAll(/\{[^{}]*\}/g)].map(([object]) => parseJsonOrNull(object)));
 }
 
 function parsed(values: readonly unknown[]): Said[] {

@@ -101,7 +101,7 @@ describe("a judge", () => {
     const keys: unknown[] = [];
     const model = await reach(provider);
     const settings = { model: model.id, baseUrl: "http://judge", protocol: "verdict", version: 1, votes: 2 } as const;
-    const memory = { get: (key: unknown) => void keys.push(key), put: (key: unknown) => void keys.push(key) };
+    const memory = { get: (key: unknown) => void keys.push(key), put: async (key: unknown) => void keys.push(key) };
     await openJudge({ model, settings, memory, priceOf: () => 0 }).judge(ITEM, never);
     const key = (vote: number) => [
       model.id,
