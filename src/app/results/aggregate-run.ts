@@ -3,7 +3,8 @@ import { ScoresAggregate } from "../../evaluation/aggregate/all-scores.js";
 import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { attemptPages, type RunRow } from "../../store/runs/runs.js";
+import { attemptPages } from "../../store/runs/results.js";
+import type { RunRow } from "../../store/runs/runs.js";
 
 /** The totals of a run as it is stored; of one that was stopped, over what it had finished. The loop is given back between pages. */
 export async function aggregateRun(db: Db, run: RunRow): Promise<RunTotals> {

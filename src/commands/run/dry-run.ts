@@ -4,7 +4,7 @@ import { isRemote } from "../../models/provider-names.js";
 import { count, duration, usd } from "../../reports/text/format-number.js";
 import { summaryBox } from "../../reports/text/summary-box.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { type AverageTask, averageTask } from "../../store/runs/runs.js";
+import { type AverageTask, averageTask } from "../../store/runs/results.js";
 import type { CommandContext } from "../cli/command.js";
 import type { RunFlags } from "./run-flags.js";
 

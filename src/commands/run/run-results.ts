@@ -6,7 +6,8 @@ import { resultsFile } from "../../reports/ci/results-file.js";
 import { gateText } from "../../reports/text/gate-text.js";
 import { runSummary } from "../../reports/text/run-summary.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { getRun, iterateResults } from "../../store/runs/runs.js";
+import { iterateResults } from "../../store/runs/results.js";
+import { getRun } from "../../store/runs/runs.js";
 import type { CommandContext } from "../cli/command.js";
 
 /** Writes the results file of a run as it is stored: all of it, whichever session answered what. */
