@@ -1,7 +1,9 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
+import { replaceFile } from "../platform/atomic-file.js";
+import { parseJsonOrNull } from "../platform/parse-json.js";
 
 /** What is known of a cached file; kept beside it as `<file>.json`. A file without its record is never used. */
 const cacheRecordSchema = z.object({
@@ -46,29 +48,14 @@ export async function verifiedRecord(
   return (await sha256OfFile(file, signal)) === record.sha256 ? record : null;
 }
 
-/** A checked JSON document; null where it is missing, torn or of another shape. */
+/** A JSON document checked against a schema; null where it is missing, cut off or of another shape. */
 export async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
-  try {
-    return schema.parse(JSON.parse(await readFile(path, "utf8")));
-  } catch {
-    return null;
-  }
-}
-
-/** Writes a file whole or not at all: readers see the old one or the new one. */
-export async function writeCacheFile(path: string, content: string | Uint8Array): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`;
-  try {
-    await writeFile(temporary, content, { flush: true });
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  const text = await readFile(path, "utf8").catch(() => "");
+  return schema.safeParse(parseJsonOrNull(text)).data ?? null;
 }
 
 export async function writeRecord(file: string, record: CacheRecord): Promise<void> {
-  await writeCacheFile(recordPath(file), `${JSON.stringify(record, null, 2)}\n`);
+  await replaceFile(recordPath(file), [`${JSON.stringify(record, null, 2)}\n`]);
 }
 
 /** Lower-case hex. */

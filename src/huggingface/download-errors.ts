@@ -1,5 +1,5 @@
 import { EXIT, UserError } from "../domain/errors.js";
-import { RequestFailed } from "./retry.js";
+import { RequestFailed } from "./request-failed.js";
 
 /**
  * Runs a download; what stops it for good becomes a `UserError` that says how to go on by hand.

@@ -1,11 +1,12 @@
 import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
 import { type CacheRecord, sha256OfFile, verifiedRecord, writeRecord } from "./download-cache.js";
 import { withDownloadHint } from "./download-errors.js";
 import type { OnProgress } from "./hub.js";
 import { lockPartialDownload, type PartialDownload } from "./partial-download.js";
 import { downloadRange, wrongSize } from "./range-download.js";
-import { DEFAULT_RETRY, RequestFailed, type RetryPolicy, retrying } from "./retry.js";
+import { RequestFailed, retryRequest } from "./request-failed.js";
 
 export interface DownloadRequest {
   readonly url: string;
@@ -39,7 +40,7 @@ export async function downloadFile(request: DownloadRequest): Promise<CacheRecor
     await mkdir(dirname(target), { recursive: true });
     const partial = await lockPartialDownload(target);
     try {
-      const record = await retrying(() => attempt(request, partial), request.retry ?? DEFAULT_RETRY, signal);
+      const record = await retryRequest(() => attempt(request, partial), request.retry ?? DEFAULT_RETRY, signal);
       await publish(partial, target, record);
       return record;
     } catch (error) {

@@ -1,8 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
+import { replaceFile } from "../platform/atomic-file.js";
 import { downloadFile } from "./download.js";
-import { readJson, writeCacheFile } from "./download-cache.js";
+import { readJson } from "./download-cache.js";
 import { withDownloadHint } from "./download-errors.js";
 import {
   authorization,
@@ -14,7 +15,7 @@ import {
   type OnProgress,
   resolveRevision,
 } from "./hub.js";
-import { RequestFailed } from "./retry.js";
+import { RequestFailed } from "./request-failed.js";
 
 /** `data/train-00000-of-00003.parquet` */
 const SHARD = /^data\/train-\d{5}-of-(\d{5})\.parquet$/;
@@ -81,6 +82,6 @@ async function makePin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin
   }
   const pin: Pin = { dataset: EMAILS_DATASET, branch: "main", commit, files };
   await mkdir(dirname(path), { recursive: true });
-  await writeCacheFile(path, `${JSON.stringify(pin, null, 2)}\n`);
+  await replaceFile(path, [`${JSON.stringify(pin, null, 2)}\n`]);
   return pin;
 }

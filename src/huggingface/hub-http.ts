@@ -1,5 +1,7 @@
 import type { z } from "zod";
-import { RequestFailed, type RetryPolicy, retrying } from "./retry.js";
+import type { RetryPolicy } from "../platform/retry.js";
+import { parseRetryAfter } from "../platform/retry-after.js";
+import { RequestFailed, retryRequest } from "./request-failed.js";
 
 /** Failures of name look-up and of certificates do not mend themselves within seconds. */
 const PERMANENT = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
@@ -18,7 +20,7 @@ export async function get(url: string, headers: Record<string, string>, signal: 
   throw new RequestFailed(describeStatus(response), {
     status: response.status,
     retryable: response.status >= 500 || RETRYABLE_STATUS.has(response.status),
-    retryAfterMs: retryAfterMs(response.headers.get("retry-after"), Date.now()),
+    retryAfterMs: parseRetryAfter(response.headers.get("retry-after")),
   });
 }
 
@@ -30,7 +32,7 @@ export async function getJson<T>(
   policy: RetryPolicy,
   signal: AbortSignal,
 ): Promise<{ value: T; headers: Headers }> {
-  return retrying(
+  return retryRequest(
     async () => {
       const response = await get(url, headers, signal);
       const text = await networkFaults(() => response.text(), signal);
@@ -85,12 +87,4 @@ function describeStatus(response: Response): string {
   // The hub puts its reason into this header.
   const reason = response.headers.get("x-error-message") ?? response.statusText;
   return `the server answered ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
-}
-
-/** RFC 9110 section 10.2.3: seconds, or a date. Null where absent or unreadable. */
-export function retryAfterMs(value: string | null, now: number): number | null {
-  if (value === null) return null;
-  if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { UserError } from "../domain/errors.js";
 import { trimEndOf } from "../domain/trim-end.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
 import { getJson } from "./hub-http.js";
-import { DEFAULT_RETRY, type RetryPolicy } from "./retry.js";
 
 export const QUESTIONS_DATASET = "corbt/enron_emails_sample_questions";
 export const EMAILS_DATASET = "corbt/enron-emails";

@@ -3,6 +3,8 @@ import { mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
+import { parseJsonOrNull } from "../platform/parse-json.js";
+import { isProcessAlive } from "../platform/process-alive.js";
 
 /**
  * The unfinished part of a download, kept so that the next attempt can go on from it.
@@ -102,19 +104,9 @@ async function abandoned(target: string): Promise<string[]> {
 }
 
 async function isAbandoned(path: string, host: string, pid: number): Promise<boolean> {
-  if (host === machine()) return pid === process.pid ? !live.has(path) : !isRunning(pid);
+  if (host === machine()) return pid === process.pid ? !live.has(path) : !isProcessAlive(pid);
   const touched = await stat(join(path, "bytes")).catch(() => stat(path).catch(() => null));
   return touched !== null && Date.now() - touched.mtimeMs > ABANDONED_AFTER_MS;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it runs, for another user.
-    return !hasCode(error, ["ESRCH"]);
-  }
 }
 
 function machine(): string {
@@ -132,11 +124,8 @@ async function sizeOf(path: string): Promise<number> {
 
 /** A missing or torn state means: start anew. */
 async function readState(path: string): Promise<{ etag: string | null }> {
-  try {
-    return stateSchema.parse(JSON.parse(await readFile(path, "utf8")));
-  } catch {
-    return { etag: null };
-  }
+  const text = await readFile(path, "utf8").catch(() => "");
+  return stateSchema.safeParse(parseJsonOrNull(text)).data ?? { etag: null };
 }
 
 function hasCode(error: unknown, codes: readonly string[]): boolean {

@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import type { OnProgress } from "./hub.js";
 import { get, networkFaults } from "./hub-http.js";
 import type { PartialDownload } from "./partial-download.js";
-import { RequestFailed } from "./retry.js";
+import { RequestFailed } from "./request-failed.js";
 
 export interface RangeRequest {
   readonly url: string;

@@ -1,8 +1,9 @@
 import { UserError } from "../domain/errors.js";
 import type { Model } from "../domain/models/model.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings } from "./endpoint.js";
 import { type RateLimiter, withRateLimit } from "./middleware/rate-limiter.js";
-import { DEFAULT_RETRY, type RetryPolicy, withRetry } from "./middleware/retry.js";
+import { withRetry } from "./middleware/retry.js";
 import type { ModelName } from "./model-name.js";
 import { API_KEY_VARIABLES, type Provider } from "./provider-names.js";
 import { isOpenaiServer } from "./providers/openai-server.js";

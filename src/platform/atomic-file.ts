@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { accessSync, constants, rmSync, type Stats, statSync } from "node:fs";
-import { open, rename } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { UserError } from "../domain/errors.js";
 
-/** Refuses an output file that could not be written, before anything is spent on what is to go into it. */
+/** Checks an output file before anything is spent on its content. */
 export function checkWritable(flag: string, path: string): void {
   const folder = dirname(path);
-  let there: Stats | undefined;
+  let stats: Stats | undefined;
   try {
-    there = statSync(path, { throwIfNoEntry: false });
-    accessSync(there === undefined || there.isFile() ? folder : path, constants.W_OK);
+    stats = statSync(path, { throwIfNoEntry: false });
+    accessSync(stats === undefined || stats.isFile() ? folder : path, constants.W_OK);
   } catch (cause) {
     throw new UserError(
       "output_unwritable",
@@ -20,36 +20,22 @@ export function checkWritable(flag: string, path: string): void {
       { cause },
     );
   }
-  if (there?.isDirectory()) {
+  if (stats?.isDirectory()) {
     throw new UserError("output_unwritable", `${flag}: ${path} is a folder.`, "Name a file.");
   }
 }
 
-/** Characters written at once: pieces are often a line each. */
-const CHUNK = 1 << 16;
-
 /**
- * Writes a file whole or not at all: a temporary file beside it, synced, then renamed. A device or a pipe
- * (`/dev/null`, `>(gzip)`) is written to as it is: a file in its place would be its end. The loop is given back at every
- * write, so that `pieces` may be many.
+ * Writes a file the user named, by `replaceFile`. A device or a pipe (`/dev/null`, `>(gzip)`) is written to directly: a
+ * rename would put a plain file in its place. The event loop runs between writes, so `pieces` may be many.
+ * @throws UserError where the file cannot be written
  */
 export async function writeFileAtomically(path: string, pieces: Iterable<string>): Promise<void> {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
-  const target = isFile ? `${path}.${randomUUID().slice(0, 8)}.tmp` : path;
-  const drop = () => rmSync(target, { force: true });
-  // A second Ctrl-C ends the process in the middle of it.
-  if (isFile) process.once("exit", drop);
   try {
-    const file = await open(target, isFile ? "wx" : "w");
-    try {
-      for (const chunk of chunks(pieces)) await file.writeFile(chunk);
-      if (isFile) await file.sync();
-    } finally {
-      await file.close();
-    }
-    if (isFile) await rename(target, path);
+    if (isFile) await replaceFile(path, pieces);
+    else await writeTo(path, "w", pieces, false);
   } catch (error) {
-    if (isFile) drop();
     if (!(error instanceof Error && "code" in error)) throw error;
     throw new UserError(
       "output_unwritable",
@@ -58,18 +44,75 @@ export async function writeFileAtomically(path: string, pieces: Iterable<string>
       1,
       { cause: error },
     );
-  } finally {
-    process.off("exit", drop);
   }
 }
 
-function* chunks(pieces: Iterable<string>): Generator<string> {
+/**
+ * Writes a file all or nothing: a temporary file beside it, synced to the disk, then renamed. Readers see the old file or
+ * the new one, and of several writers the last rename wins.
+ * @param sync false for caches, where an entry lost in a power cut costs little
+ */
+export async function replaceFile(
+  path: string,
+  pieces: Iterable<string | Uint8Array>,
+  { sync = true }: { readonly sync?: boolean } = {},
+): Promise<void> {
+  const temporary = `${path}.${randomUUID().slice(0, 8)}.tmp`;
+  removeOnExit(temporary);
+  try {
+    await writeTo(temporary, "wx", pieces, sync);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  } finally {
+    temporaryFiles.delete(temporary);
+  }
+}
+
+async function writeTo(
+  path: string,
+  flags: string,
+  pieces: Iterable<string | Uint8Array>,
+  sync: boolean,
+): Promise<void> {
+  const file = await open(path, flags);
+  try {
+    for (const chunk of joinShort(pieces)) await file.writeFile(chunk);
+    if (sync) await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Temporary files being written. A second Ctrl-C exits in the middle of it. */
+const temporaryFiles = new Set<string>();
+let hasExitListener = false;
+
+function removeOnExit(path: string): void {
+  temporaryFiles.add(path);
+  if (hasExitListener) return;
+  hasExitListener = true;
+  process.on("exit", () => {
+    for (const temporary of temporaryFiles) rmSync(temporary, { force: true });
+  });
+}
+
+/** Characters written at once: pieces are often a line each. */
+const CHUNK = 1 << 16;
+
+function* joinShort(pieces: Iterable<string | Uint8Array>): Generator<string | Uint8Array> {
   let chunk = "";
   for (const piece of pieces) {
-    chunk += piece;
-    if (chunk.length < CHUNK) continue;
-    yield chunk;
+    if (typeof piece === "string") {
+      chunk += piece;
+      if (chunk.length < CHUNK) continue;
+      yield chunk;
+    } else {
+      if (chunk !== "") yield chunk;
+      yield piece;
+    }
     chunk = "";
   }
-  yield chunk;
+  if (chunk !== "") yield chunk;
 }

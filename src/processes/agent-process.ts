@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { JsonObject } from "../domain/json.js";
 import { ModelError, type ModelErrorKind } from "../domain/models/model.js";
 import { redact } from "../domain/redact.js";
+import { parseJsonOrNull } from "../platform/parse-json.js";
 import { lastOf } from "./run-process.js";
 import { type ProgramStart, type SupervisedProcess, startSupervised } from "./supervised-process.js";
 
@@ -120,7 +121,7 @@ export class AgentProcess {
   }
 
   #take(line: string): void {
-    const reply = replySchema.safeParse(parsed(line));
+    const reply = replySchema.safeParse(parseJsonOrNull(line));
     if (!reply.success) {
       const [issue] = reply.error.issues;
       const where =
@@ -141,14 +142,6 @@ export class AgentProcess {
 
   #fail(kind: ModelErrorKind, why: string): void {
     this.#waiting?.reject(new ModelError(kind, why, { retryable: false }));
-  }
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
 

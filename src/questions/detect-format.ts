@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { parseJsonOrNull } from "../platform/parse-json.js";
 
 export type QuestionFormat = "parquet" | "csv" | "json" | "jsonl";
 
@@ -20,16 +21,8 @@ export function detectQuestionFormat(path: string, bytes: Uint8Array, text: stri
 /** Lines where the first one is an object of its own, unless it is the whole document and holds the rows. */
 function jsonOrLines(text: string, extension: string): QuestionFormat {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const first = parsed(lines[0] ?? "");
-  if (first === undefined) return extension === ".jsonl" ? "jsonl" : "json";
+  const first = parseJsonOrNull(lines[0] ?? "");
+  if (first === null) return extension === ".jsonl" ? "jsonl" : "json";
   if (lines.length > 1) return "jsonl";
-  return typeof first === "object" && first !== null && "rows" in first ? "json" : "jsonl";
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return typeof first === "object" && "rows" in first ? "json" : "jsonl";
 }

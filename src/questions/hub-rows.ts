@@ -2,13 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
-import {
-  type CacheRecord,
-  sha256Of,
-  verifiedRecord,
-  writeCacheFile,
-  writeRecord,
-} from "../huggingface/download-cache.js";
+import { type CacheRecord, sha256Of, verifiedRecord, writeRecord } from "../huggingface/download-cache.js";
 import { withDownloadHint } from "../huggingface/download-errors.js";
 import {
   authorization,
@@ -21,7 +15,9 @@ import {
 } from "../huggingface/hub.js";
 import { getJson } from "../huggingface/hub-http.js";
 import { type HubRequest, questionsByHand } from "../huggingface/hub-request.js";
-import { DEFAULT_RETRY, RequestFailed } from "../huggingface/retry.js";
+import { RequestFailed } from "../huggingface/request-failed.js";
+import { replaceFile } from "../platform/atomic-file.js";
+import { DEFAULT_RETRY } from "../platform/retry.js";
 import { jsonLinesRows } from "./json-rows.js";
 import { validateQuestions } from "./validate.js";
 
@@ -84,7 +80,7 @@ async function fetchAndKeep(
     downloadedAt: new Date().toISOString(),
   };
   await writeRecord(file, record);
-  await writeCacheFile(file, content);
+  await replaceFile(file, lines);
   return record;
 }
 

@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { parseJsonOrNull } from "../platform/parse-json.js";
+
 /**
  * Message-IDs from one CSV cell. Written by different tools as a JSON array, as Python shows a list
  * (`['<a>', '<b>']`) or NumPy an array (`['<a>' '<b>']`), or with commas or spaces between them.
@@ -17,12 +20,8 @@ export function splitMessageIds(cell: string): string[] | string {
   return words.map((word) => word.replace(/^['"]|['"]$/g, "")).filter((word) => word !== "");
 }
 
+const stringsSchema = z.array(z.string());
+
 function jsonStrings(text: string): string[] | null {
-  if (!text.startsWith("[")) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : null;
-  } catch {
-    return null;
-  }
+  return text.startsWith("[") ? (stringsSchema.safeParse(parseJsonOrNull(text)).data ?? null) : null;
 }

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isProcessAlive } from "../platform/process-alive.js";
 import { PYTHON_LIMITS } from "./limits.js";
-import { isRunning } from "./process-tree.js";
 
 const NAME = "art-e-";
 /** Where this process itself goes, so that the cgroup it was started in can have children with limits. */
@@ -121,7 +121,7 @@ export class CgroupParent {
   async #removeLeft(): Promise<void> {
     for (const name of await readdir(this.folder)) {
       const pid = new RegExp(`^${NAME}(\\d+)-\\d+$`).exec(name)?.[1];
-      if (pid === undefined || isRunning(Number(pid))) continue;
+      if (pid === undefined || isProcessAlive(Number(pid))) continue;
       await rmdir(join(this.folder, name)).catch(() => undefined);
     }
   }

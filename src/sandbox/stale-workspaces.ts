@@ -1,6 +1,6 @@
 import { lstat, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { isRunning } from "./process-tree.js";
+import { isProcessAlive } from "../platform/process-alive.js";
 
 /** How the folders of this process's workspaces begin: with who made them, so that the next process can tell. */
 export async function workspacePrefix(): Promise<string> {
@@ -18,7 +18,7 @@ export async function staleWorkspaces(folder: string): Promise<string[]> {
     const found = pattern.exec(name);
     if (found === null) continue;
     const pid = Number(found[1]);
-    if (pid !== process.pid && isRunning(pid)) continue;
+    if (pid !== process.pid && isProcessAlive(pid)) continue;
     const path = join(folder, name);
     const stat = await lstat(path).catch(() => null);
     if (!stat?.isDirectory() || stat.uid !== (process.getuid?.() ?? stat.uid)) continue;

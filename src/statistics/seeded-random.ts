@@ -1,14 +1,13 @@
-/** Integers from 0 to below `limit`, the same for a seed on every machine (sfc32, public domain). */
+/**
+ * Integers from 0 to below `limit`, the same for the same seed on every machine: Tommy Ettinger's mulberry32 (public
+ * domain) in 32-bit integer arithmetic. `seed` counts modulo 2^32. The order of `--shuffle` depends on it.
+ */
 export function seededRandom(seed: number): (limit: number) => number {
-  let [a, b, c, counter] = [0x9e3779b9, 0x243f6a88, seed >>> 0, 1];
-  const next = () => {
-    const result = (((a + b) | 0) + counter) | 0;
-    counter = (counter + 1) | 0;
-    a = b ^ (b >>> 9);
-    b = (c + (c << 3)) | 0;
-    c = (((c << 21) | (c >>> 11)) + result) | 0;
-    return result >>> 0;
+  let state = seed >>> 0;
+  return (limit) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
   };
-  for (let i = 0; i < 12; i++) next();
-  return (limit) => Math.floor((next() / 2 ** 32) * limit);
 }

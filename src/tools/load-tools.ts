@@ -4,6 +4,7 @@ import type { Agent } from "../domain/agents/agent.js";
 import type { Tool, ToolRow } from "../domain/agents/tool.js";
 import { UserError } from "../domain/errors.js";
 import { type JsonValue, jsonObjectSchema } from "../domain/json.js";
+import { parseJsonOrNull } from "../platform/parse-json.js";
 import type { Db } from "../store/connection/open-store.js";
 import { type AttachedTool, getTool, listAttachedTools } from "../store/registry/tools.js";
 import { toArgumentSchema } from "./argument-schema.js";
@@ -92,7 +93,7 @@ function readSchema(tool: ToolRow): z.ZodType<JsonValue> {
 
 /** The tool's own configuration, and over it that of the agent. */
 function readConfig(tool: ToolRow, handler: Handler, config: string | null): unknown {
-  const own = jsonObjectSchema.safeParse(parseJson(config ?? "{}"));
+  const own = jsonObjectSchema.safeParse(parseJsonOrNull(config ?? "{}"));
   if (!own.success) throw configError(tool, "it is not a JSON object");
   const result = handler.config.safeParse({ ...tool.handlerConfig, ...own.data });
   if (result.success) return result.data;
@@ -105,14 +106,6 @@ function configError(tool: ToolRow, why: string): UserError {
     `The config of tool "${tool.id}" cannot be used: ${why}.`,
     "It is the tool's handler_config (table tools) and, over it, the agent's config (table agent_tools): JSON objects.",
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function check<T>(

@@ -185,7 +185,9 @@ describe("two runs that are equally good are said to differ in at most 5 of 100 
     "over 100 questions scored from 0 to 1",
     () => {
       const score = (difficulty: number) => chance(difficulty) * uniform();
-      expectBetween(0, 0.05, "false alarms over 100 questions scored 0 to 1", alarms(300, 100, score));
+      // 4.72 % of 6,000 worlds; of 300 the share has a standard error of 1.2 points.
+      const most = TIMES === 1 ? 0.075 : 0.05;
+      expectBetween(0, most, "false alarms over 100 questions scored 0 to 1", alarms(300, 100, score));
     },
     LONG,
   );

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { RetryPolicy } from "../../src/huggingface/retry.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../../src/platform/retry.js";
 
 export interface Seen {
   readonly path: string;
@@ -79,7 +79,7 @@ function askedStart(request: IncomingMessage, etag: string): number | null {
 }
 
 /** Retries without waiting worth the name. */
-export const QUICK: RetryPolicy = { attempts: 4, firstWaitMs: 1, longestWaitMs: 1000 };
+export const QUICK: RetryPolicy = { ...DEFAULT_RETRY, attempts: 4, baseMs: 1, totalMs: 60_000 };
 export const ONCE: RetryPolicy = { ...QUICK, attempts: 1 };
 
 export const never = new AbortController().signal;

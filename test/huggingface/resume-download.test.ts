@@ -83,7 +83,7 @@ describe("an interrupted download", () => {
     const server = await hub((_, res) => {
       res.writeHead(429, { "retry-after": "250" }).end(() => abort.abort(new Error("enough")));
     });
-    const patient = { ...QUICK, longestWaitMs: 300_000 };
+    const patient = { ...QUICK, totalMs: 600_000 };
     await expect(downloadFile(request(server.endpoint, { signal: abort.signal, retry: patient }))).rejects.toThrow(
       "enough",
     );

@@ -3,8 +3,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ModelError } from "../../src/domain/models/model.js";
-import { DEFAULT_RETRY } from "../../src/models/middleware/retry.js";
 import { resolveModel } from "../../src/models/resolve-model.js";
+import { DEFAULT_RETRY } from "../../src/platform/retry.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
 import { REQUEST } from "./providers/wire.js";
 

@@ -1,10 +1,10 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { checkWritable, writeFileAtomically } from "../../src/platform/atomic-file.js";
+import { checkWritable, replaceFile, writeFileAtomically } from "../../src/platform/atomic-file.js";
 
 let folder: string;
 let file: string;
@@ -64,4 +64,23 @@ it("what could not be written is refused beforehand, by the flag's name", () => 
   }
   expect(() => checkWritable("--record", file)).not.toThrow();
   expect(() => checkWritable("--record", join(folder, "new"))).not.toThrow();
+});
+
+it("bytes and text make one file, and many writers at once leave one whole file", async () => {
+  await replaceFile(file, ["a", Buffer.from("é"), "b"]);
+  expect(readFileSync(file, "utf8")).toBe("aéb");
+  await Promise.all(
+    Array.from({ length: 20 }, (_, i) => replaceFile(file, [`${i}`.repeat(1_000)], { sync: i % 2 === 0 })),
+  );
+  expect(readFileSync(file, "utf8")).toMatch(/^(\d+?)\1{999}$/);
+  expect(readdirSync(folder)).toEqual(["out.json"]);
+});
+
+it("a process that ends in the middle of a write leaves no temporary file", () => {
+  const built = JSON.stringify(join(import.meta.dirname, "../../dist/platform/atomic-file.js"));
+  const script = `const { replaceFile } = await import(${built});
+    function* pieces() { yield "x".repeat(100_000); process.exit(3); }
+    await replaceFile(${JSON.stringify(file)}, pieces());`;
+  expect(spawnSync(process.execPath, ["--input-type=module", "-e", script]).status).toBe(3);
+  expect(readdirSync(folder)).toEqual([]);
 });

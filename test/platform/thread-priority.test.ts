@@ -7,7 +7,7 @@ const BUILT = join(import.meta.dirname, "../../dist/platform/thread-priority.js"
 
 /** In a process of its own: one that is not root cannot take it back. */
 function run(script: string): unknown {
-  const head = `import { readdirSync } from "node:fs"; import { getPriority } from "node:os"; import * as urgency from ${JSON.stringify(BUILT)};`;
+  const head = `import { readdirSync } from "node:fs"; import { getPriority } from "node:os"; import * as priority from ${JSON.stringify(BUILT)};`;
   const others = `const others = () => readdirSync("/proc/self/task").map(Number).filter((id) => id !== process.pid).map((id) => getPriority(id));`;
   const args = ["--input-type=module", "-e", `${head}${others}const at = getPriority();${script}`];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
@@ -16,7 +16,7 @@ function run(script: string): unknown {
 }
 
 it("the other threads of a process step back, and this one does not", needs("linux"), () => {
-  const script = `const before = others(); urgency.letThisThreadGoFirst(7);
+  const script = `const before = others(); priority.prioritizeThisThread(7);
     console.log(JSON.stringify({ at, own: getPriority(), threads: before.length, others: [...new Set(others())] }));`;
   const seen = run(script) as { at: number; own: number; threads: number; others: number[] };
   expect(seen).toMatchObject({ own: seen.at, others: [Math.min(19, seen.at + 7)] });
@@ -24,7 +24,7 @@ it("the other threads of a process step back, and this one does not", needs("lin
 });
 
 it("this one steps back where a thread has a priority of its own, as far as there is room", () => {
-  const by = run("urgency.beLessUrgent(100); console.log(getPriority());");
+  const by = run("priority.lowerThreadPriority(100); console.log(getPriority());");
   if (process.platform === "linux") expect(by).toBe(19);
   else expect(by).toBeLessThan(19);
 });

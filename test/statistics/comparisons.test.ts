@@ -34,8 +34,10 @@ describe("the mean of paired differences", () => {
     const { value, n, low, high, method } = pairedDifference(DIFFERENCES);
     expect({ n, method }).toEqual({ n: 9, method: "paired_bootstrap" });
     expect(value).toBeCloseTo(0.43188888888888893, 12);
-    expect(low).toBeCloseTo(0.106, 2);
-    // 0.7509; the plain percentile interval is 0.1694 to 0.6909.
+    // 0.106. Over seeds it has a standard deviation of 0.011: few of the 2,000 resamples lie beyond it.
+    expect(low).toBeGreaterThan(0.084);
+    expect(low).toBeLessThan(0.128);
+    // 0.7509; without being widened 0.1694 to 0.6909.
     expect(high).toBeGreaterThan(0.741);
     expect(high).toBeLessThan(0.761);
   });

@@ -1,6 +1,7 @@
 import type { AgentBackend, Transcript } from "../../domain/agents/agent-backend.js";
 import type { RateLimiter } from "../../models/middleware/rate-limiter.js";
-import { DEFAULT_RETRY, type RetryPolicy, retryWithPolicy } from "../../models/middleware/retry.js";
+import { retryWithPolicy } from "../../models/middleware/retry.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../../platform/retry.js";
 
 /** An agent elsewhere whose failed attempts are made again, each from the beginning; a whole answer is one call of the throttle. */
 export function withAgentRetry(

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { type AgentBackend, type AgentTask, endingOfAnswer } from "../../domain/agents/agent-backend.js";
-import type { JsonValue } from "../../domain/json.js";
 import { ModelError, type Usage, usageSchema } from "../../domain/models/model.js";
 import { redact } from "../../domain/redact.js";
 import type { Endpoint } from "../../models/endpoint.js";
@@ -8,6 +7,7 @@ import { jsonBytes, jsonHeaders, postJson } from "../../models/http/post-json.js
 import { toModelError } from "../../models/http/provider-errors.js";
 import { chatUrl, openaiHeaders } from "../../models/providers/openai-client.js";
 import { failureInReply } from "../../models/providers/openai-server.js";
+import { parseJsonOrNull } from "../../platform/parse-json.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
 export interface EndpointAgent {
@@ -133,14 +133,6 @@ function readAnswer(content: string): { answer: string; sources: readonly string
   const text = content.trim();
   const [fence = ""] = /^```(?:json)?[^\S\n]*\n/.exec(text) ?? [];
   const fenced = fence !== "" && text.endsWith("```") ? text.slice(fence.length, -3).trim() : text;
-  const read = answerSchema.safeParse(fenced.startsWith("{") ? parsed(fenced) : null);
+  const read = answerSchema.safeParse(fenced.startsWith("{") ? parseJsonOrNull(fenced) : null);
   return read.success ? { ...read.data, answer: read.data.answer.trim() } : { answer: text, sources: [] };
-}
-
-function parsed(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return null;
-  }
 }

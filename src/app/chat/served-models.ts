@@ -3,11 +3,11 @@ import type { Model, PriceOf } from "../../domain/models/model.js";
 import { ANSWERING_MODELS } from "../../models/default-models.js";
 import type { EndpointSettings } from "../../models/endpoint.js";
 import { RateLimiter } from "../../models/middleware/rate-limiter.js";
-import { DEFAULT_RETRY } from "../../models/middleware/retry.js";
 import { parseModelName } from "../../models/model-name.js";
 import { priceOfReply } from "../../models/prices.js";
 import { isRemote, PROVIDERS, type Provider } from "../../models/provider-names.js";
 import { resolveModel } from "../../models/resolve-model.js";
+import { DEFAULT_RETRY } from "../../platform/retry.js";
 import { ApiError } from "../../servers/http/api-error.js";
 
 /** A model that is ready to be asked, and what it costs. */

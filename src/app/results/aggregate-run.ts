@@ -4,7 +4,8 @@ import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { attemptPages, type RunRow } from "../../store/runs/runs.js";
+import { attemptPages } from "../../store/runs/results.js";
+import type { RunRow } from "../../store/runs/runs.js";
 
 /** The totals of a stored run; of a stopped one, over its finished tasks. Yields to the event loop between pages. */
 export async function aggregateRun(db: Db, run: RunRow): Promise<RunTotals> {

@@ -18,7 +18,8 @@ import type {
 import { traceKey } from "../../reports/page/data.js";
 import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { iterateResults, type RunRow } from "../../store/runs/runs.js";
+import { iterateResults } from "../../store/runs/results.js";
+import type { RunRow } from "../../store/runs/runs.js";
 import { iterateTraces } from "../../store/runs/traces.js";
 import { openMailLookup } from "../../store/search/mail-lookup.js";
 import { aggregateRun } from "./aggregate-run.js";

@@ -3,7 +3,8 @@ import { UserError } from "../../domain/errors.js";
 import type { RunTotals, TaskResult } from "../../domain/runs/benchmark-result.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../../domain/scores/comparison.js";
 import { type Db, openStore } from "../../store/connection/open-store.js";
-import { getRun, iterateResults } from "../../store/runs/runs.js";
+import { iterateResults } from "../../store/runs/results.js";
+import { getRun } from "../../store/runs/runs.js";
 import { aggregateRun } from "./aggregate-run.js";
 
 /** A run from the database or from a results file. */

@@ -2,7 +2,8 @@ import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { resultsFile } from "../../reports/ci/results-file.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { getRun, iterateResults } from "../../store/runs/runs.js";
+import { iterateResults } from "../../store/runs/results.js";
+import { getRun } from "../../store/runs/runs.js";
 import { programVersion } from "../settings/program-version.js";
 
 /** Writes the results file of a run: all stored results, of this and of earlier attempts. */

@@ -6,9 +6,9 @@ import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { inWriteTransaction, PATIENT, type Waiting } from "../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
-import { saveQuestions } from "../../store/runs/questions.js";
-import { positionsLeft, saveRunTasks, tasksAt } from "../../store/runs/run-tasks.js";
-import { attemptPages, insertRun, type RunChange, type RunRow, reopenRun } from "../../store/runs/runs.js";
+import { positionsLeft, saveQuestions, saveRunTasks, tasksAt } from "../../store/runs/planned-tasks.js";
+import { attemptPages } from "../../store/runs/results.js";
+import { insertRun, type RunChange, type RunRow, reopenRun } from "../../store/runs/runs.js";
 import { acquireRunLock, type RunOwner } from "./run-lock.js";
 
 /** The tasks of one attempt at a run, and the results of earlier ones. Both are read from the database one by one. */

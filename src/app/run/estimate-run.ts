@@ -1,7 +1,7 @@
 import { cacheWrites, type Usage } from "../../domain/models/model.js";
 import { isRemote } from "../../models/provider-names.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { type AverageTask, averageTask } from "../../store/runs/runs.js";
+import { type AverageTask, averageTask } from "../../store/runs/results.js";
 import type { RunOptions } from "./run-options.js";
 import type { RunPlan } from "./run-plan.js";
 

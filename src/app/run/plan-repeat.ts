@@ -3,7 +3,7 @@ import type { PlannedTask, Split } from "../../domain/tasks/question.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
-import { tasksAt } from "../../store/runs/run-tasks.js";
+import { tasksAt } from "../../store/runs/planned-tasks.js";
 import { getRun } from "../../store/runs/runs.js";
 import type { AppContext } from "../context.js";
 import { createModel } from "./create-model.js";

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { z } from "zod";
 import type { CorpusSource } from "../../domain/mail/email.js";
+import { parseJsonOrNull } from "../../platform/parse-json.js";
 import { type Found, inBatches } from "../batching.js";
 import { buildEmailFromRow, type EmailFields } from "../mime/build-email.js";
 import { parseIsoDate, parseMailDate } from "../mime/mail-date.js";
@@ -66,16 +67,8 @@ const jsonList = z.array(z.string());
 function addressList(text: string): string {
   const list = text.trim();
   if (!list.startsWith("[")) return list;
-  const parsed = jsonList.safeParse(jsonOrNull(list));
+  const parsed = jsonList.safeParse(parseJsonOrNull(list));
   if (parsed.success) return parsed.data.map((address) => address.toWellFormed()).join(", ");
   const items = list.replace(/^\[|\]$/g, "").split(",");
   return items.map((item) => item.trim().replace(/^(['"])(.*)\1$/, "$2")).join(", ");
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { JsonValue } from "../../domain/json.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
 import type { ModelRequest } from "../../domain/models/model.js";
+import { parseJsonOrNull } from "../../platform/parse-json.js";
 import type { SeenMail } from "./passages.js";
 
 /** A search result; ART's tool gives the id and the snippet alone. */
@@ -39,7 +40,9 @@ export function readHistory(request: ModelRequest, searchTool: string | null, re
   const calls = since.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
   const results = new Map(
     since.flatMap((message) =>
-      message.role === "tool" && !message.isError ? [[message.toolCallId, parse(message.content)] as const] : [],
+      message.role === "tool" && !message.isError
+        ? [[message.toolCallId, parseJsonOrNull(message.content)] as const]
+        : [],
     ),
   );
   const searches = calls.filter((call) => call.name === searchTool);
@@ -52,14 +55,6 @@ export function readHistory(request: ModelRequest, searchTool: string | null, re
     hasRead: reads.length > 0,
     read: reads.flatMap((call) => toMail(call, results.get(call.id))),
   };
-}
-
-function parse(text: string): JsonValue {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function toHits(result: JsonValue | undefined): SeenMail[] {

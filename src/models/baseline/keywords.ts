@@ -1,14 +1,8 @@
 import { stemmer } from "stemmer";
+import { STOP_WORDS } from "../../domain/mail/stop-words.js";
 
-/** Words that a question holds for its grammar, and words about mail itself, which every mail has. */
-const STOP_WORDS = new Set(
-  `a about after all also am an and any are as at be because been before being between both but by can could did do
-  does doing for from get give given had has have having he her hers him his how i if in into is it its itself just
-  me mentioned more most my no nor not of on or our out over own said same say says she should so some such than that
-  the their theirs them then there these they this those through to too under until up upon us very was we were what
-  when where which while who whom whose why will with would you your yours
-  email emails mail mails message messages according please tell know s t d re ll ve m`.split(/\s+/),
-);
+/** Words about mail itself: every mail has them, and most questions. */
+const MAIL_WORDS: ReadonlySet<string> = new Set("email emails mail mails message messages according".split(" "));
 
 /** As in the index; the stemmer takes long over what is no word. */
 const LONGEST_STEMMED = 64;
@@ -25,13 +19,17 @@ export function wordsOf(text: string): string[] {
 export function contentWords(text: string): string[] {
   const words = wordsOf(text).map((word) => word.replace(/['’]s$/i, ""));
   const byLowerCase = new Map(words.map((word) => [word.toLowerCase(), word]));
-  return [...byLowerCase].filter(([lower]) => !STOP_WORDS.has(lower)).map(([, word]) => word);
+  return [...byLowerCase].filter(([lower]) => isContent(lower)).map(([, word]) => word);
+}
+
+function isContent(lower: string): boolean {
+  return !STOP_WORDS.has(lower) && !MAIL_WORDS.has(lower);
 }
 
 /** Stems of the content words, compound words also by their parts. */
 export function stemsOf(text: string): Set<string> {
   const words = contentWords(text).flatMap((word) => [word, ...word.split(/[.'’@&-]/)]);
-  const lower = words.map((word) => word.toLowerCase()).filter((word) => word !== "" && !STOP_WORDS.has(word));
+  const lower = words.map((word) => word.toLowerCase()).filter((word) => word !== "" && isContent(word));
   return new Set(lower.map((word) => (word.length > LONGEST_STEMMED ? word : stemmer(word))));
 }
 

@@ -1,3 +1,4 @@
+import { parseJsonOrNull } from "../../platform/parse-json.js";
 import { type HttpOptions, sendRequest, toHeaderRecord } from "./http-client.js";
 
 /** An HTTP status of 400 or above, with the members that the SDKs' errors have. */
@@ -40,13 +41,5 @@ export async function postJson(
   if (reply.ok) return JSON.parse(await reply.text());
   // What the status says holds though the body cannot be read.
   const text = await reply.text().catch(() => "");
-  throw new HttpError(reply.status, reply.headers, parsed(text), text.trim() || "without a body");
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  throw new HttpError(reply.status, reply.headers, parseJsonOrNull(text), text.trim() || "without a body");
 }

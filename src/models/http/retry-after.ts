@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseRetryAfter } from "../../platform/retry-after.js";
 
 /** google.rpc.RetryInfo, inside the body of an error; the delay is a protobuf Duration such as `34.07s`. */
 const retryInfoSchema = z.object({
@@ -13,12 +14,8 @@ const retryInfoSchema = z.object({
 export function retryAfterMs(headers: Headers | undefined, errorDetails: readonly unknown[] = []): number | null {
   const exact = headers?.get("retry-after-ms");
   if (exact && Number.isFinite(Number(exact))) return Math.max(0, Number(exact));
-  const after = headers?.get("retry-after")?.trim();
-  if (after) {
-    if (Number.isFinite(Number(after))) return Math.max(0, Number(after) * 1000);
-    const date = Date.parse(after);
-    if (!Number.isNaN(date)) return Math.max(0, date - Date.now());
-  }
+  const asked = parseRetryAfter(headers?.get("retry-after"));
+  if (asked !== null) return asked;
   for (const detail of errorDetails) {
     const info = retryInfoSchema.safeParse(detail);
     if (info.success) return Math.round(Number(info.data.retryDelay.slice(0, -1)) * 1000);

@@ -2,6 +2,7 @@ import { createParser } from "eventsource-parser";
 import { Agent, request } from "undici";
 import { ModelError } from "../../domain/models/model.js";
 import { redactStart } from "../../domain/redact.js";
+import { parseJsonOrNull } from "../../platform/parse-json.js";
 import { toModelError } from "./provider-errors.js";
 
 export interface StreamRequest {
@@ -102,17 +103,9 @@ function checkHead(
   }
   const told = new Headers();
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) told.set(name, String(value));
-  throw toModelError({ status, message: body, headers: told, error: parsed(body) }, apiKey);
+  throw toModelError({ status, message: body, headers: told, error: parseJsonOrNull(body) }, apiKey);
 }
 
 function isEventStream(headers: Reply["headers"]): boolean {
   return /^text\/event-stream\b/i.test(String(headers["content-type"] ?? ""));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

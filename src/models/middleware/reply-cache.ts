@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { Completion, Model, PriceOf } from "../../domain/models/model.js";
+import { replaceFile } from "../../platform/atomic-file.js";
 import { completionSchema } from "./completion-schema.js";
 import { priced } from "./record.js";
 import { type CachedServer, cacheKey, digest } from "./request-key.js";
@@ -40,15 +40,11 @@ async function readKept(path: string, key: string): Promise<Completion | null> {
   }
 }
 
-/** Whole or not at all, however many write at once: the reply of whoever renames last stays. */
 async function keep(path: string, key: string, completion: Completion): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(temporary, JSON.stringify({ key, sha256: digest(completion), completion }));
-    await rename(temporary, path);
+    await replaceFile(path, [JSON.stringify({ key, sha256: digest(completion), completion })], { sync: false });
   } catch {
     // The reply is paid for and stays good; a full disk costs the next run a call, not this one its task.
-    await rm(temporary, { force: true }).catch(() => undefined);
   }
 }

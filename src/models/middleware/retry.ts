@@ -1,32 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { type Completion, type Model, ModelError, type Retry } from "../../domain/models/model.js";
+import { DEFAULT_RETRY, type RetryPolicy, retry, type Sleep } from "../../platform/retry.js";
 import { withMessage } from "../http/provider-errors.js";
-
-export interface RetryPolicy {
-  /** Calls in all, the first included. */
-  readonly attempts: number;
-  /** Upper bound of the first wait; it doubles with every attempt. */
-  readonly baseMs: number;
-  /** Upper bound of any wait the server did not ask for. */
-  readonly maxMs: number;
-  /** Attempts and waits together; a wait that would end later is not begun. */
-  readonly totalMs: number;
-  /** In [0, 1). */
-  readonly random: () => number;
-}
-
-export const DEFAULT_RETRY: RetryPolicy = {
-  attempts: 6,
-  baseMs: 1000,
-  maxMs: 60_000,
-  totalMs: 10 * 60_000,
-  random: Math.random,
-};
-
-/** Waits `ms`, or rejects when the signal aborts. */
-export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
-
-const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
 
 export interface Tried<T> {
   readonly done: T;
@@ -35,40 +9,36 @@ export interface Tried<T> {
 }
 
 /**
- * The one place where a call is tried again. Waits with full jitter, at least as long as the server asked;
- * gives up on errors that are not retryable, after `attempts`, or when waiting would pass `totalMs`. What was tried
- * stands in `retries`, or in the last error's, whose message `name` begins.
+ * Calls a model, or an agent, again while it fails with a retryable `ModelError`. What was tried stands in `retries`, or in
+ * the last error's, whose message `name` begins.
  */
 export async function retryWithPolicy<T>(
   name: string,
   attemptOnce: () => Promise<T>,
   signal: AbortSignal,
   policy: RetryPolicy = DEFAULT_RETRY,
-  sleep: Sleep = sleepOnTimer,
+  sleep?: Sleep,
 ): Promise<Tried<T>> {
   const retries: Retry[] = [];
-  const startedAt = performance.now();
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return { done: await attemptOnce(), retries };
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error;
-      const waitMs = waitBefore(attempt, error, policy);
-      const late = performance.now() - startedAt + waitMs > policy.totalMs;
-      if (!error.retryable || attempt >= policy.attempts || late) {
-        const often = attempt === 1 ? "" : ` (after ${attempt} attempts)`;
-        throw withMessage(error, `${name}: ${error.message}${often}`, retries);
-      }
-      retries.push({ attempt, reason: error.message, waitedMs: waitMs });
-      await sleep(waitMs, signal).catch((reason: unknown) => {
-        throw signal.aborted ? signal.reason : reason;
-      });
-    }
+  try {
+    const done = await retry(attemptOnce, {
+      policy,
+      signal,
+      sleep,
+      failureOf: (error) => (error instanceof ModelError ? error : null),
+      onRetry: (error, waitedMs) =>
+        retries.push({ attempt: retries.length + 1, reason: (error as Error).message, waitedMs }),
+    });
+    return { done, retries };
+  } catch (error) {
+    if (!(error instanceof ModelError) || error === signal.reason) throw error;
+    const often = retries.length === 0 ? "" : ` (after ${retries.length + 1} attempts)`;
+    throw withMessage(error, `${name}: ${error.message}${often}`, retries);
   }
 }
 
 /** The same model, its failed calls tried again. It knows what each reply was waited for, throttling inside it included. */
-export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sleep: Sleep = sleepOnTimer): Model {
+export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sleep?: Sleep): Model {
   return {
     id: model.id,
     async complete(request, signal): Promise<Completion> {
@@ -79,11 +49,4 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
       return { ...done, waitedMs, retries };
     },
   };
-}
-
-function waitBefore(attempt: number, error: ModelError, policy: RetryPolicy): number {
-  const backoff = Math.min(policy.maxMs, policy.baseMs * 2 ** (attempt - 1));
-  // The jitter on top keeps a hundred callers that were told the same second from coming back in it together.
-  if (error.retryAfterMs !== null) return Math.round(error.retryAfterMs + policy.random() * policy.baseMs);
-  return Math.round(policy.random() * backoff);
 }

@@ -1,13 +1,16 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { JsonValue } from "../../domain/json.js";
+import { replaceFile } from "../../platform/atomic-file.js";
+import { parseJsonOrNull } from "../../platform/parse-json.js";
 
 /** What was found out before, by everything that decides it. */
 export interface VerdictCache {
   /** Null where it is not known, or cannot be read any more. */
   get(key: JsonValue): unknown;
-  put(key: JsonValue, value: JsonValue): void;
+  put(key: JsonValue, value: JsonValue): Promise<void>;
 }
 
 /**
@@ -22,18 +25,16 @@ export function openVerdictCache(folder: string): VerdictCache {
   return {
     get(key) {
       try {
-        return JSON.parse(readFileSync(pathOf(key), "utf8"));
+        return parseJsonOrNull(readFileSync(pathOf(key), "utf8"));
       } catch {
         return null;
       }
     },
-    put(key, value) {
+    async put(key, value) {
       const path = pathOf(key);
-      const draft = `${path}.${randomUUID().slice(0, 8)}.tmp`;
       try {
-        mkdirSync(join(path, ".."), { recursive: true });
-        writeFileSync(draft, JSON.stringify(value));
-        renameSync(draft, path);
+        await mkdir(dirname(path), { recursive: true });
+        await replaceFile(path, [JSON.stringify(value)], { sync: false });
       } catch {
         // Nothing is lost but the money to ask again.
       }

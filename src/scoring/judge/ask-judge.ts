@@ -28,7 +28,7 @@ type CachedVote = { readonly verdict: Verdict; readonly reason: string; readonly
 /** Cache of votes; the key holds everything that decides a vote. */
 export interface VoteCache {
   get(key: readonly (string | number | null)[]): unknown;
-  put(key: readonly (string | number | null)[], value: CachedVote): void;
+  put(key: readonly (string | number | null)[], value: CachedVote): Promise<void>;
 }
 
 export interface JudgeRequest {
@@ -80,7 +80,7 @@ export function openJudge({ model, settings, cache: memory, priceOf }: JudgeRequ
       const answeredBy = replyModel === undefined ? {} : { model: replyModel };
       if (verdict === null)
         return { vote: { ...voteWithoutVerdict("the judge's reply could not be read"), ...answeredBy }, ...paid };
-      memory.put(key, { ...verdict, ...answeredBy });
+      await memory.put(key, { ...verdict, ...answeredBy });
       return { vote: { ...verdict, ...answeredBy, cached: false }, ...paid };
     } catch (error) {
       // A failed call reports no usage, so its cost counts as 0.

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Completion } from "../../domain/models/model.js";
 import { VERDICTS } from "../../domain/scores/judgement.js";
+import { parseJsonOrNull } from "../../platform/parse-json.js";
 import { delimitUntrusted } from "./delimit-untrusted.js";
 import { JUDGE_MAX_TOKENS, type JudgeProtocol } from "./protocol.js";
 
@@ -67,15 +68,7 @@ function readToolCalls({ toolCalls }: Pick<Completion, "toolCalls">): RecordedVe
 
 /** Every flat JSON object in a text that has a verdict. All are needed: if they disagree, one may be a quotation. */
 function readText(text: string): RecordedVerdict[] {
-  return parseVerdicts(
-    [...text.matchAll(/\{[^{}]*\}/g)].map(([object]) => {
-      try {
-        return JSON.parse(object) as unknown;
-      } catch {
-        return null;
-      }
-    }),
-  );
+  return parseVerdicts([...text.matchAll(/\{[^{}]*\}/g)].map(([object]) => parseJsonOrNull(object)));
 }
 
 function parseVerdicts(values: readonly unknown[]): RecordedVerdict[] {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { aggregateRun } from "../../app/results/aggregate-run.js";
-import { pageOfResults } from "../../store/runs/result-pages.js";
+import { pageOfResults } from "../../store/runs/results.js";
 import { getRun, listRuns } from "../../store/runs/runs.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";

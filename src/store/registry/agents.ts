@@ -1,5 +1,6 @@
 import { type Agent, agentSettingsSchema, type StoredAgent } from "../../domain/agents/agent.js";
 import { UserError } from "../../domain/errors.js";
+import { parseJsonOrNull } from "../../platform/parse-json.js";
 import type { Db } from "../connection/open-store.js";
 
 interface Row extends Omit<StoredAgent, "settings" | "builtin"> {
@@ -58,7 +59,7 @@ export function saveAgentTools(
 }
 
 function toAgent({ builtin, ...row }: Row): StoredAgent {
-  const settings = agentSettingsSchema.safeParse(parseJson(row.settings));
+  const settings = agentSettingsSchema.safeParse(parseJsonOrNull(row.settings));
   if (settings.success) return { ...row, builtin: builtin === 1, settings: settings.data };
   const [issue] = settings.error.issues;
   throw new UserError(
@@ -66,12 +67,4 @@ function toAgent({ builtin, ...row }: Row): StoredAgent {
     `The settings of agent "${row.id}" cannot be used: ${[issue?.path.join("."), issue?.message].filter(Boolean).join(": ")}.`,
     "They are the column settings of its row in the table agents: one JSON object.",
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

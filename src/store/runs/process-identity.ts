@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { isProcessAlive } from "../../platform/process-alive.js";
 
 /**
  * The process that works on a run, as its row names it: `host:pid@start`. The start tells it from a later process with the same
@@ -11,11 +12,7 @@ export const THIS_HOLDER = `${nameOf(process.pid)}${withStart(startOf(process.pi
 export function isGone(holder: string): boolean {
   const { host, pid, start } = parse(holder);
   if (host !== hostname()) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ESRCH") return true;
-  }
+  if (!isProcessAlive(pid)) return true;
   const now = startOf(pid);
   return start !== null && now !== null && now !== start;
 }

@@ -6,7 +6,7 @@ import type { RpcAnswer, RpcCall } from "../../platform/worker-rpc.js";
 import { FileWatch } from "../connection/file-watch.js";
 import { limitPageCache, openStore } from "../connection/open-store.js";
 import { FILE_LOST, type SaveCall, type SaveOutcome } from "./result-writer.js";
-import { openRowWriter, type ResultRow } from "./runs.js";
+import { openRowWriter, type ResultRow } from "./results.js";
 
 /** Nobody waits for it but a task that is over. As urgent as the loop, it takes a core from it at each of its wakings. */
 lowerThreadPriority(5);

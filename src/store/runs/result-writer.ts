@@ -4,8 +4,7 @@ import type { Trace } from "../../domain/runs/trace.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import type { Db } from "../connection/open-store.js";
 import { PATIENT, type Waiting } from "../connection/write-transaction.js";
-import { RecentTraces } from "./recent-traces.js";
-import { openRowWriter, type ResultRow, toResultRow } from "./runs.js";
+import { openRowWriter, type ResultRow, toResultRow } from "./results.js";
 
 /** Where a run's finished tasks go. */
 export interface ResultWriter {
@@ -44,6 +43,25 @@ export type SaveOutcome = { readonly message: string; readonly code?: string | u
 
 /** The code of a save that found the file gone, another, or cut off. */
 export const FILE_LOST = "FILE_LOST";
+
+/** Characters. */
+const ROOM = 4_000_000;
+
+/** The last traces of a run as JSON, as many as have room: of a file that is cut off there is nothing else to be had. */
+class RecentTraces {
+  private traces: string[] = [];
+  private length = 0;
+
+  add(trace: string): void {
+    this.traces.push(trace);
+    this.length += trace.length;
+    while (this.length > ROOM && this.traces.length > 1) this.length -= this.traces.shift()?.length ?? 0;
+  }
+
+  all(): readonly string[] {
+    return this.traces;
+  }
+}
 
 export interface ThreadedResultWriter extends ResultWriter {
   /** The last traces it was given, saved or not, as JSON: should the file be lost. */

@@ -1,3 +1,4 @@
+import { STOP_WORDS } from "../../domain/mail/stop-words.js";
 import { bigramsOf, isUnsegmentedAt, type Piece, piecesOf, runTokens } from "../tokenizer/bigrams.js";
 import { foldText } from "../tokenizer/fold.js";
 
@@ -5,19 +6,6 @@ import { foldText } from "../tokenizer/fold.js";
  * Words to FTS5 expressions. Any string is safe: only letters and digits, as the index's tokenizer reads them, reach
  * the expression, always inside double quotes, so no text can be read as an operator.
  */
-
-/** Too common to tell mails apart; left out of best match, never out of all-words. */
-const STOP_WORDS = new Set(
-  `a about after all also am an and any anyone are as at be because been before being between both but by can could
-  did do does doing done down during each else ever every few find for from further get gets give given gives go goes going
-  gone got had has have having he her here hers him his how i if in into is it its just let like ll m made make many me
-  mention mentioned might more most much must my myself name named need no nor not now of off on once one only or
-  other our out over own please re s same say said says she should so some such t take tell than that the their them
-  then there these they thing this those through to told too under until up us ve very was we were what when where
-  which while who whom whose why will with would yes you your`
-    .split(/\s+/)
-    .filter((word) => word !== ""),
-);
 
 /** A query longer than this is cut: FTS5 would take it, but no mail is found by its 65th word. */
 const MAX_TERMS = 64;

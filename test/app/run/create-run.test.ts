@@ -4,7 +4,8 @@ import { createRun, resumeRun } from "../../../src/app/run/create-run.js";
 import type { RunOwner } from "../../../src/app/run/run-lock.js";
 import { type Completion, type Model, ModelError } from "../../../src/domain/models/model.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
-import { attemptPages, getRun } from "../../../src/store/runs/runs.js";
+import { attemptPages } from "../../../src/store/runs/results.js";
+import { getRun } from "../../../src/store/runs/runs.js";
 import { startFakeProvider } from "../../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import {

@@ -22,7 +22,8 @@ import { RESULT_FILE_SCORERS, type ScorerName } from "../../../src/scoring/score
 import type { Db } from "../../../src/store/connection/open-store.js";
 import { getAgent } from "../../../src/store/registry/agents.js";
 import { resultWriter } from "../../../src/store/runs/result-writer.js";
-import { attemptPages, getRun, iterateResults, type RunRow } from "../../../src/store/runs/runs.js";
+import { attemptPages, iterateResults } from "../../../src/store/runs/results.js";
+import { getRun, type RunRow } from "../../../src/store/runs/runs.js";
 import { iterateTraces } from "../../../src/store/runs/traces.js";
 import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
 import { loadTools, toolsDigest } from "../../../src/tools/load-tools.js";

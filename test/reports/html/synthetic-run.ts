@@ -7,8 +7,9 @@ import type { Ending } from "../../../src/domain/tasks/ending.js";
 import { isFailure } from "../../../src/domain/tasks/ending.js";
 import type { Question } from "../../../src/domain/tasks/question.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
-import { saveQuestions } from "../../../src/store/runs/questions.js";
-import { finishRun, insertRun, openRowWriter, toResultRow } from "../../../src/store/runs/runs.js";
+import { saveQuestions } from "../../../src/store/runs/planned-tasks.js";
+import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
+import { finishRun, insertRun } from "../../../src/store/runs/runs.js";
 import { below, seeded } from "../../bench/random.js";
 import { SETTINGS } from "../../store/runs/saved-runs.js";
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Model } from "../../../src/domain/models/model.js";
 import { type Judgement, judgementSchema } from "../../../src/domain/scores/judgement.js";
-import { DEFAULT_RETRY } from "../../../src/models/middleware/retry.js";
 import { openVerdictCache } from "../../../src/models/middleware/verdict-cache.js";
 import { parseModelName } from "../../../src/models/model-name.js";
 import { resolveModel } from "../../../src/models/resolve-model.js";
+import { DEFAULT_RETRY } from "../../../src/platform/retry.js";
 import { type JudgeRequest, openJudge, protocolVersion } from "../../../src/scoring/judge/ask-judge.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { WireFormat } from "../../providers/wire-request.js";
@@ -101,7 +101,7 @@ describe("a judge", () => {
     const keys: unknown[] = [];
     const model = await reach(provider);
     const settings = { model: model.id, baseUrl: "http://judge", protocol: "verdict", version: 1, votes: 2 } as const;
-    const memory = { get: (key: unknown) => void keys.push(key), put: (key: unknown) => void keys.push(key) };
+    const memory = { get: (key: unknown) => void keys.push(key), put: async (key: unknown) => void keys.push(key) };
     await openJudge({ model, settings, cache: memory, priceOf: () => 0 }).judge(ITEM, never);
     const key = (vote: number) => [
       model.id,

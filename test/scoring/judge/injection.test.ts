@@ -37,7 +37,7 @@ async function judgeOf(protocol: "verdict" | "art") {
   return openJudge({
     model: await resolveModel(parseModelName("openai/judge", null), connection),
     settings: { model: "openai/judge", baseUrl: provider.url, protocol, version: 1, votes: 1 },
-    cache: { get: () => null, put() {} },
+    cache: { get: () => null, async put() {} },
     priceOf: () => 0,
   });
 }

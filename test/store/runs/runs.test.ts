@@ -3,19 +3,10 @@ import { hostname } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../../src/domain/errors.js";
 import { NO_LIMITS } from "../../../src/domain/runs/run-limits.js";
+import { saveQuestions } from "../../../src/store/runs/planned-tasks.js";
 import { THIS_HOLDER } from "../../../src/store/runs/process-identity.js";
-import { saveQuestions } from "../../../src/store/runs/questions.js";
-import {
-  attemptPages,
-  finishRun,
-  getRun,
-  iterateResults,
-  listRuns,
-  lockRun,
-  openRowWriter,
-  reopenRun,
-  toResultRow,
-} from "../../../src/store/runs/runs.js";
+import { attemptPages, iterateResults, openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
+import { finishRun, getRun, listRuns, lockRun, reopenRun } from "../../../src/store/runs/runs.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { finished, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
 

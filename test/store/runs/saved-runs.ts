@@ -4,8 +4,9 @@ import type { RunSettings, TaskResult } from "../../../src/domain/runs/benchmark
 import type { Trace } from "../../../src/domain/runs/trace.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
-import { saveQuestions } from "../../../src/store/runs/questions.js";
-import { insertRun, type NewRun, openRowWriter, toResultRow } from "../../../src/store/runs/runs.js";
+import { saveQuestions } from "../../../src/store/runs/planned-tasks.js";
+import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
+import { insertRun, type NewRun } from "../../../src/store/runs/runs.js";
 import { trace as unscored } from "../../scoring/trace.js";
 
 export const SETTINGS: RunSettings = {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { positionsLeft, saveRunTasks, tasksAt } from "../../../src/store/runs/run-tasks.js";
+import { positionsLeft, saveRunTasks, tasksAt } from "../../../src/store/runs/planned-tasks.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
 

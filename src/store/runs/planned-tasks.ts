@@ -1,6 +1,38 @@
-import { type PlannedTask, questionSchema } from "../../domain/tasks/question.js";
+import { type PlannedTask, type Question, type QuestionSet, questionSchema } from "../../domain/tasks/question.js";
 import { chunk } from "../../platform/chunk.js";
 import type { Db } from "../connection/open-store.js";
+
+/** Keeps the questions of a run and where they came from. Returns the dataset's id in the file. */
+export function saveQuestions(db: Db, set: Omit<QuestionSet, "questions">, questions: readonly Question[]): string {
+  const id = set.sha256.slice(0, 16);
+  const addTask = db.prepare(
+    `INSERT OR IGNORE INTO art_e_tasks
+       (dataset_id, id, question, answer, message_ids, inbox_address, query_date, how_realistic, split)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  db.transaction(() => {
+    db.prepare("INSERT OR IGNORE INTO datasets (id, source, revision, sha256) VALUES (?, ?, ?, ?)").run(
+      id,
+      set.source,
+      set.revision,
+      set.sha256,
+    );
+    for (const q of questions) {
+      addTask.run(
+        id,
+        q.id,
+        q.question,
+        q.answer,
+        JSON.stringify(q.message_ids),
+        q.inbox_address,
+        q.query_date,
+        q.how_realistic,
+        q.split ?? set.split,
+      );
+    }
+  })();
+  return id;
+}
 
 /** Keeps what a run is to answer, in its order: these tasks after the first `before`. */
 export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[], before = 0): void {
