@@ -13,7 +13,7 @@ import { openaiError } from "./openai/openai-error.js";
 import { openaiRoutes } from "./openai/openai-routes.js";
 import { responsesRoutes } from "./openai/responses-routes.js";
 import { chatRoutes } from "./playground/chat-routes.js";
-import { addPage, isPage } from "./playground/page.js";
+import { addPage, isPage } from "./playground/serve-page.js";
 import { playgroundSessionRoutes } from "./playground/session-routes.js";
 import { agentRoutes } from "./routes/agent-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";

@@ -19,15 +19,15 @@ export function readPageAssets(): PageAssets {
   const plot = require.resolve("@observablehq/plot");
   const d3 = createRequire(plot).resolve("d3");
   const read = (path: string | URL) => readFileSync(path, "utf8");
-  // This file, in src/reports/html and in dist/reports/html, is as far from the top.
-  const own = (path: string) => read(new URL(`../../../${path}`, import.meta.url));
+  // From src/ too, the script is the compiled one.
+  const script = read(new URL("../../../dist/reports/page.js", import.meta.url));
   const scripts = [
     read(join(dirname(d3), "../dist/d3.min.js")),
     read(join(dirname(plot), "../dist/plot.umd.min.js")),
-    `${MODULES}${own("dist/reports/page.js")}`,
+    `${MODULES}${script}`,
   ];
   return {
-    style: STYLES.map((name) => own(`assets/report/${name}.css`)).join("\n"),
+    style: STYLES.map((name) => read(new URL(`../page/style/${name}.css`, import.meta.url))).join("\n"),
     scripts: scripts.map(insideScript),
   };
 }

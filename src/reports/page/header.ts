@@ -1,6 +1,6 @@
 import type { ReportHead, RunFigures } from "./data.js";
-import { type Child, foreignInline, h } from "./dom.js";
-import { costText, count, duration, scoreText } from "./figure-text.js";
+import { type Child, foreignInline, h } from "./shared/dom.js";
+import { costText, count, duration, scoreText } from "./shared/format.js";
 
 /** What was run, and when. */
 export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {

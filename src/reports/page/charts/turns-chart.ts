@@ -1,6 +1,6 @@
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
-import type { ReportHead } from "./data.js";
-import { count } from "./figure-text.js";
+import type { ReportHead } from "../data.js";
+import { count } from "../shared/format.js";
 
 /** How many turns the tasks took. */
 export function turnsChart({ runs }: ReportHead): Chart {

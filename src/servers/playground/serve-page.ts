@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Hono } from "hono";
 import type { Env } from "../http/route.js";
 
-const FOLDER = new URL("../../../page/", import.meta.url);
+const FOLDER = new URL("./page/", import.meta.url);
 
 /** The playground page: files of this package, loaded by nothing but the page itself. */
 const FILES = {

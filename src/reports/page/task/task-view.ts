@@ -1,13 +1,13 @@
-import { readToolResult } from "../html/tool-results.js";
+import { readToolResult } from "../../html/tool-results.js";
 import { conversation } from "./conversation.js";
-import type { MailView, ReportHead, TraceView } from "./data.js";
-import { foreign, foreignInline, h } from "./dom.js";
-import { costText, duration, scoreText } from "./figure-text.js";
-import { runDot } from "./header.js";
+import type { MailView, ReportHead, TraceView } from "../data.js";
+import { foreign, foreignInline, h } from "../shared/dom.js";
+import { costText, duration, scoreText } from "../shared/format.js";
+import { runDot } from "../header.js";
 import { mailCard } from "./mail-card.js";
-import { NOWHERE, nameOf, writePlace } from "./route.js";
-import type { Task } from "./tasks.js";
-import { STAGE_WORDS, spaced } from "./words.js";
+import { NOWHERE, nameOf, writePlace } from "../route.js";
+import type { Task } from "../load-report.js";
+import { STAGE_WORDS, spaced } from "../labels.js";
 
 /** Both answers beside one another, and what became of the task: all that the table's row knows. */
 export function taskSummary(task: Task, head: ReportHead, others: readonly Task[]): HTMLElement {

@@ -1,4 +1,4 @@
-import { stripControls } from "../../platform/strip-controls.js";
+import { stripControls } from "../../../platform/strip-controls.js";
 
 export type Child = Node | string | number | null;
 

@@ -1,9 +1,9 @@
-import type { ReportHead } from "./data.js";
-import { foreignInline, h, replaceChildren } from "./dom.js";
-import { FILTERS, type FilterName, type Place } from "./route.js";
+import type { ReportHead } from "../data.js";
+import { foreignInline, h, replaceChildren } from "../shared/dom.js";
+import { FILTERS, type FilterName, type Place } from "../route.js";
 import { filedUnder } from "./task-filter.js";
-import type { Task } from "./tasks.js";
-import { OUTCOME_WORDS, STAGE_WORDS, spaced } from "./words.js";
+import type { Task } from "../load-report.js";
+import { OUTCOME_WORDS, STAGE_WORDS, spaced } from "../labels.js";
 
 const TITLES: Readonly<Record<FilterName, string>> = {
   run: "Run",

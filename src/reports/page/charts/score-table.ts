@@ -1,7 +1,7 @@
-import type { Figure, ReportHead } from "./data.js";
-import { foreignInline, h } from "./dom.js";
-import { costText, count, duration, intervalText, scoreText } from "./figure-text.js";
-import { runDot } from "./header.js";
+import type { Figure, ReportHead } from "../data.js";
+import { foreignInline, h } from "../shared/dom.js";
+import { costText, count, duration, intervalText, scoreText } from "../shared/format.js";
+import { runDot } from "../header.js";
 
 /** Every score with its interval and what it is taken over; the runs below one another, so that they can be compared. */
 export function scoreTable(head: ReportHead): HTMLElement {

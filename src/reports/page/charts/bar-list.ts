@@ -1,9 +1,9 @@
-import type { ReportHead, RunFigures } from "./data.js";
-import { OUTCOMES, STAGES } from "./data.js";
-import { type Child, foreignInline, h } from "./dom.js";
-import { count, duration } from "./figure-text.js";
-import { linkTo, type Place } from "./route.js";
-import { OUTCOME_WORDS, STAGE_WORDS, spaced } from "./words.js";
+import type { ReportHead, RunFigures } from "../data.js";
+import { OUTCOMES, STAGES } from "../data.js";
+import { type Child, foreignInline, h } from "../shared/dom.js";
+import { count, duration } from "../shared/format.js";
+import { linkTo, type Place } from "../route.js";
+import { OUTCOME_WORDS, STAGE_WORDS, spaced } from "../labels.js";
 
 interface Part {
   readonly tasks: number;

@@ -1,8 +1,8 @@
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
-import type { ReportHead, ScoreMeaning, Slicing } from "./data.js";
-import { count, intervalText, scoreText } from "./figure-text.js";
-import { linkTo } from "./route.js";
-import { SLICING_WORDS } from "./words.js";
+import type { ReportHead, ScoreMeaning, Slicing } from "../data.js";
+import { count, intervalText, scoreText } from "../shared/format.js";
+import { linkTo } from "../route.js";
+import { SLICING_WORDS } from "../labels.js";
 
 /** Of mailboxes, those with the most tasks. */
 const SHOWN = 12;

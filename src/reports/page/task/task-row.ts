@@ -1,10 +1,10 @@
-import type { ReportHead } from "./data.js";
-import { type Child, foreignInline, h } from "./dom.js";
-import { costText, duration, scoreText } from "./figure-text.js";
-import { runDot } from "./header.js";
+import type { ReportHead } from "../data.js";
+import { type Child, foreignInline, h } from "../shared/dom.js";
+import { costText, duration, scoreText } from "../shared/format.js";
+import { runDot } from "../header.js";
 import type { SortKey } from "./task-filter.js";
-import type { Task } from "./tasks.js";
-import { STAGE_SHORT, STAGE_WORDS, spaced } from "./words.js";
+import type { Task } from "../load-report.js";
+import { STAGE_SHORT, STAGE_WORDS, spaced } from "../labels.js";
 
 export interface Column {
   readonly key: SortKey;

@@ -1,10 +1,10 @@
-import type { ReportHead } from "./data.js";
-import { type Child, foreignInline, h, replaceChildren } from "./dom.js";
-import { count } from "./figure-text.js";
-import { nameOf } from "./route.js";
+import type { ReportHead } from "../data.js";
+import { type Child, foreignInline, h, replaceChildren } from "../shared/dom.js";
+import { count } from "../shared/format.js";
+import { nameOf } from "../route.js";
 import { scoreList, taskSummary, traceColumns } from "./task-view.js";
-import type { Task } from "./tasks.js";
-import { TraceMissing, type TraceSource } from "./trace-source.js";
+import type { Task } from "../load-report.js";
+import { TraceMissing, type TraceSource } from "../trace-source.js";
 
 /** One task, over the page. Escape closes it, the arrow keys lead to its neighbours in the table. */
 export class TaskDialog {

@@ -1,5 +1,5 @@
-import { count, duration, share, usd } from "../text/format-number.js";
-import type { Figure } from "./data.js";
+import { count, duration, share, usd } from "../../text/format-number.js";
+import type { Figure } from "../data.js";
 
 export { count, duration, usd };
 

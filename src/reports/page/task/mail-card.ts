@@ -1,6 +1,6 @@
-import type { MailView } from "./data.js";
-import { type Child, foreign, foreignInline, h } from "./dom.js";
-import { count } from "./figure-text.js";
+import type { MailView } from "../data.js";
+import { type Child, foreign, foreignInline, h } from "../shared/dom.js";
+import { count } from "../shared/format.js";
 
 /** Recipients told by name; a mail to five hundred has the others counted. */
 const RECIPIENTS = 6;

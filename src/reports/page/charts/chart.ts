@@ -1,5 +1,5 @@
 import type * as PlotLibrary from "@observablehq/plot";
-import { h } from "./dom.js";
+import { h } from "../shared/dom.js";
 
 declare global {
   /** Loaded by the page before this script. */

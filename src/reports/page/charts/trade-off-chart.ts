@@ -1,6 +1,6 @@
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
-import type { ReportHead, RunFigures, ScoreMeaning } from "./data.js";
-import { costText, duration, intervalText, scoreText } from "./figure-text.js";
+import type { ReportHead, RunFigures, ScoreMeaning } from "../data.js";
+import { costText, duration, intervalText, scoreText } from "../shared/format.js";
 
 interface Price {
   readonly title: string;

@@ -1,6 +1,6 @@
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
-import type { ReportHead, ScoreMeaning } from "./data.js";
-import { count } from "./figure-text.js";
+import type { ReportHead, ScoreMeaning } from "../data.js";
+import { count } from "../shared/format.js";
 
 /** How the tasks spread over a score, a twentieth a bar. */
 export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMeaning): Chart {

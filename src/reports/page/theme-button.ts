@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { h } from "./shared/dom.js";
 
 const KEY = "art-e-theme";
 

@@ -1,9 +1,9 @@
-import { type Hit, readToolResult } from "../html/tool-results.js";
-import type { CallView, StepView, TraceView, TurnView } from "./data.js";
-import { type Child, foreign, foreignInline, h } from "./dom.js";
-import { costText, count, duration } from "./figure-text.js";
+import { type Hit, readToolResult } from "../../html/tool-results.js";
+import type { CallView, StepView, TraceView, TurnView } from "../data.js";
+import { type Child, foreign, foreignInline, h } from "../shared/dom.js";
+import { costText, count, duration } from "../shared/format.js";
 import { badge, dayOf, mailCard } from "./mail-card.js";
-import { spaced } from "./words.js";
+import { spaced } from "../labels.js";
 
 const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool: "Tool" } as const;
 
