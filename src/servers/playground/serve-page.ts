@@ -1,38 +1,38 @@
 import { readFileSync } from "node:fs";
 import type { Hono } from "hono";
+import { readPageScript } from "../../reports/html/page-script.js";
 import type { Env } from "../http/route.js";
 
-const FOLDER = new URL("./page/", import.meta.url);
+const readText = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
 
-/** The playground page: files of this package, loaded by nothing but the page itself. */
-const FILES = {
-  "/": ["index.html", "text/html; charset=utf-8"],
-  "/page/page.css": ["page.css", "text/css; charset=utf-8"],
-  "/page/main.js": ["main.js", "text/javascript; charset=utf-8"],
-  "/page/dom.js": ["dom.js", "text/javascript; charset=utf-8"],
-  "/page/api.js": ["api.js", "text/javascript; charset=utf-8"],
-  "/page/chat.js": ["chat.js", "text/javascript; charset=utf-8"],
-  "/page/kept-chat.js": ["kept-chat.js", "text/javascript; charset=utf-8"],
-  "/page/replay.js": ["replay.js", "text/javascript; charset=utf-8"],
-  "/page/steps.js": ["steps.js", "text/javascript; charset=utf-8"],
-  "/page/browse.js": ["browse.js", "text/javascript; charset=utf-8"],
-  "/page/trace.js": ["trace.js", "text/javascript; charset=utf-8"],
-} as const;
+interface PageFile {
+  readonly type: string;
+  read(): string;
+}
 
-/** Nothing but what stands in these files may run, be shown or be asked; nobody may frame the page. */
+const FILES: ReadonlyMap<string, PageFile> = new Map([
+  ["/", { type: "text/html", read: () => readText("./page/index.html") }],
+  ["/page/page.css", { type: "text/css", read: readStyle }],
+  ["/page/main.js", { type: "text/javascript", read: () => readPageScript("servers/playground/page.js") }],
+]);
+
+/** The page loads, runs and asks nothing but this server, and cannot be framed. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export function addPage(app: Hono<Env>): void {
-  for (const [path, [name, type]] of Object.entries(FILES)) {
-    const content = readFileSync(new URL(name, FOLDER), "utf8");
-    app.get(path, (c) =>
-      c.body(content, 200, { "content-type": type, "content-security-policy": POLICY, "cache-control": "no-cache" }),
-    );
+  for (const [path, { type, read }] of FILES) {
+    const content = read();
+    const headers = { "content-type": `${type}; charset=utf-8`, "content-security-policy": POLICY };
+    app.get(path, (c) => c.body(content, 200, { ...headers, "cache-control": "no-cache" }));
   }
 }
 
-/** What needs no token: the page holds nothing but itself. */
+/** The page's files hold no data, so they need no token. */
 export function isPage(path: string): boolean {
-  return Object.hasOwn(FILES, path);
+  return FILES.has(path);
+}
+
+function readStyle(): string {
+  return readText("../../reports/page/shared/theme.css") + readText("./page/page.css");
 }

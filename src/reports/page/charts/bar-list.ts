@@ -1,9 +1,9 @@
+import { count, duration } from "../../text/format-number.js";
 import type { ReportHead, RunFigures } from "../data.js";
 import { OUTCOMES, STAGES } from "../data.js";
-import { type Child, foreignInline, h } from "../shared/dom.js";
-import { count, duration } from "../shared/format.js";
-import { linkTo, type Place } from "../route.js";
 import { OUTCOME_WORDS, STAGE_WORDS, spaced } from "../labels.js";
+import { linkTo, type Place } from "../route.js";
+import { type Child, h, untrustedInline } from "../shared/dom.js";
 
 interface Part {
   readonly tasks: number;
@@ -103,7 +103,7 @@ export function errorList(run: RunFigures): HTMLElement | null {
   return h(
     "ol",
     { class: "errors" },
-    ...run.errors.map(({ message, tasks }) => h("li", {}, h("b", {}, count(tasks)), " ", foreignInline(message))),
+    ...run.errors.map(({ message, tasks }) => h("li", {}, h("b", {}, count(tasks)), " ", untrustedInline(message))),
   );
 }
 
@@ -122,14 +122,14 @@ export function toolTable({ runs }: ReportHead): HTMLElement {
           ? h(
               "tr",
               { class: "group" },
-              h("th", { scope: "rowgroup", colspan: columns.length }, foreignInline(run.label)),
+              h("th", { scope: "rowgroup", colspan: columns.length }, untrustedInline(run.label)),
             )
           : null,
         ...run.tools.map(({ name, calls, errors, tasks, meanMs }) =>
           h(
             "tr",
             {},
-            h("th", { scope: "row" }, foreignInline(name)),
+            h("th", { scope: "row" }, untrustedInline(name)),
             ...[
               count(calls),
               run.tasks === 0 ? "–" : (calls / run.tasks).toFixed(1),

@@ -1,6 +1,6 @@
-import { CHART_STYLE, type Chart, runColour } from "./chart.js";
+import { count } from "../../text/format-number.js";
 import type { ReportHead, ScoreMeaning } from "../data.js";
-import { count } from "../shared/format.js";
+import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
 /** How the tasks spread over a score, a twentieth a bar. */
 export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMeaning): Chart {

@@ -1,7 +1,8 @@
+import { count, duration } from "../../text/format-number.js";
 import type { Figure, ReportHead } from "../data.js";
-import { foreignInline, h } from "../shared/dom.js";
-import { costText, count, duration, intervalText, scoreText } from "../shared/format.js";
 import { runDot } from "../header.js";
+import { h, untrustedInline } from "../shared/dom.js";
+import { costText, intervalText, scoreText } from "../shared/format.js";
 
 /** Every score with its interval and what it is taken over; the runs below one another, so that they can be compared. */
 export function scoreTable(head: ReportHead): HTMLElement {
@@ -33,7 +34,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
                     h("span", { class: "meaning" }, meaning),
                   ),
                 ]),
-            ...(several ? [h("td", { class: "run" }, runDot(i), foreignInline(run.label))] : []),
+            ...(several ? [h("td", { class: "run" }, runDot(i), untrustedInline(run.label))] : []),
             h("td", { class: "figure strong" }, scoreText(figure.value)),
             h("td", { class: "figure" }, intervalText(figure)),
             h("td", { class: "track-cell" }, track(figure, span, i)),
@@ -73,7 +74,7 @@ export function effortTable({ runs }: ReportHead): HTMLElement {
         h(
           "tr",
           {},
-          h("th", { scope: "row" }, runs.length > 1 ? runDot(i) : null, foreignInline(run.label)),
+          h("th", { scope: "row" }, runs.length > 1 ? runDot(i) : null, untrustedInline(run.label)),
           ...[
             count(run.tasks),
             count(run.failed),

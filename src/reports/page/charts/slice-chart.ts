@@ -1,8 +1,9 @@
-import { CHART_STYLE, type Chart, runColour } from "./chart.js";
+import { count } from "../../text/format-number.js";
 import type { ReportHead, ScoreMeaning, Slicing } from "../data.js";
-import { count, intervalText, scoreText } from "../shared/format.js";
-import { linkTo } from "../route.js";
 import { SLICING_WORDS } from "../labels.js";
+import { linkTo } from "../route.js";
+import { intervalText, scoreText } from "../shared/format.js";
+import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
 /** Of mailboxes, those with the most tasks. */
 const SHOWN = 12;

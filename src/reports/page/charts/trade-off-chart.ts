@@ -1,6 +1,7 @@
-import { CHART_STYLE, type Chart, runColour } from "./chart.js";
+import { duration } from "../../text/format-number.js";
 import type { ReportHead, RunFigures, ScoreMeaning } from "../data.js";
-import { costText, duration, intervalText, scoreText } from "../shared/format.js";
+import { costText, intervalText, scoreText } from "../shared/format.js";
+import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
 interface Price {
   readonly title: string;

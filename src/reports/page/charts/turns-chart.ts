@@ -1,6 +1,6 @@
-import { CHART_STYLE, type Chart, runColour } from "./chart.js";
+import { count } from "../../text/format-number.js";
 import type { ReportHead } from "../data.js";
-import { count } from "../shared/format.js";
+import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
 /** How many turns the tasks took. */
 export function turnsChart({ runs }: ReportHead): Chart {

@@ -5,8 +5,8 @@ export type Child = Node | string | number | null;
 type Props = Readonly<Record<string, string | number | boolean | null | ((event: never) => void)>>;
 
 /**
- * An element. Text becomes text nodes, whoever wrote it; markup is never read. Props are attributes (`true` is an empty one,
- * `null` and `false` are none) or, where they are functions, listeners.
+ * Creates an element. Text becomes text nodes, never markup, as it may come from mail and models. Props are attributes
+ * (`true` sets an empty one, `null` and `false` leave it out) or, where they are functions, event listeners.
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -34,19 +34,23 @@ export function replaceChildren(parent: Element, ...children: readonly Child[]):
   append(parent, children);
 }
 
-/** Text of others: it keeps its lines, and its direction stays its own. */
-export function foreign(text: string, className = "text"): HTMLElement {
-  return h("div", { class: className, dir: "auto" }, text);
+/** Text from mail or models: `dir` isolates its direction from the text around it. */
+export function untrustedText<K extends keyof HTMLElementTagNameMap = "div">(
+  text: string,
+  className = "text",
+  tag: K = "div" as K,
+): HTMLElementTagNameMap[K] {
+  return h(tag, { class: className === "" ? null : className, dir: "auto" }, text);
 }
 
-/** The same within a line. */
-export function foreignInline(text: string, className = ""): HTMLElement {
+/** The same within a line of other text. */
+export function untrustedInline(text: string, className = ""): HTMLElement {
   return h("bdi", { class: className === "" ? null : className }, text);
 }
 
 function attribute(name: string, value: string | number | true): string {
   if (value === true) return "";
-  // Links of this page lead to places in it.
-  if (name === "href" && !String(value).startsWith("#")) throw new Error(`a link to ${value}`);
+  // All links of the two pages are to anchors of their own.
+  if (name === "href" && !String(value).startsWith("#")) throw new Error(`Not an anchor of this page: ${value}`);
   return stripControls(String(value));
 }

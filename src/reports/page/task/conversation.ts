@@ -1,9 +1,10 @@
 import { type Hit, readToolResult } from "../../html/tool-results.js";
+import { count, duration } from "../../text/format-number.js";
 import type { CallView, StepView, TraceView, TurnView } from "../data.js";
-import { type Child, foreign, foreignInline, h } from "../shared/dom.js";
-import { costText, count, duration } from "../shared/format.js";
-import { badge, dayOf, mailCard } from "./mail-card.js";
 import { spaced } from "../labels.js";
+import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
+import { costText, minuteText } from "../shared/format.js";
+import { badge, mailCard } from "./mail-card.js";
 
 const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool: "Tool" } as const;
 
@@ -26,7 +27,7 @@ export function conversation(trace: TraceView): HTMLElement {
 
 function stepItem(step: StepView, turn: number, gold: ReadonlySet<string>): HTMLElement {
   const who = step.role === "assistant" ? `${WHO.assistant}, turn ${turn}` : WHO[step.role];
-  const said = step.text === "" ? null : foreign(step.text);
+  const said = step.text === "" ? null : untrustedText(step.text);
   const body: readonly Child[] =
     step.role === "system"
       ? [h("details", {}, h("summary", {}, WHO.system), said)]
@@ -55,21 +56,22 @@ function callItem(call: CallView, gold: ReadonlySet<string>): HTMLElement {
   return h(
     "div",
     { class: call.error === null ? "call" : "call refused" },
-    h("p", { class: "head" }, h("code", {}, foreignInline(call.name)), time),
+    h("p", { class: "head" }, h("code", {}, untrustedInline(call.name)), time),
     argumentList(call.arguments),
-    call.error === null ? result(call, gold) : h("p", { class: "error" }, "Refused: ", foreignInline(call.error)),
+    call.error === null ? result(call, gold) : h("p", { class: "error" }, "Refused: ", untrustedInline(call.error)),
   );
 }
 
 /** Arguments by name; what is no object, as it came. */
 function argumentList(given: unknown): HTMLElement {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return foreign(textOf(given), "text code");
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    return untrustedText(textOf(given), "text code");
   return h(
     "dl",
     { class: "arguments" },
     ...Object.entries(given).flatMap(([name, value]) => [
-      h("dt", {}, foreignInline(name)),
-      h("dd", {}, foreignInline(textOf(value))),
+      h("dt", {}, untrustedInline(name)),
+      h("dd", {}, untrustedInline(textOf(value))),
     ]),
   );
 }
@@ -81,8 +83,8 @@ function result(call: CallView, gold: ReadonlySet<string>): HTMLElement {
   if (view.kind === "hits") return hitList(view.hits, view.total, gold);
   const text = textOf(view.value);
   return text.length <= LONG
-    ? foreign(text, "text code")
-    : h("details", {}, h("summary", {}, `${count(text.length)} characters`), foreign(text, "text code"));
+    ? untrustedText(text, "text code")
+    : h("details", {}, h("summary", {}, `${count(text.length)} characters`), untrustedText(text, "text code"));
 }
 
 function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<string>): HTMLElement {
@@ -104,10 +106,12 @@ function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<s
         h(
           "li",
           {},
-          h("span", { class: "subject" }, foreignInline(hit.subject ?? hit.messageId)),
+          h("span", { class: "subject" }, untrustedInline(hit.subject ?? hit.messageId)),
           ...(gold.has(hit.messageId) ? [badge("gold")] : []),
-          hit.sender === null ? null : h("span", { class: "from" }, foreignInline(hit.sender), ` · ${dayOf(hit.date)}`),
-          foreign(hit.snippet, "text snippet"),
+          hit.sender === null
+            ? null
+            : h("span", { class: "from" }, untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
+          untrustedText(hit.snippet, "text snippet"),
         ),
       ),
     ),

@@ -1,6 +1,7 @@
+import { count } from "../../text/format-number.js";
 import type { MailView } from "../data.js";
-import { type Child, foreign, foreignInline, h } from "../shared/dom.js";
-import { count } from "../shared/format.js";
+import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
+import { minuteText } from "../shared/format.js";
 
 /** Recipients told by name; a mail to five hundred has the others counted. */
 const RECIPIENTS = 6;
@@ -13,13 +14,13 @@ export function mailCard(mail: MailView, badges: readonly string[], open: boolea
     h(
       "summary",
       {},
-      h("span", { class: "subject" }, foreignInline(mail.subject === "" ? "(no subject)" : mail.subject)),
+      h("span", { class: "subject" }, untrustedInline(mail.subject === "" ? "(no subject)" : mail.subject)),
       ...badges.map(badge),
-      h("span", { class: "from" }, foreignInline(mail.sender), ` · ${dayOf(mail.date)}`),
+      h("span", { class: "from" }, untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
     ),
     h("p", { class: "to" }, "to ", ...recipients(mail.recipients)),
-    foreign(mail.body, "text mail-text"),
-    h("p", { class: "message-id" }, foreignInline(mail.messageId)),
+    untrustedText(mail.body, "text mail-text"),
+    h("p", { class: "message-id" }, untrustedInline(mail.messageId)),
   );
 }
 
@@ -27,13 +28,11 @@ export function badge(text: string): HTMLElement {
   return h("span", { class: `badge badge-${text.replace(/\s.*/, "")}` }, text);
 }
 
-export function dayOf(date: string | null): string {
-  return date === null ? "no date" : date.slice(0, 16).replace("T", " ");
-}
-
 function recipients(addresses: readonly string[]): Child[] {
   if (addresses.length === 0) return ["nobody named"];
-  const named = addresses.slice(0, RECIPIENTS).flatMap((address, i) => [i === 0 ? null : ", ", foreignInline(address)]);
+  const named = addresses
+    .slice(0, RECIPIENTS)
+    .flatMap((address, i) => [i === 0 ? null : ", ", untrustedInline(address)]);
   const more = addresses.length - RECIPIENTS;
   return more > 0 ? [...named, ` and ${count(more)} more`] : named;
 }

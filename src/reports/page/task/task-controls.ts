@@ -1,9 +1,9 @@
 import type { ReportHead } from "../data.js";
-import { foreignInline, h, replaceChildren } from "../shared/dom.js";
-import { FILTERS, type FilterName, type Place } from "../route.js";
-import { filedUnder } from "./task-filter.js";
-import type { Task } from "../load-report.js";
 import { OUTCOME_WORDS, STAGE_WORDS, spaced } from "../labels.js";
+import type { Task } from "../load-report.js";
+import { FILTERS, type FilterName, type Place } from "../route.js";
+import { h, replaceChildren, untrustedInline } from "../shared/dom.js";
+import { filedUnder } from "./task-filter.js";
 
 const TITLES: Readonly<Record<FilterName, string>> = {
   run: "Run",
@@ -72,7 +72,7 @@ export class TaskControls {
           "button",
           { type: "button", class: "chip", click: () => this.set(name, "") },
           `${TITLES[name]}: `,
-          foreignInline(this.words(name, value)),
+          untrustedInline(this.words(name, value)),
           h("span", { "aria-hidden": "true" }, " ×"),
           h("span", { class: "hidden" }, ", remove"),
         ),

@@ -1,10 +1,10 @@
+import { count } from "../../text/format-number.js";
 import type { ReportHead } from "../data.js";
-import { type Child, foreignInline, h, replaceChildren } from "../shared/dom.js";
-import { count } from "../shared/format.js";
-import { nameOf } from "../route.js";
-import { scoreList, taskSummary, traceColumns } from "./task-view.js";
 import type { Task } from "../load-report.js";
+import { nameOf } from "../route.js";
+import { type Child, h, replaceChildren, untrustedInline } from "../shared/dom.js";
 import { TraceMissing, type TraceSource } from "../trace-source.js";
+import { scoreList, taskSummary, traceColumns } from "./task-view.js";
 
 /** One task, over the page. Escape closes it, the arrow keys lead to its neighbours in the table. */
 export class TaskDialog {
@@ -97,7 +97,7 @@ export class TaskDialog {
   private title(task: Task): Child[] {
     const repeat = task.epoch === 1 ? "" : `, repeat ${task.epoch}`;
     return [
-      h("p", { class: "eyebrow" }, `Task ${task.taskId}${repeat} · asked ${task.date} · `, foreignInline(task.inbox)),
+      h("p", { class: "eyebrow" }, `Task ${task.taskId}${repeat} · asked ${task.date} · `, untrustedInline(task.inbox)),
       h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, task.question),
     ];
   }

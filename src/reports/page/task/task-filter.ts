@@ -1,6 +1,6 @@
 import type { ReportHead } from "../data.js";
-import { FILTERS, type FilterName, type Place } from "../route.js";
 import type { Task } from "../load-report.js";
+import { FILTERS, type FilterName, type Place } from "../route.js";
 
 /** What a task is filed under, by filter. */
 export function filedUnder(task: Task, name: FilterName, { runs }: ReportHead): string {

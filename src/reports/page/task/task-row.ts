@@ -1,10 +1,11 @@
+import { duration } from "../../text/format-number.js";
 import type { ReportHead } from "../data.js";
-import { type Child, foreignInline, h } from "../shared/dom.js";
-import { costText, duration, scoreText } from "../shared/format.js";
 import { runDot } from "../header.js";
-import type { SortKey } from "./task-filter.js";
-import type { Task } from "../load-report.js";
 import { STAGE_SHORT, STAGE_WORDS, spaced } from "../labels.js";
+import type { Task } from "../load-report.js";
+import { type Child, h, untrustedInline } from "../shared/dom.js";
+import { costText, scoreText } from "../shared/format.js";
+import type { SortKey } from "./task-filter.js";
 
 export interface Column {
   readonly key: SortKey;
@@ -28,15 +29,15 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
     {
       ...{ key: "question", title: "Question and answer", className: "question" },
       cell: (task) => [
-        foreignInline(task.question, "asked"),
+        untrustedInline(task.question, "asked"),
         task.answer === ""
-          ? h("span", { class: "answer none" }, task.error === null ? "no answer" : foreignInline(task.error))
-          : foreignInline(task.answer, "answer"),
+          ? h("span", { class: "answer none" }, task.error === null ? "no answer" : untrustedInline(task.error))
+          : untrustedInline(task.answer, "answer"),
       ],
     },
     {
       ...{ key: "inbox", title: "Mailbox", className: "inbox wide" },
-      cell: (task) => [foreignInline(task.inbox.split("@")[0] ?? "")],
+      cell: (task) => [untrustedInline(task.inbox.split("@")[0] ?? "")],
     },
     {
       ...{ key: "score", title: "Score", className: "figure score" },

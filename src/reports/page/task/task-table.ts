@@ -1,9 +1,9 @@
+import { count } from "../../text/format-number.js";
 import type { ReportHead } from "../data.js";
+import type { Task } from "../load-report.js";
 import { h, replaceChildren } from "../shared/dom.js";
-import { count } from "../shared/format.js";
 import { type Order, type SortKey, sorted } from "./task-filter.js";
 import { type Column, columnsOf } from "./task-row.js";
-import type { Task } from "../load-report.js";
 
 /** Pixels; every row is as high, so that where a row stands can be computed. */
 const ROW = 56;

@@ -1,13 +1,14 @@
 import { readToolResult } from "../../html/tool-results.js";
-import { conversation } from "./conversation.js";
+import { duration } from "../../text/format-number.js";
 import type { MailView, ReportHead, TraceView } from "../data.js";
-import { foreign, foreignInline, h } from "../shared/dom.js";
-import { costText, duration, scoreText } from "../shared/format.js";
 import { runDot } from "../header.js";
-import { mailCard } from "./mail-card.js";
-import { NOWHERE, nameOf, writePlace } from "../route.js";
-import type { Task } from "../load-report.js";
 import { STAGE_WORDS, spaced } from "../labels.js";
+import type { Task } from "../load-report.js";
+import { NOWHERE, nameOf, writePlace } from "../route.js";
+import { h, untrustedInline, untrustedText } from "../shared/dom.js";
+import { costText, scoreText } from "../shared/format.js";
+import { conversation } from "./conversation.js";
+import { mailCard } from "./mail-card.js";
 
 /** Both answers beside one another, and what became of the task: all that the table's row knows. */
 export function taskSummary(task: Task, head: ReportHead, others: readonly Task[]): HTMLElement {
@@ -18,17 +19,17 @@ export function taskSummary(task: Task, head: ReportHead, others: readonly Task[
     duration(task.ms),
     ...(task.costUsd === null ? [] : [costText(task.costUsd)]),
   ];
-  const answer = task.answer === "" ? h("p", { class: "meta" }, "none") : foreign(task.answer);
+  const answer = task.answer === "" ? h("p", { class: "meta" }, "none") : untrustedText(task.answer);
   return h(
     "div",
     { class: "summary" },
     h("p", { class: "facts" }, [...new Set(facts)].join(" · ")),
-    task.error === null ? null : h("p", { class: "error" }, foreignInline(task.error)),
+    task.error === null ? null : h("p", { class: "error" }, untrustedInline(task.error)),
     h(
       "div",
       { class: "answers" },
       h("section", { class: `outcome-edge-${task.outcome}` }, h("h3", {}, "Answer"), answer),
-      h("section", { class: "gold-answer" }, h("h3", {}, "Gold answer"), foreign(task.gold)),
+      h("section", { class: "gold-answer" }, h("h3", {}, "Gold answer"), untrustedText(task.gold)),
     ),
     others.length === 0 ? null : otherAnswers(others, head),
   );
@@ -51,11 +52,11 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
           h(
             "a",
             { href: writePlace({ ...NOWHERE, task: nameOf(other, head) }) },
-            foreignInline(head.runs[other.run]?.label ?? ""),
+            untrustedInline(head.runs[other.run]?.label ?? ""),
             other.epoch === 1 ? null : `, repeat ${other.epoch}`,
           ),
           h("span", { class: "figure" }, scoreText(other.scores[leading])),
-          foreignInline(other.answer === "" ? "no answer" : other.answer, "answer"),
+          untrustedInline(other.answer === "" ? "no answer" : other.answer, "answer"),
         ),
       ),
     ),
@@ -74,7 +75,7 @@ export function scoreList(task: Task, head: ReportHead, trace: TraceView | null)
         {},
         h("dt", {}, label),
         h("dd", { class: "figure strong" }, scoreText(value)),
-        explanation === "" ? null : h("dd", { class: "reason" }, foreignInline(explanation)),
+        explanation === "" ? null : h("dd", { class: "reason" }, untrustedInline(explanation)),
       ),
     ];
   });
@@ -89,9 +90,9 @@ export function scoreList(task: Task, head: ReportHead, trace: TraceView | null)
           "p",
           { class: "verdict" },
           "Judge: ",
-          h("b", {}, foreignInline(spaced(judge.verdict))),
+          h("b", {}, untrustedInline(spaced(judge.verdict))),
           " ",
-          foreignInline(judge.reason ?? ""),
+          untrustedInline(judge.reason ?? ""),
         ),
     rows.length === 0 ? h("p", { class: "meta" }, "A failed task is not graded.") : h("dl", {}, ...rows),
   );
@@ -119,7 +120,7 @@ function mailColumn(trace: TraceView): HTMLElement[] {
     ...trace.gold.map((mail) =>
       mailCard(mail, ["gold", REACHED[mail.reached], ...(mail.cited ? ["cited"] : [])], true),
     ),
-    ...trace.goldMissing.map((id) => h("p", { class: "meta" }, foreignInline(id), " is not in the database.")),
+    ...trace.goldMissing.map((id) => h("p", { class: "meta" }, untrustedInline(id), " is not in the database.")),
     ...(trace.gold.length + trace.goldMissing.length === 0
       ? [h("p", { class: "meta" }, "The question has none: the mailbox does not hold the answer.")]
       : []),
