@@ -62,7 +62,7 @@ export function chatRoutes(services: Services): Route[] {
       status: 200,
       response: null,
       events: chatEventSchema,
-      async handle({ params, body, requestId, cut, log }) {
+      async handle({ params, body, requestId, destroyConnection, log }) {
         const { messages, variables } = body;
         const question = messages.at(-1);
         const rules = messages.filter(({ role }) => role === "system").map(({ content }) => content);
@@ -79,7 +79,7 @@ export function chatRoutes(services: Services): Route[] {
           modelProvider: body.modelProvider ?? undefined,
           modelId: body.modelId ?? undefined,
         });
-        return eventAnswer(services, chat, cut, (stream) => tell(services, chat, stream, requestId, log));
+        return eventAnswer(services, chat, destroyConnection, (stream) => tell(services, chat, stream, requestId, log));
       },
     }),
   ];
@@ -113,10 +113,10 @@ export function logChat(log: LogFields, trace: { agentId: string; model: string;
 export function eventAnswer(
   services: Services,
   chat: PreparedChat,
-  cut: () => void,
+  destroyConnection: () => void,
   work: (stream: SseWriter) => Promise<void>,
 ): Response {
-  const stream = new SseWriter(services.stream, (why) => chat.abandon(why), cut);
+  const stream = new SseWriter(services.stream, (why) => chat.abandon(why), destroyConnection);
   void work(stream).finally(() => stream.close());
   return new Response(stream.body, {
     headers: {
