@@ -4,11 +4,12 @@ import type { Hono } from "hono";
 import { cors } from "hono/cors";
 import { etag } from "hono/etag";
 import { accessLog, type WriteLog } from "./http/access-log.js";
+import { addRoute } from "./http/add-route.js";
 import { ApiError, toApiError } from "./http/api-error.js";
 import { type Access, checkContentType, checkHost, checkOrigin, checkToken } from "./http/auth.js";
 import { openapiDocument } from "./http/openapi.js";
 import { readJsonBody } from "./http/request-body.js";
-import { addRoute, type Env, type Route } from "./http/route.js";
+import type { Env, Route } from "./http/route.js";
 import type { Services } from "./http/services.js";
 import { openaiError } from "./openai/openai-error.js";
 import { openaiRoutes } from "./openai/openai-routes.js";
@@ -44,7 +45,7 @@ export function allRoutes(services: Services, reports = new ReportLinks(services
   ];
 }
 
-/** Everything between a request and its answer: who may ask, the routes, the page, and errors in one form. */
+/** The hono app: access checks, the routes, the pages, and the form of errors. */
 export function createApp(services: Services, access: Access, write: WriteLog): Hono<Env> {
   const app = new OpenAPIHono<Env>();
   app.use(async (c, next) => {

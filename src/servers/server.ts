@@ -46,7 +46,7 @@ export async function startServer(services: Services, access: Access, port: numb
       keepAliveTimeout: 5_000,
     },
   }) as Server;
-  server.maxConnections = services.chats.most + MOST_OTHER_CONNECTIONS;
+  server.maxConnections = services.chats.max + MOST_OTHER_CONNECTIONS;
   const requests = new UnderWay(server);
   await listen(server, port, access.host);
   const { port: taken } = server.address() as AddressInfo;

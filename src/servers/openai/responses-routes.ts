@@ -62,7 +62,7 @@ function toRequest({ db }: Services, body: z.output<typeof responseBody>): ChatR
     instructions: instructions.length === 0 ? null : instructions.join("\n\n"),
     inbox: body.metadata?.inbox_address ?? undefined,
     queryDate: body.metadata?.query_date ?? undefined,
-    boundAs: before === null ? undefined : (sessionIdOf(before) ?? undefined),
+    continuedFrom: before === null ? undefined : (sessionIdOf(before) ?? undefined),
     maxTurns: undefined,
     modelProvider: undefined,
     modelId: undefined,

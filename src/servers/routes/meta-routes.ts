@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { readCorpusStats } from "../../store/import/corpus-stats.js";
 import { listImportedInboxes } from "../../store/import/owners.js";
+import { listAgents } from "../../store/registry/agents.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 
-/** What there is to choose from: mailboxes and models; and whether the server is well. */
+/** Mailboxes and models to choose from, and the health check. */
 export function metaRoutes({ db, models, chats, version }: Services): Route[] {
   return [
     defineRoute({
@@ -44,7 +45,7 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       status: 200,
       response: z.strictObject({ status: z.literal("ok"), version: z.string(), chats: z.number().int() }),
       handle() {
-        db.prepare("SELECT 1").get();
+        listAgents(db);
         return { status: "ok", version, chats: chats.count };
       },
     }),
