@@ -3,8 +3,9 @@ import { z } from "zod";
 import { offerMailbox } from "../app/mailbox/offer-mailbox.js";
 import { withStore } from "../app/with-store.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { isLoopback, listenMcp } from "../mcp/http-listener.js";
+import { listenMcp } from "../mcp/http-listener.js";
 import { type MailOffer, mailServer } from "../mcp/mail-server.js";
+import { isLoopback } from "../platform/http-access.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { day, readFlags, text, whole } from "./cli/read-flags.js";
 

@@ -1,17 +1,9 @@
 import { z } from "zod";
-import { ServedModels } from "../app/chat/served-models.js";
-import { withOtherModelNotes } from "../app/run/note-other-model.js";
-import { baseUrlOf, connectionOf } from "../app/settings/endpoints.js";
+import { withChatServices } from "../app/chat/with-chat-services.js";
 import { programVersion } from "../app/settings/program-version.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { DEFAULT_MODEL } from "../models/default-models.js";
-import { PROVIDERS, type Provider } from "../models/provider-names.js";
 import { ChatLimits } from "../servers/http/chat-limits.js";
 import { startServer } from "../servers/server.js";
-import { openStore } from "../store/connection/open-store.js";
-import { openExternalResources } from "../tools/external/external-resources.js";
-import { openMailbox } from "../tools/mailbox.js";
-import { SearchPool } from "../tools/search-pool/search-pool.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { readFlags, text, whole } from "./cli/read-flags.js";
 import { readText } from "./cli/read-text.js";
@@ -72,26 +64,15 @@ export const serveCommand: Command = {
   async run(argv, context) {
     const flags = readFlags("serve", schema, argv);
     const token = tokenOf(flags, context.settings);
-    // Refuse an address that its key may not be sent to now, not at the first chat.
-    for (const provider of PROVIDERS) endpointOf(provider, flags, context.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
-    const db = openStore(context.settings.db, { mustExist: true });
-    const outside = openExternalResources(context.settings.env);
-    const searchThreads = new SearchPool(context.settings.db);
-    try {
+    const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
+    return withChatServices(timeouts, context, async (services) => {
       const running = await startServer(
         {
-          db,
+          ...services,
           version: programVersion(),
-          resources: { mailbox: openMailbox(db), searchThreads, outside },
-          models: new ServedModels(
-            (provider) => endpointOf(provider, flags, context.settings),
-            DEFAULT_MODEL,
-            (model) => withOtherModelNotes(model, context.out.note),
-          ),
           chats: new ChatLimits(flags.maxChats),
           stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
-          chatTimeoutMs: flags.chatTimeout * 1_000,
           allowPrograms: flags.allowPrograms,
           report: (fault, requestId) => reportFault(fault, requestId, context),
         },
@@ -106,10 +87,7 @@ export const serveCommand: Command = {
       await untilAborted(context.signal);
       await running.stop(flags.grace * 1_000);
       return EXIT.done;
-    } finally {
-      await Promise.all([searchThreads.close(), outside.close()]);
-      db.close();
-    }
+    });
   },
 };
 
@@ -135,11 +113,6 @@ function originOf(cors: string): string {
     "--cors: expected one origin, such as http://localhost:3000.",
     "See art-e serve --help.",
   );
-}
-
-function endpointOf(provider: Provider, flags: ServeFlags, { env }: Settings) {
-  const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
-  return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: flags.requestTimeout * 1_000 }, env);
 }
 
 function reportFault(fault: unknown, requestId: string, { out }: CommandContext): void {

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
@@ -7,6 +6,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../domain/json-depth.js";
 import { ByteBudget } from "../platform/byte-budget.js";
+import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http-access.js";
 
 export interface McpListening {
   readonly host: string;
@@ -33,11 +33,6 @@ const CHECK_MS = 5_000;
 const MAX_ARRIVING_BYTES = 32_000_000;
 /** Of each request, beyond those. */
 const FREE_BYTES = 64_000;
-const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
-
-export function isLoopback(host: string): boolean {
-  return LOOPBACK.has(host) || host === "::1";
-}
 
 /**
  * MCP over streamable HTTP, stateless: every POST is answered by itself. A page in a browser gets no further than its Origin,
@@ -76,13 +71,11 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const { headers } = request;
-  if (isLoopback(listening.host)) {
-    if (!LOOPBACK.has(hostOf(`http://${headers.host ?? ""}`))) return refuse(response, 403, "This Host is not served");
-    if (headers.origin !== undefined && !isOwn(headers.origin, request.socket.localPort)) {
-      return refuse(response, 403, "This Origin is not served");
-    }
-  } else if (headers.origin !== undefined) return refuse(response, 403, "No Origin is served");
-  if (listening.token !== null && !isToken(headers.authorization, listening.token)) {
+  if (!isAllowedHost(listening.host, headers.host)) return refuse(response, 403, "This Host is not served");
+  if (headers.origin !== undefined && !(isLoopback(listening.host) && isOwnOrigin(headers.origin, headers.host))) {
+    return refuse(response, 403, "This Origin is not served");
+  }
+  if (listening.token !== null && !bearerTokenCheck(listening.token)(headers.authorization)) {
     response.setHeader("www-authenticate", "Bearer");
     return refuse(response, 401, "A bearer token is needed");
   }
@@ -114,22 +107,6 @@ async function answer(
 function refuse(response: ServerResponse, status: number, message: string, code = -32_000): void {
   response.writeHead(status, { "content-type": "application/json", connection: "close" });
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
-}
-
-/** A page of another port of this machine is another's page. */
-function isOwn(origin: string, port: number | undefined): boolean {
-  const url = URL.parse(origin);
-  return url?.protocol === "http:" && LOOPBACK.has(url.hostname) && Number(url.port || 80) === port;
-}
-
-function hostOf(url: string): string {
-  return URL.parse(url)?.hostname ?? "";
-}
-
-/** In a time that does not tell how much of it was right. */
-function isToken(authorization: string | undefined, token: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(authorization ?? ""), digest(`Bearer ${token}`));
 }
 
 async function readBody(

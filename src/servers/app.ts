@@ -1,19 +1,21 @@
 import { randomUUID } from "node:crypto";
-import { Hono } from "hono";
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Hono } from "hono";
 import { cors } from "hono/cors";
 import { etag } from "hono/etag";
 import { accessLog, type WriteLog } from "./http/access-log.js";
+import { addRoute } from "./http/add-route.js";
 import { ApiError, toApiError } from "./http/api-error.js";
 import { type Access, checkContentType, checkHost, checkOrigin, checkToken } from "./http/auth.js";
 import { openapiDocument } from "./http/openapi.js";
-import { RequestBodies } from "./http/request-body.js";
-import { addRoute, type Env, type Route } from "./http/route.js";
+import { readJsonBody } from "./http/request-body.js";
+import type { Env, Route } from "./http/route.js";
 import type { Services } from "./http/services.js";
 import { openaiError } from "./openai/openai-error.js";
 import { openaiRoutes } from "./openai/openai-routes.js";
 import { responsesRoutes } from "./openai/responses-routes.js";
 import { chatRoutes } from "./playground/chat-routes.js";
-import { addPage, isPage } from "./playground/page.js";
+import { addPage, isPage } from "./playground/serve-page.js";
 import { playgroundSessionRoutes } from "./playground/session-routes.js";
 import { agentRoutes } from "./routes/agent-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";
@@ -43,9 +45,9 @@ export function allRoutes(services: Services, reports = new ReportLinks(services
   ];
 }
 
-/** Everything between a request and its answer: who may ask, the routes, the page, and errors in one form. */
+/** The hono app: access checks, the routes, the pages, and the form of errors. */
 export function createApp(services: Services, access: Access, write: WriteLog): Hono<Env> {
-  const app = new Hono<Env>();
+  const app = new OpenAPIHono<Env>();
   app.use(async (c, next) => {
     const given = c.req.header("x-request-id") ?? "";
     const requestId = /^[\w.-]{1,100}$/.test(given) ? given : `req_${randomUUID()}`;
@@ -75,9 +77,9 @@ export function createApp(services: Services, access: Access, write: WriteLog): 
   app.use("/api/agents/:id/prompt", etag());
   const reports = new ReportLinks(services);
   const routes = allRoutes(services, reports);
-  const bodies = new RequestBodies();
-  for (const route of routes) addRoute(app, route, (c) => bodies.readJson(c));
-  const document = openapiDocument(routes, services.version);
+  const readJson = readJsonBody();
+  for (const route of routes) addRoute(app, route, readJson);
+  const document = openapiDocument(app, services.version);
   app.get("/openapi.json", (c) => c.json(document));
   addPage(app);
   reports.addPage(app);

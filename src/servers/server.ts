@@ -2,9 +2,10 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { UserError } from "../domain/errors.js";
+import { isLoopback } from "../platform/http-access.js";
 import { createApp } from "./app.js";
 import type { WriteLog } from "./http/access-log.js";
-import { type Access, isLoopback } from "./http/auth.js";
+import type { Access } from "./http/auth.js";
 import type { Services } from "./http/services.js";
 
 /** How long the parts of a request may take to come in. */
@@ -45,7 +46,7 @@ export async function startServer(services: Services, access: Access, port: numb
       keepAliveTimeout: 5_000,
     },
   }) as Server;
-  server.maxConnections = services.chats.most + MOST_OTHER_CONNECTIONS;
+  server.maxConnections = services.chats.max + MOST_OTHER_CONNECTIONS;
   const requests = new UnderWay(server);
   await listen(server, port, access.host);
   const { port: taken } = server.address() as AddressInfo;

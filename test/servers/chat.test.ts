@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { playgroundEventSchema } from "../../src/servers/playground/playground-events.js";
+import { chatEventSchema } from "../../src/servers/playground/playground-events.js";
 import { MARCUS, RUTH } from "../app/run/demo-setup.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
@@ -32,7 +32,7 @@ async function chat(answers: readonly Answer[], body: object, agent = "email-sea
   expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
   const events = await eventsOf(response);
   expect(events.at(-1)).toBe("[DONE]");
-  for (const event of events.slice(0, -1)) playgroundEventSchema.parse(event);
+  for (const event of events.slice(0, -1)) chatEventSchema.parse(event);
   const types = events.map((event) => event.type ?? event);
   const info = events.find((event) => event.type === "session-info");
   const trace = info && (await server.ask("GET", `/api/traces/${info.traceId}`)).body;

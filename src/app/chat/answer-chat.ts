@@ -8,12 +8,10 @@ import type { Workspace } from "../../domain/agents/workspace.js";
 import type { Message } from "../../domain/models/conversation.js";
 import { type Model, ModelError, type PriceOf } from "../../domain/models/model.js";
 import type { ChatTrace, MailboxBinding } from "../../domain/runs/chat.js";
-import type { Ending } from "../../domain/tasks/ending.js";
-import { openDeadline, outOfTime } from "../../models/http/deadline.js";
-import { openWorkspace } from "../../sandbox/workspace.js";
 import { endOfDay } from "../../store/search/date-range.js";
+import { attemptAnswer } from "../answer/attempt-answer.js";
 
-/** One message to an agent, with all that holds while it is answered. */
+/** One message to an agent, and the conditions it is answered under. */
 export interface Chat {
   readonly sessionId: string;
   readonly agent: Agent;
@@ -23,7 +21,7 @@ export interface Chat {
   /** Without the system prompt. */
   readonly history: readonly Message[];
   readonly question: string;
-  /** Put after the agent's own prompt; null: nothing. */
+  /** Appended to the agent's own prompt; null: nothing. */
   readonly instructions: string | null;
   readonly binding: MailboxBinding;
   readonly timeoutMs: number;
@@ -32,56 +30,50 @@ export interface Chat {
 
 export interface AnsweredChat {
   readonly trace: ChatTrace;
-  /** What the model's server refused or broke; null for every other ending. */
+  /** The model's error where the ending is model_error; else null. */
   readonly failure: ModelError | null;
 }
 
 /**
- * Answers one message as a task of a run is answered: within the mailbox and up to the day it is bound to. Always a trace,
- * never a throw for anything that the model or its server did; what was said before a failure stays in it.
+ * Answers one message as a task of a run is answered: within the mailbox and up to the day it is bound to. Errors of the
+ * model or its server become the trace's ending; they are not thrown.
  */
 export async function answerChat(
   chat: Chat,
   onStep: (step: AgentStep) => Promise<void> | void,
   signal: AbortSignal,
 ): Promise<AnsweredChat> {
-  const startedAt = new Date();
-  const started = performance.now();
-  const deadline = openDeadline(signal, chat.timeoutMs, outOfTime);
-  const workspace = openWorkspace();
-  const run = agentRun(chat, onStep, deadline.signal, workspace);
-  const transcript = newTranscript(run);
-  transcript.messages.splice(1, 0, ...chat.history);
-  const traceOf = (end: Pick<ChatTrace, "ending" | "error" | "answer" | "sources">): ChatTrace => ({
+  const { times, rollout, error, thrown } = await attemptAnswer(
+    {
+      timeoutMs: chat.timeoutMs,
+      run(transcript, chatSignal, workspace) {
+        const run = agentRun(chat, onStep, chatSignal, workspace);
+        transcript.messages.push(...newTranscript(run).messages);
+        transcript.messages.splice(1, 0, ...chat.history);
+        return runAgent(run, transcript);
+      },
+      // Null: a bug of this program, which must not be recorded as a failure of the model.
+      endingOf: (thrown) => (thrown instanceof ModelError ? "model_error" : null),
+    },
+    signal,
+  );
+  const trace: ChatTrace = {
     traceId: `trace_${randomUUID()}`,
     sessionId: chat.sessionId,
     agentId: chat.agent.id,
     agentVersion: chat.agentVersion,
     model: chat.model.id,
-    startedAt: startedAt.toISOString(),
-    endedAt: new Date().toISOString(),
-    durationMs: performance.now() - started,
-    ...transcript,
-    ...end,
+    ...times,
+    ...rollout,
+    error,
+    sources: [...rollout.sources],
     maxTurns: chat.agent.settings.maxTurns,
     scores: {},
     question: chat.question,
     ...chat.binding,
     historyLength: chat.history.length,
-  });
-  try {
-    const { ending, answer, sources } = await runAgent(run, transcript);
-    return { trace: traceOf({ ending, answer, sources: [...sources], error: null }), failure: null };
-  } catch (thrown) {
-    const ending = endingOf(thrown, signal, deadline.hasPassed);
-    if (ending === null) throw thrown;
-    const error = ending === "timeout" ? `No answer within ${chat.timeoutMs / 1000} s.` : (thrown as Error).message;
-    const trace = traceOf({ ending, answer: null, sources: [], error });
-    return { trace, failure: ending === "model_error" && thrown instanceof ModelError ? thrown : null };
-  } finally {
-    deadline.close();
-    await workspace.close();
-  }
+  };
+  return { trace, failure: trace.ending === "model_error" && thrown instanceof ModelError ? thrown : null };
 }
 
 function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal, workspace: Workspace): AgentRun {
@@ -108,11 +100,4 @@ function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal, w
     priceOf: chat.priceOf,
     onStep,
   };
-}
-
-/** Null: a fault of this program. */
-function endingOf(thrown: unknown, interrupted: AbortSignal, isLate: boolean): Ending | null {
-  if (interrupted.aborted) return "interrupted";
-  if (isLate) return "timeout";
-  return thrown instanceof ModelError ? "model_error" : null;
 }

@@ -1,61 +1,89 @@
 import { randomUUID } from "node:crypto";
 import type { AgentStep } from "../../agents/loop/loop.js";
 import type { Agent } from "../../domain/agents/agent.js";
+import { UserError } from "../../domain/errors.js";
 import type { Message } from "../../domain/models/conversation.js";
 import type { MailboxBinding } from "../../domain/runs/chat.js";
-import { ApiError } from "../../servers/http/api-error.js";
-import type { Services } from "../../servers/http/services.js";
 import { getSession, saveChat, sessionMessages } from "../../store/chats/sessions.js";
+import type { Db } from "../../store/connection/open-store.js";
 import { getAgent } from "../../store/registry/agents.js";
+import type { ToolResources } from "../../tools/handler.js";
 import { loadTools } from "../../tools/load-tools.js";
 import { saveCurrentVersion } from "../registry/versions.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
 import { resolveInbox } from "./resolve-inbox.js";
+import type { ServedModels } from "./served-models.js";
 
-/** A chat as it is asked for, in whichever API's words. */
+/** A request for a chat, whichever API it came by. */
 export interface ChatRequest {
   readonly agentId: string;
-  /** A new session where undefined. */
+  /** Undefined: a new session. */
   readonly sessionId?: string | undefined;
-  /** What was said before, for a new session; one that goes on has its own. */
+  /** Earlier messages, for a new session; a session that continues has its own. */
   readonly history: readonly Message[];
   readonly question: string;
   readonly instructions: string | null;
   readonly inbox: string | undefined;
   readonly queryDate: string | undefined;
-  /** For a new session that takes over what was said in another: it is bound as that one. */
-  readonly boundAs?: string | undefined;
+  /** The session that `history` was taken from: the new one gets its mailbox and day. */
+  readonly continuedFrom?: string | undefined;
   readonly maxTurns: number | undefined;
   readonly modelProvider: string | undefined;
   readonly modelId: string | undefined;
 }
 
-/** A chat that has a place, a model and tools, and has only to be carried out. */
+/** Admits chats: so many at once, and one at a time in a session. */
+export interface ChatAdmission {
+  /** Throws where the chat is not admitted. */
+  admit(sessionId: string): AdmittedChat;
+}
+
+/** One chat under way. */
+export interface AdmittedChat {
+  readonly signal: AbortSignal;
+  /** Aborts the chat because its client has disconnected. */
+  abandon(reason: string): void;
+  /** Lets another chat in. */
+  release(): void;
+}
+
+/** What all chats of a process share. */
+export interface ChatServices {
+  readonly db: Db;
+  readonly resources: ToolResources;
+  readonly models: ServedModels;
+  readonly chats: ChatAdmission;
+  readonly chatTimeoutMs: number;
+}
+
+/** A chat that was admitted and has its model and tools. */
 export interface PreparedChat {
   readonly sessionId: string;
   readonly agent: Agent;
   readonly signal: AbortSignal;
-  /** Ends it: nobody listens any more. */
-  abandon(why: string): void;
-  /** Answers and saves. Throws for faults of this program only. Gives its place back. */
+  /** Aborts the chat because its client has disconnected. */
+  abandon(reason: string): void;
+  /** Answers, saves the trace and releases the chat's slot. Throws only for faults of this program. */
   answer(onStep: (step: AgentStep) => Promise<void> | void): Promise<AnsweredChat>;
 }
 
-/** Everything that could refuse the chat refuses it here, before anything is sent. */
-export async function prepareChat(services: Services, asked: ChatRequest): Promise<PreparedChat> {
+/** All that can refuse a chat happens here, before the first byte of a response is sent. */
+export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<PreparedChat> {
   const { db, models, chats, resources, chatTimeoutMs } = services;
-  const stored = getAgent(db, asked.agentId);
-  const { sessionId, binding, history } = sessionOf(services, asked);
+  const stored = getAgent(db, request.agentId);
+  const { sessionId, binding, history } = chooseSession(services, request);
   const agent =
-    asked.maxTurns === undefined ? stored : { ...stored, settings: { ...stored.settings, maxTurns: asked.maxTurns } };
-  const { model, priceOf } = await models.get(agent, asked.modelProvider, asked.modelId);
+    request.maxTurns === undefined
+      ? stored
+      : { ...stored, settings: { ...stored.settings, maxTurns: request.maxTurns } };
+  const { model, priceOf } = await models.get(agent, request.modelProvider, request.modelId);
   const tools = loadTools(db, agent, resources);
-  const place = chats.begin(sessionId);
+  const slot = chats.admit(sessionId);
   return {
     sessionId,
     agent,
-    signal: place.signal,
-    abandon: place.abandon,
+    signal: slot.signal,
+    abandon: slot.abandon,
     async answer(onStep) {
       try {
         const answered = await answerChat(
@@ -66,47 +94,54 @@ export async function prepareChat(services: Services, asked: ChatRequest): Promi
             model,
             tools,
             history,
-            question: asked.question,
-            instructions: asked.instructions,
+            question: request.question,
+            instructions: request.instructions,
             binding,
             timeoutMs: chatTimeoutMs,
             priceOf,
           },
           onStep,
-          place.signal,
+          slot.signal,
         );
         saveChat(db, answered.trace);
         return answered;
       } finally {
-        place.end();
+        slot.release();
       }
     },
   };
 }
 
-/** A session stays with its agent, mailbox and day: what was read under them must not be taken elsewhere. */
-function sessionOf({ db }: Services, asked: ChatRequest) {
-  const inbox = asked.inbox ?? null;
-  const queryDate = asked.queryDate ?? null;
-  const goesOn = asked.sessionId ?? asked.boundAs;
-  if (goesOn === undefined) {
+/**
+ * A session stays bound to its agent, mailbox and day: otherwise mail that was read under one binding would be told under
+ * another.
+ */
+function chooseSession({ db }: ChatServices, request: ChatRequest) {
+  const inbox = request.inbox ?? null;
+  const queryDate = request.queryDate ?? null;
+  const earlierId = request.sessionId ?? request.continuedFrom;
+  if (earlierId === undefined) {
     const binding: MailboxBinding = { inbox: inbox === null ? null : resolveInbox(db, inbox), queryDate };
-    return { sessionId: newId(), binding, history: asked.history };
+    return { sessionId: newSessionId(), binding, history: request.history };
   }
-  const session = getSession(db, goesOn);
-  if (session.agentId !== asked.agentId) {
-    throw new ApiError("NOT_FOUND", `Agent "${asked.agentId}" has no session "${session.id}".`);
+  const session = getSession(db, earlierId);
+  if (session.agentId !== request.agentId) {
+    throw new UserError(
+      "session_unknown",
+      `Agent "${request.agentId}" has no session "${session.id}".`,
+      `It is a session of ${session.agentId}.`,
+    );
   }
   if ((inbox !== null && inbox !== session.inbox) || (queryDate !== null && queryDate !== session.queryDate)) {
     const bound = `${session.inbox ?? "no mailbox"} and ${session.queryDate ?? "no day"}`;
-    throw new ApiError("VALIDATION_ERROR", `Session "${session.id}" is bound to ${bound}; begin another one.`);
+    throw new UserError("session_bound", `Session "${session.id}" is bound to ${bound}.`, "Begin another session.");
   }
   const binding: MailboxBinding = { inbox: session.inbox, queryDate: session.queryDate };
-  return asked.sessionId === undefined
-    ? { sessionId: newId(), binding, history: asked.history }
+  return request.sessionId === undefined
+    ? { sessionId: newSessionId(), binding, history: request.history }
     : { sessionId: session.id, binding, history: sessionMessages(db, session.id) };
 }
 
-function newId(): string {
+function newSessionId(): string {
   return `session_${randomUUID()}`;
 }

@@ -1,4 +1,6 @@
+import { LRUCache } from "lru-cache";
 import type { Agent } from "../../domain/agents/agent.js";
+import { UserError } from "../../domain/errors.js";
 import type { Model, PriceOf } from "../../domain/models/model.js";
 import { ANSWERING_MODELS } from "../../models/default-models.js";
 import type { EndpointSettings } from "../../models/endpoint.js";
@@ -8,63 +10,63 @@ import { priceOfReply } from "../../models/prices.js";
 import { isRemote, PROVIDERS, type Provider } from "../../models/provider-names.js";
 import { resolveModel } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
-import { ApiError } from "../../servers/http/api-error.js";
 
-/** A model that is ready to be asked, and what it costs. */
+/** An open model and its prices. */
 export interface ServedModel {
   readonly model: Model;
   /** US dollars; null where the price is not known. */
   readonly priceOf: PriceOf;
 }
 
-/** Models stay open, so that all chats with one share its throttle; the ones that have waited longest go. */
-const MOST_OPEN = 64;
+/** Open models are shared by all chats that use them. */
+const MAX_OPEN = 64;
 
-/** One of each provider, to be offered to those who name none. */
+/** One model of each provider, as an example of what may be named. */
 const EXAMPLES: Readonly<Partial<Record<Provider, string>>> = { ...ANSWERING_MODELS, offline: "offline/baseline" };
 
-/** Chats are limited themselves; a call that hangs must not make those of other people wait behind it. */
-const MOST_CALLS = 1_000;
+/** High, because the number of chats is limited already: a call that hangs must not block those of other chats. */
+const MAX_CALLS = 1_000;
 
-/** The models that chats may be held with: those whose provider can be reached, and the offline baseline. */
+/** The models that chats may use: those of providers with a key, and the offline baseline. */
 export class ServedModels {
-  private readonly open = new Map<string, Promise<ServedModel>>();
-  private readonly throttles = new Map<Provider, RateLimiter>();
+  private readonly open = new LRUCache<string, Promise<ServedModel>>({ max: MAX_OPEN });
+  private readonly rateLimiters = new Map<Provider, RateLimiter>();
 
   constructor(
-    private readonly reach: (provider: Provider) => EndpointSettings,
+    private readonly endpointOf: (provider: Provider) => EndpointSettings,
     private readonly defaultModel: string,
-    /** Put round each model once it is reached. */
-    private readonly around: (model: Model) => Model = (model) => model,
+    /** Applied to each model when it is opened. */
+    private readonly wrap: (model: Model) => Model = (model) => model,
   ) {}
 
-  /** One model of each provider that can be asked. */
+  /** One model of each provider that is configured. */
   examples(): { readonly id: string; readonly provider: Provider }[] {
     return PROVIDERS.flatMap((provider) => {
       const id = EXAMPLES[provider];
-      return id !== undefined && this.canReach(provider) ? [{ id, provider }] : [];
+      return id !== undefined && this.isConfigured(provider) ? [{ id, provider }] : [];
     });
   }
 
-  /** For agents without a model of their own: the program's default, or where its provider cannot be reached one that can. */
+  /** For agents without a model: the program's default, or where its provider has no key, one of a provider that has. */
   fallback(): string {
-    if (this.canReach(parseModelName(this.defaultModel, null).provider)) return this.defaultModel;
+    if (this.isConfigured(parseModelName(this.defaultModel, null).provider)) return this.defaultModel;
     return this.examples().find(({ provider }) => isRemote(provider))?.id ?? this.defaultModel;
   }
 
-  /** The model asked for, else the agent's own, else the fallback. Throws an ApiError or a UserError where it cannot be had. */
+  /** The model asked for, else the agent's own, else the fallback. Throws a UserError where it cannot be opened. */
   async get(agent: Agent, provider: string | undefined, id: string | undefined): Promise<ServedModel> {
     const name = parseModelName(id ?? agent.model ?? this.fallback(), id === undefined ? null : (provider ?? null));
     if (name.provider === "replay") {
-      throw new ApiError("VALIDATION_ERROR", "Recorded replies are files of this machine and are not served.");
+      throw new UserError(
+        "model_not_served",
+        "Recorded replies are files of this machine and are not served.",
+        "Name a model of a provider.",
+      );
     }
-    const ready = this.open.get(name.id) ?? this.connect(name.provider, name.id);
-    this.open.delete(name.id);
-    this.open.set(name.id, ready);
-    const [oldest] = this.open.keys();
-    if (this.open.size > MOST_OPEN && oldest !== undefined) this.open.delete(oldest);
+    const model = this.open.get(name.id) ?? this.connect(name.provider, name.id);
+    this.open.set(name.id, model);
     try {
-      return await ready;
+      return await model;
     } catch (error) {
       this.open.delete(name.id);
       throw error;
@@ -74,23 +76,24 @@ export class ServedModels {
   private async connect(provider: Provider, id: string): Promise<ServedModel> {
     const model = await resolveModel(
       parseModelName(id, null),
-      this.reach(provider),
+      this.endpointOf(provider),
       DEFAULT_RETRY,
-      this.throttle(provider),
+      this.rateLimiter(provider),
     );
-    return { model: this.around(model), priceOf: (usage, answeredBy) => priceOfReply(id, answeredBy, usage) };
+    return { model: this.wrap(model), priceOf: (usage, answeredBy) => priceOfReply(id, answeredBy, usage) };
   }
 
-  private throttle(provider: Provider): RateLimiter | null {
+  private rateLimiter(provider: Provider): RateLimiter | null {
     if (!isRemote(provider)) return null;
-    const throttle = this.throttles.get(provider) ?? new RateLimiter({ concurrency: MOST_CALLS, rpm: null, tpm: null });
-    this.throttles.set(provider, throttle);
-    return throttle;
+    const rateLimiter =
+      this.rateLimiters.get(provider) ?? new RateLimiter({ concurrency: MAX_CALLS, rpm: null, tpm: null });
+    this.rateLimiters.set(provider, rateLimiter);
+    return rateLimiter;
   }
 
-  private canReach(provider: Provider): boolean {
+  private isConfigured(provider: Provider): boolean {
     if (!isRemote(provider)) return true;
-    const { apiKey, baseUrl } = this.reach(provider);
+    const { apiKey, baseUrl } = this.endpointOf(provider);
     return apiKey !== null || (provider === "openai" && baseUrl !== null);
   }
 }

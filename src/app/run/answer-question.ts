@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { listTools } from "../../agents/loop/list-tools.js";
 import { type AgentRun, newTranscript, runAgent } from "../../agents/loop/loop.js";
 import type { Agent } from "../../domain/agents/agent.js";
-import type { AgentBackend, AgentTask, Rollout, Transcript } from "../../domain/agents/agent-backend.js";
+import type { AgentBackend, AgentTask, Transcript } from "../../domain/agents/agent-backend.js";
 import { renderPrompt } from "../../domain/agents/prompt.js";
 import type { Tool } from "../../domain/agents/tool.js";
 import type { Workspace } from "../../domain/agents/workspace.js";
@@ -10,9 +10,8 @@ import { type Model, ModelError, NO_USAGE, type PriceOf } from "../../domain/mod
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Ending } from "../../domain/tasks/ending.js";
 import type { PlannedTask } from "../../domain/tasks/question.js";
-import { openDeadline, outOfTime } from "../../models/http/deadline.js";
-import { openWorkspace } from "../../sandbox/workspace.js";
 import { endOfDay } from "../../store/search/date-range.js";
+import { attemptAnswer } from "../answer/attempt-answer.js";
 import { type Scoring, withVerdict } from "../score/score-trace.js";
 import { hopeless } from "./server-watch.js";
 
@@ -41,26 +40,20 @@ export async function answerQuestion(
   signal: AbortSignal,
   onFailure: (error: unknown) => void,
 ): Promise<Trace> {
-  const startedAt = new Date();
-  const started = performance.now();
-  const deadline = openDeadline(signal, shared.taskTimeoutMs, outOfTime);
-  const workspace = openWorkspace();
-  const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
-  let rollout: Rollout;
-  let error: string | null = null;
-  try {
-    const task = agentTask(shared, { question, epoch }, deadline.signal, workspace);
-    rollout = await (shared.backend ?? inProcess(shared)).answer(task, transcript);
-  } catch (thrown) {
-    const ending = endingOf(thrown, signal, deadline.hasPassed);
-    if (ending === null) throw thrown;
+  const { times, rollout, error, thrown } = await attemptAnswer(
+    {
+      timeoutMs: shared.taskTimeoutMs,
+      run(transcript, taskSignal, workspace) {
+        const task = agentTask(shared, { question, epoch }, taskSignal, workspace);
+        return (shared.backend ?? inProcess(shared)).answer(task, transcript);
+      },
+      endingOf,
+    },
+    signal,
+  );
+  if (thrown !== null) {
     onFailure(thrown);
-    error = ending === "timeout" ? `No answer within ${shared.taskTimeoutMs / 1000} s.` : (thrown as Error).message;
-    chargeFailedRetries(transcript, thrown);
-    rollout = { ...transcript, ending, answer: null, sources: [] };
-  } finally {
-    deadline.close();
-    await workspace.close();
+    chargeFailedRetries(rollout, thrown);
   }
   const trace: Trace = {
     traceId: `trace_${randomUUID()}`,
@@ -70,9 +63,7 @@ export async function answerQuestion(
     epoch,
     agentId: shared.agent.id,
     model: shared.model.id,
-    startedAt: startedAt.toISOString(),
-    endedAt: new Date().toISOString(),
-    durationMs: performance.now() - started,
+    ...times,
     ...rollout,
     error,
     maxTurns: shared.agent.settings.maxTurns,
@@ -137,10 +128,9 @@ function agentRun(shared: Answering, { question, epoch, context }: AgentTask): A
 }
 
 /** Null: a bug of this program, which must not be recorded as a failure of the model. */
-function endingOf(thrown: unknown, interrupted: AbortSignal, isLate: boolean): Ending | null {
-  if (interrupted.aborted) return "interrupted";
+function endingOf(thrown: unknown): Ending | null {
   // A replay throws the time-out that was recorded.
-  if (isLate || (thrown instanceof DOMException && thrown.name === "TimeoutError")) return "timeout";
+  if (thrown instanceof DOMException && thrown.name === "TimeoutError") return "timeout";
   // The task itself is fine: it is left for a resume with a working key or model name.
   if (hopeless(thrown) !== null) return "interrupted";
   return thrown instanceof ModelError ? "model_error" : null;

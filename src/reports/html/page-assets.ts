@@ -2,51 +2,41 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { readPageScript } from "./page-script.js";
 
-/** What every report's page is made of besides its data. */
+/** What a report's page is made of besides its data. */
 export interface PageAssets {
   readonly style: string;
   /** In the order they are to run. */
   readonly scripts: readonly string[];
 }
 
-/** Later ones go over earlier ones. */
-const STYLES = ["page", "figures", "tasks", "task", "media"];
+/** In the order of the cascade. */
+const STYLES = ["shared/theme", "style/page", "style/figures", "style/tasks", "style/task", "style/media"];
 
-/** The libraries' own builds, as their licences ask with the notice at their head, and the page's style and script. */
+/** The page's style and script, and the libraries' builds with the licence notices at their heads. */
 export function readPageAssets(): PageAssets {
   const require = createRequire(import.meta.url);
   const plot = require.resolve("@observablehq/plot");
   const d3 = createRequire(plot).resolve("d3");
   const read = (path: string | URL) => readFileSync(path, "utf8");
-  // This file, in src/reports/html and in dist/reports/html, is as far from the top.
-  const own = (path: string) => read(new URL(`../../../${path}`, import.meta.url));
   const scripts = [
     read(join(dirname(d3), "../dist/d3.min.js")),
     read(join(dirname(plot), "../dist/plot.umd.min.js")),
-    `${MODULES}${own("dist/reports/page.js")}`,
+    readPageScript("reports/page.js"),
   ];
   return {
-    style: STYLES.map((name) => own(`assets/report/${name}.css`)).join("\n"),
+    style: STYLES.map((name) => read(new URL(`../page/${name}.css`, import.meta.url))).join("\n"),
     scripts: scripts.map(insideScript),
   };
 }
 
-/** The page's own modules are compiled into one file, each a call of this, in the order they need one another. */
-const MODULES = `"use strict";
-const loaded = {};
-function define(name, needs, make) {
-  const exports = (loaded[name] = {});
-  make(...needs.map((need) => (need === "exports" ? exports : loaded[need])));
-}
-`;
-
-/** No text of a script may end the element it stands in, or open a comment. */
+/** Escapes what would end the script element or open a comment in it. */
 function insideScript(text: string): string {
   return text.replace(/<(?=\/script|script|!--)/gi, "\\x3c").replace(/\n\/\/# sourceMappingURL=.*/g, "");
 }
 
-/** Names a script in a content security policy: this one may run, and no other. */
+/** The hash that allows a script in a content security policy. */
 export function policyHash(script: string): string {
   return `'sha256-${createHash("sha256").update(script).digest("base64")}'`;
 }

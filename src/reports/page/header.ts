@@ -1,13 +1,14 @@
+import { count, duration } from "../text/format-number.js";
 import type { ReportHead, RunFigures } from "./data.js";
-import { type Child, foreignInline, h } from "./dom.js";
-import { costText, count, duration, scoreText } from "./figure-text.js";
+import { type Child, h, untrustedInline } from "./shared/dom.js";
+import { costText, scoreText } from "./shared/format.js";
 
 /** What was run, and when. */
 export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {
   const [first] = runs;
   const title: Child[] =
     runs.length === 1 && first !== undefined
-      ? [foreignInline(first.agentId), h("span", { class: "with" }, " with "), foreignInline(first.model)]
+      ? [untrustedInline(first.agentId), h("span", { class: "with" }, " with "), untrustedInline(first.model)]
       : [`${runs.length} runs compared`];
   return h(
     "header",
@@ -37,9 +38,9 @@ function runLine(run: RunFigures, index: number, several: boolean): HTMLElement 
   return h(
     "li",
     {},
-    ...(several ? [runDot(index), h("b", {}, foreignInline(run.label)), " "] : []),
+    ...(several ? [runDot(index), h("b", {}, untrustedInline(run.label)), " "] : []),
     h("code", {}, run.runId),
-    ...facts.flatMap((fact) => [h("span", { class: "sep", "aria-hidden": "true" }, " · "), foreignInline(fact)]),
+    ...facts.flatMap((fact) => [h("span", { class: "sep", "aria-hidden": "true" }, " · "), untrustedInline(fact)]),
   );
 }
 

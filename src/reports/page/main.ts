@@ -1,13 +1,13 @@
-import { h, replaceChildren } from "./dom.js";
 import { header } from "./header.js";
+import { loadReport, type Task } from "./load-report.js";
 import { findTask, NOWHERE, nameOf, type Place, readPlace, writePlace } from "./route.js";
 import { figureSections, scoreSection, section } from "./sections.js";
-import { TaskControls } from "./task-controls.js";
-import { TaskDialog } from "./task-dialog.js";
-import { chosen } from "./task-filter.js";
-import { TaskTable } from "./task-table.js";
-import { loadReport, type Task } from "./tasks.js";
-import { themeButton } from "./theme.js";
+import { h, replaceChildren } from "./shared/dom.js";
+import { TaskControls } from "./task/task-controls.js";
+import { TaskDialog } from "./task/task-dialog.js";
+import { chosen } from "./task/task-filter.js";
+import { TaskTable } from "./task/task-table.js";
+import { themeButton } from "./theme-button.js";
 import { TraceSource } from "./trace-source.js";
 
 const { head, tasks } = loadReport();

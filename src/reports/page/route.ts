@@ -1,5 +1,5 @@
 import type { ReportHead } from "./data.js";
-import type { Task } from "./tasks.js";
+import type { Task } from "./load-report.js";
 
 /** What the tasks of the table can be chosen by; each is a word of the address. */
 export const FILTERS = ["run", "outcome", "stage", "ending", "inbox", "realism", "sources", "year"] as const;

@@ -1,14 +1,14 @@
-import { endings, errorList, outcomeLegend, profile, toolTable } from "./bar-list.js";
-import { figureOf } from "./chart.js";
+import { endings, errorList, outcomeLegend, profile, toolTable } from "./charts/bar-list.js";
+import { figureOf } from "./charts/chart.js";
+import { distributionChart } from "./charts/distribution-chart.js";
+import { effortTable, scoreTable } from "./charts/score-table.js";
+import { sliceChart } from "./charts/slice-chart.js";
+import { COST, LATENCY, tradeOffChart } from "./charts/trade-off-chart.js";
+import { turnsChart } from "./charts/turns-chart.js";
 import type { ReportHead, RunFigures } from "./data.js";
 import { SLICINGS } from "./data.js";
-import { distributionChart } from "./distribution-chart.js";
-import { type Child, foreignInline, h, replaceChildren } from "./dom.js";
 import { runDot, tiles } from "./header.js";
-import { effortTable, scoreTable } from "./score-table.js";
-import { sliceChart } from "./slice-chart.js";
-import { COST, LATENCY, tradeOffChart } from "./trade-off-chart.js";
-import { turnsChart } from "./turns-chart.js";
+import { type Child, h, replaceChildren, untrustedInline } from "./shared/dom.js";
 
 export function section(title: string, note: string | null, ...children: readonly Child[]): HTMLElement {
   const id = title.toLowerCase().replaceAll(" ", "-");
@@ -65,7 +65,7 @@ function perRun(
       h(
         "div",
         { class: "run-block" },
-        head.runs.length > 1 ? h("p", { class: "run-name" }, runDot(i), foreignInline(run.label)) : null,
+        head.runs.length > 1 ? h("p", { class: "run-name" }, runDot(i), untrustedInline(run.label)) : null,
         h("div", { class: "pair" }, ...halves.map((half) => h("div", {}, ...half(run, i)))),
       ),
     ),

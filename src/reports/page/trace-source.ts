@@ -1,6 +1,6 @@
 import type { ReportHead, TraceView } from "./data.js";
 import { traceKey } from "./data.js";
-import type { Task } from "./tasks.js";
+import type { Task } from "./load-report.js";
 
 declare global {
   interface Window {

@@ -1,6 +1,7 @@
+import type { AdmittedChat, ChatAdmission } from "../../app/chat/prepare-chat.js";
 import { ApiError } from "./api-error.js";
 
-/** Why a chat was ended from outside; the reason of its signal. */
+/** The abort reason of a chat's signal. */
 export class ChatEnded extends Error {
   override readonly name = "ChatEnded";
 
@@ -12,32 +13,23 @@ export class ChatEnded extends Error {
   }
 }
 
-/** One chat under way. */
-export interface OpenChat {
-  readonly signal: AbortSignal;
-  /** Nobody listens any more. */
-  abandon(why: string): void;
-  end(): void;
-}
-
-/** The chats under way: not too many at once, and one at a time in a session. */
-export class ChatLimits {
+/** Limits chats to so many at once, and to one at a time in a session. */
+export class ChatLimits implements ChatAdmission {
   private readonly open = new Set<AbortController>();
   private readonly sessions = new Set<string>();
   private stopping = false;
   private onEmpty: (() => void) | null = null;
 
-  constructor(readonly most: number) {}
+  constructor(readonly max: number) {}
 
   get count(): number {
     return this.open.size;
   }
 
-  /** Throws an ApiError where there is no room. */
-  begin(sessionId: string): OpenChat {
+  /** Throws an ApiError where the limit is reached. */
+  admit(sessionId: string): AdmittedChat {
     if (this.stopping) throw overloaded("The server is stopping.", 5);
-    if (this.open.size >= this.most)
-      throw overloaded(`${this.most} chats are under way, which is all there may be.`, 2);
+    if (this.open.size >= this.max) throw overloaded(`${this.max} chats are under way, which is all there may be.`, 2);
     if (this.sessions.has(sessionId)) {
       throw new ApiError("CONFLICT", `Session ${sessionId} is busy with another chat.`);
     }
@@ -46,8 +38,8 @@ export class ChatLimits {
     this.sessions.add(sessionId);
     return {
       signal: controller.signal,
-      abandon: (why) => controller.abort(new ChatEnded("client", why)),
-      end: () => {
+      abandon: (reason) => controller.abort(new ChatEnded("client", reason)),
+      release: () => {
         this.open.delete(controller);
         this.sessions.delete(sessionId);
         if (this.open.size === 0) this.onEmpty?.();
@@ -55,7 +47,7 @@ export class ChatLimits {
     };
   }
 
-  /** Begins no more; those under way have `graceMs` to finish, and are ended then. Resolves when none is left. */
+  /** Admits no more chats, and aborts those that are not finished within `graceMs`. Resolves when none is left. */
   async stop(graceMs: number): Promise<void> {
     this.stopping = true;
     if (this.open.size === 0) return;

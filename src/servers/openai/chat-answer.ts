@@ -6,7 +6,7 @@ import { WITHOUT_ANSWER } from "../playground/playground-events.js";
 /** What both of OpenAI's APIs are told of a chat that has ended. */
 
 /** What the agent found besides its answer. */
-export const foundShape = z.object({
+export const foundShape = z.strictObject({
   trace_id: z.string(),
   ending: z.string(),
   sources: z.array(z.string()),

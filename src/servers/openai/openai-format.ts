@@ -57,22 +57,22 @@ export const completionBody = z.looseObject({
   top_logprobs: notGiven.top_logprobs,
 });
 
-const usageShape = z.object({
+const usageShape = z.strictObject({
   prompt_tokens: z.number().int(),
   completion_tokens: z.number().int(),
   total_tokens: z.number().int(),
-  prompt_tokens_details: z.object({ cached_tokens: z.number().int() }),
+  prompt_tokens_details: z.strictObject({ cached_tokens: z.number().int() }),
 });
 
-export const completionShape = z.object({
+export const completionShape = z.strictObject({
   id: z.string(),
   object: z.literal("chat.completion"),
   created: z.number().int(),
   model: z.string(),
   choices: z.array(
-    z.object({
+    z.strictObject({
       index: z.literal(0),
-      message: z.object({
+      message: z.strictObject({
         role: z.literal("assistant"),
         content: z.string().nullable(),
         refusal: z.string().nullable(),
@@ -85,15 +85,15 @@ export const completionShape = z.object({
   art_e: foundShape,
 });
 
-export const chunkShape = z.object({
+export const chunkShape = z.strictObject({
   id: z.string(),
   object: z.literal("chat.completion.chunk"),
   created: z.number().int(),
   model: z.string(),
   choices: z.array(
-    z.object({
+    z.strictObject({
       index: z.literal(0),
-      delta: z.object({
+      delta: z.strictObject({
         role: z.literal("assistant").optional(),
         content: z.string().optional(),
         refusal: z.string().optional(),

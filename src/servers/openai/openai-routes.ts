@@ -20,7 +20,7 @@ import {
   toCompletion,
 } from "./openai-format.js";
 
-const modelShape = z.object({
+const modelShape = z.strictObject({
   id: z.string(),
   object: z.literal("model"),
   created: z.number().int(),
@@ -37,7 +37,7 @@ export function openaiRoutes(services: Services): Route[] {
       tag,
       summary: "The agents as models",
       status: 200,
-      response: z.object({ object: z.literal("list"), data: z.array(modelShape) }),
+      response: z.strictObject({ object: z.literal("list"), data: z.array(modelShape) }),
       errors: "openai",
       handle: () => ({
         object: "list",
@@ -64,7 +64,7 @@ export function openaiRoutes(services: Services): Route[] {
       response: completionShape,
       events: chunkShape,
       errors: "openai",
-      async handle({ body, requestId, signal, cut, log }) {
+      async handle({ body, requestId, signal, destroyConnection, log }) {
         const { messages, metadata } = body;
         const said = messages.filter((message) => message.role === "user" || message.role === "assistant");
         const question = said.at(-1);
@@ -88,7 +88,7 @@ export function openaiRoutes(services: Services): Route[] {
         const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model };
         if (body.stream !== true) return toCompletion(head, await answerWhole(chat, signal, log));
         const includeUsage = body.stream_options?.include_usage === true;
-        return eventAnswer(services, chat, cut, (stream) =>
+        return eventAnswer(services, chat, destroyConnection, (stream) =>
           tell(services, chat, stream, head, includeUsage, requestId, log),
         );
       },

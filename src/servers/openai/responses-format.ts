@@ -53,33 +53,35 @@ export const responseBody = z.looseObject({
   prompt: never("there are no stored prompts here"),
 });
 
-const messageShape = z.object({
+const emptyList = z.array(z.unknown()).max(0);
+
+const messageShape = z.strictObject({
   id: z.string(),
   type: z.literal("message"),
   status: z.enum(["in_progress", "completed", "incomplete"]),
   role: z.literal("assistant"),
   content: z.array(
     z.union([
-      z.object({
+      z.strictObject({
         type: z.literal("output_text"),
         text: z.string(),
-        annotations: z.array(z.never()),
-        logprobs: z.array(z.never()),
+        annotations: emptyList,
+        logprobs: emptyList,
       }),
-      z.object({ type: z.literal("refusal"), refusal: z.string() }),
+      z.strictObject({ type: z.literal("refusal"), refusal: z.string() }),
     ]),
   ),
 });
 
 export type OutputMessage = z.output<typeof messageShape>;
 
-export const responseShape = z.object({
+export const responseShape = z.strictObject({
   id: z.string(),
   object: z.literal("response"),
   created_at: z.number().int(),
   status: z.enum(["in_progress", "completed", "incomplete", "failed"]),
-  error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  incomplete_details: z.object({ reason: z.literal("max_output_tokens") }).nullable(),
+  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+  incomplete_details: z.strictObject({ reason: z.literal("max_output_tokens") }).nullable(),
   instructions: z.string().nullable(),
   metadata: z.record(z.string(), z.string()),
   model: z.string(),
@@ -87,16 +89,16 @@ export const responseShape = z.object({
   parallel_tool_calls: z.literal(false),
   previous_response_id: z.string().nullable(),
   temperature: z.null(),
-  text: z.object({ format: z.object({ type: z.literal("text") }) }),
+  text: z.strictObject({ format: z.strictObject({ type: z.literal("text") }) }),
   tool_choice: z.literal("none"),
-  tools: z.array(z.never()),
+  tools: emptyList,
   top_p: z.null(),
   usage: z
-    .object({
+    .strictObject({
       input_tokens: z.number().int(),
-      input_tokens_details: z.object({ cached_tokens: z.number().int() }),
+      input_tokens_details: z.strictObject({ cached_tokens: z.number().int() }),
       output_tokens: z.number().int(),
-      output_tokens_details: z.object({ reasoning_tokens: z.number().int() }),
+      output_tokens_details: z.strictObject({ reasoning_tokens: z.number().int() }),
       total_tokens: z.number().int(),
     })
     .nullable(),

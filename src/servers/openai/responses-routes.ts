@@ -33,11 +33,13 @@ export function responsesRoutes(services: Services): Route[] {
       response: responseShape,
       events: responseEventShape,
       errors: "openai",
-      async handle({ body, requestId, signal, cut, log }) {
+      async handle({ body, requestId, signal, destroyConnection, log }) {
         const chat = await prepareChat(services, toRequest(services, body));
         const open = openResponse(chat.sessionId, body);
         if (body.stream !== true) return endedResponse(open, await answerWhole(chat, signal, log));
-        return eventAnswer(services, chat, cut, (stream) => tell(services, chat, stream, open, requestId, log));
+        return eventAnswer(services, chat, destroyConnection, (stream) =>
+          tell(services, chat, stream, open, requestId, log),
+        );
       },
     }),
   ];
@@ -60,7 +62,7 @@ function toRequest({ db }: Services, body: z.output<typeof responseBody>): ChatR
     instructions: instructions.length === 0 ? null : instructions.join("\n\n"),
     inbox: body.metadata?.inbox_address ?? undefined,
     queryDate: body.metadata?.query_date ?? undefined,
-    boundAs: before === null ? undefined : (sessionIdOf(before) ?? undefined),
+    continuedFrom: before === null ? undefined : (sessionIdOf(before) ?? undefined),
     maxTurns: undefined,
     modelProvider: undefined,
     modelId: undefined,

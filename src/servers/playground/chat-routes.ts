@@ -6,7 +6,8 @@ import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 import { SseWriter } from "../http/sse-writer.js";
-import { endingEvents, type PlaygroundEvent, playgroundEventSchema, stepEvents } from "./playground-events.js";
+import type { ChatEvent } from "./page/chat-events.js";
+import { chatEventSchema, endingEvents, stepEvents } from "./playground-events.js";
 
 const TEXT_LIMIT = 200_000;
 
@@ -60,8 +61,8 @@ export function chatRoutes(services: Services): Route[] {
       body: chatBody,
       status: 200,
       response: null,
-      events: playgroundEventSchema,
-      async handle({ params, body, requestId, cut, log }) {
+      events: chatEventSchema,
+      async handle({ params, body, requestId, destroyConnection, log }) {
         const { messages, variables } = body;
         const question = messages.at(-1);
         const rules = messages.filter(({ role }) => role === "system").map(({ content }) => content);
@@ -78,7 +79,7 @@ export function chatRoutes(services: Services): Route[] {
           modelProvider: body.modelProvider ?? undefined,
           modelId: body.modelId ?? undefined,
         });
-        return eventAnswer(services, chat, cut, (stream) => tell(services, chat, stream, requestId, log));
+        return eventAnswer(services, chat, destroyConnection, (stream) => tell(services, chat, stream, requestId, log));
       },
     }),
   ];
@@ -86,7 +87,7 @@ export function chatRoutes(services: Services): Route[] {
 
 async function tell(services: Services, chat: PreparedChat, stream: SseWriter, requestId: string, log: LogFields) {
   const messageId = `message_${randomUUID()}`;
-  const send = async (events: readonly PlaygroundEvent[]) => {
+  const send = async (events: readonly ChatEvent[]) => {
     for (const event of events) await stream.send(event);
   };
   const answering = async () => {
@@ -95,7 +96,7 @@ async function tell(services: Services, chat: PreparedChat, stream: SseWriter, r
     logChat(log, answered.trace);
     return endingEvents(answered, messageId);
   };
-  const last = await answering().catch((fault: unknown): PlaygroundEvent[] => {
+  const last = await answering().catch((fault: unknown): ChatEvent[] => {
     services.report(fault, requestId);
     const errorText = "The server could not do this; its log says why.";
     return [{ type: "error", errorText, errorCategory: "internal", retryable: false }];
@@ -112,10 +113,10 @@ export function logChat(log: LogFields, trace: { agentId: string; model: string;
 export function eventAnswer(
   services: Services,
   chat: PreparedChat,
-  cut: () => void,
+  destroyConnection: () => void,
   work: (stream: SseWriter) => Promise<void>,
 ): Response {
-  const stream = new SseWriter(services.stream, (why) => chat.abandon(why), cut);
+  const stream = new SseWriter(services.stream, (why) => chat.abandon(why), destroyConnection);
   void work(stream).finally(() => stream.close());
   return new Response(stream.body, {
     headers: {

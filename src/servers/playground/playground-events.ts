@@ -2,13 +2,12 @@ import { z } from "zod";
 import type { AgentStep } from "../../agents/loop/loop.js";
 import type { AnsweredChat } from "../../app/chat/answer-chat.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
+import type { ChatEvent } from "./page/chat-events.js";
 
 const id = z.string();
 
-type Json = z.output<ReturnType<typeof z.json>>;
-
-/** The events of a chat; `args` is a text of JSON, which clients put together and parse. Each is the JSON `data` of one server-sent event; the last data is `[DONE]`. */
-export const playgroundEventSchema = z.discriminatedUnion("type", [
+/** For the OpenAPI document; the page and this server share the type. */
+export const chatEventSchema: z.ZodType<ChatEvent> = z.discriminatedUnion("type", [
   z.object({ type: z.literal("message-start"), messageId: id }),
   z.object({ type: z.literal("text-delta"), text: z.string() }),
   z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
@@ -27,30 +26,28 @@ export const playgroundEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("session-info"), sessionId: id, traceId: id }),
 ]);
 
-export type PlaygroundEvent = z.output<typeof playgroundEventSchema>;
-
 /**
- * What one step of the loop is told as: all calls of a reply, then their results, so that replies can be told apart. Results that are errors are `{error}`. The answer given by return_final_answer
- * is told as text too, before that call's result: it belongs to the same reply.
+ * The events of one step of the agent loop: all calls of a reply, then their results, so that a client can tell one reply
+ * from the next. The answer of return_final_answer is sent as text before that call's result, as part of the same reply.
  */
-export function stepEvents(step: AgentStep): PlaygroundEvent[] {
+export function stepEvents(step: AgentStep): ChatEvent[] {
   switch (step.type) {
     case "reply": {
       const { content } = step.reply;
-      const said: PlaygroundEvent[] = content === "" ? [] : [{ type: "text-delta", text: content }];
-      return [...said, ...step.calls.flatMap(callEvents)];
+      const text: ChatEvent[] = content === "" ? [] : [{ type: "text-delta", text: content }];
+      return [...text, ...step.calls.flatMap(callEvents)];
     }
     case "result": {
       const { result } = step;
-      const value = (result.ok ? result.value : { error: result.error }) as Json;
-      const told: PlaygroundEvent = { type: "tool-result", toolCallId: step.call.id, result: value };
-      if (!result.ok || result.final === undefined) return [told];
-      return [{ type: "text-delta", text: result.final.answer.trim() }, told];
+      const value = result.ok ? result.value : { error: result.error };
+      const event: ChatEvent = { type: "tool-result", toolCallId: step.call.id, result: value };
+      if (!result.ok || result.final === undefined) return [event];
+      return [{ type: "text-delta", text: result.final.answer.trim() }, event];
     }
   }
 }
 
-function callEvents({ id: toolCallId, name, arguments: args, invalid }: ToolCall): PlaygroundEvent[] {
+function callEvents({ id: toolCallId, name, arguments: args, invalid }: ToolCall): ChatEvent[] {
   return [
     { type: "tool-call", toolCallId, toolName: name },
     { type: "tool-call-args", toolCallId, args: invalid ?? JSON.stringify(args) },
@@ -58,13 +55,13 @@ function callEvents({ id: toolCallId, name, arguments: args, invalid }: ToolCall
   ];
 }
 
-/** How a chat ended; `session-info` names its trace, which is saved by then. */
-export function endingEvents({ trace, failure }: AnsweredChat, messageId: string): PlaygroundEvent[] {
-  const info: PlaygroundEvent = { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
+/** The events of a chat's end; its trace is saved before `session-info` names it. */
+export function endingEvents({ trace, failure }: AnsweredChat, messageId: string): ChatEvent[] {
+  const info: ChatEvent = { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
   return [endEvent({ trace, failure }, messageId), info];
 }
 
-function endEvent({ trace, failure }: AnsweredChat, messageId: string): PlaygroundEvent {
+function endEvent({ trace, failure }: AnsweredChat, messageId: string): ChatEvent {
   switch (trace.ending) {
     case "answered":
     case "dont_know":
@@ -86,7 +83,7 @@ function endEvent({ trace, failure }: AnsweredChat, messageId: string): Playgrou
   }
 }
 
-/** Endings that are the agent's own doing: the category is the ending's name. */
+/** Messages for endings without an answer that are not failures; the error's category is the ending. */
 export const WITHOUT_ANSWER = {
   out_of_turns: "The agent used all its turns without giving an answer.",
   out_of_budget: "The agent used all its budget without giving an answer.",

@@ -9,7 +9,7 @@ import { versionId } from "../routes/version-routes.js";
 
 /** Sessions in the words of the playground API's own client, which are in camel case. */
 
-const lineShape = z.object({
+const lineShape = z.strictObject({
   id: z.string(),
   agentVersionId: z.string(),
   modelProvider: z.string(),
@@ -19,16 +19,16 @@ const lineShape = z.object({
   updatedAt: z.string(),
 });
 
-const pageShape = z.object({
+const pageShape = z.strictObject({
   total: z.number().int(),
   limit: z.number().int(),
   offset: z.number().int(),
   hasMore: z.boolean(),
 });
 
-const callShape = z.object({ id: z.string(), name: z.string(), args: z.string(), result: z.string() });
+const callShape = z.strictObject({ id: z.string(), name: z.string(), args: z.string(), result: z.string() });
 
-const messageShape = z.object({
+const messageShape = z.strictObject({
   id: z.string(),
   role: z.enum(["user", "assistant"]),
   content: z.string(),
@@ -56,7 +56,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
       summary: "The sessions of all agents, newest first",
       query: pageQuery,
       status: 200,
-      response: z.object({
+      response: z.strictObject({
         sessions: z.array(lineShape.extend({ agentId: z.string(), agentName: z.string() })),
         pagination: pageShape,
       }),
@@ -76,7 +76,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
       summary: "The sessions of an agent, newest first",
       query: pageQuery,
       status: 200,
-      response: z.object({ sessions: z.array(lineShape), pagination: pageShape }),
+      response: z.strictObject({ sessions: z.array(lineShape), pagination: pageShape }),
       handle({ params, query }) {
         const { sessions, pagination } = page(getAgent(db, params.id).id, query);
         return { sessions: sessions.map(lineOf), pagination };

@@ -11,14 +11,13 @@ import {
 import { currentVersion } from "../../app/registry/versions.js";
 import type { StoredAgent } from "../../domain/agents/agent.js";
 import { registryIdSchema } from "../../domain/agents/registry-id.js";
-import { jsonObjectSchema } from "../../domain/json.js";
 import { trimEndOf } from "../../domain/trim-end.js";
 import { findAgent, getAgent, listAgents } from "../../store/registry/agents.js";
 import { getTool } from "../../store/registry/tools.js";
 import { attachedOrDefault } from "../../tools/load-tools.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
-import { agentShape, agentToolShape, isoTime } from "./response-schemas.js";
+import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "./response-schemas.js";
 import { checkToolPermissions } from "./tool-permissions.js";
 
 /** Whose prompt an agent gets that is made without one. */
@@ -30,13 +29,13 @@ const newAgent = z.strictObject({
   name: z.string().min(1).max(200),
   prompt: newAgentSchema.shape.prompt.optional().meta({ description: "Default: that of email-search" }),
   tools: z
-    .array(z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) }))
+    .array(z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }))
     .min(1)
     .optional()
     .meta({ description: "Default: email_search, email_get, return_final_answer" }),
 });
 
-const attachment = z.strictObject({ tool_id: registryIdSchema, config: jsonObjectSchema.nullish() });
+const attachment = z.strictObject({ tool_id: registryIdSchema, config: nullableJsonObjectSchema.optional() });
 
 export function agentRoutes(services: Services): Route[] {
   const { db } = services;
@@ -76,7 +75,7 @@ export function agentRoutes(services: Services): Route[] {
       tag,
       summary: "All agents",
       status: 200,
-      response: z.object({ agents: z.array(agentShape) }),
+      response: z.strictObject({ agents: z.array(agentShape) }),
       handle: () => ({ agents: listAgents(db).map(shown) }),
     }),
     defineRoute({
@@ -132,7 +131,7 @@ export function agentRoutes(services: Services): Route[] {
       tag,
       summary: "The tools of an agent",
       status: 200,
-      response: z.object({ tools: z.array(agentToolShape) }),
+      response: z.strictObject({ tools: z.array(agentToolShape) }),
       handle({ params }) {
         const { id } = getAgent(db, params.id);
         return { tools: attachedOrDefault(db, id).map(({ tool, config }) => toolOf(id, tool.id, config)) };

@@ -49,7 +49,7 @@ export function feedbackRoutes({ db }: Services): Route[] {
         limit: z.coerce.number().int().min(1).max(200).default(50),
       }),
       status: 200,
-      response: z.object({
+      response: z.strictObject({
         feedback: z.array(feedbackShape),
         next_cursor: z.string().nullable(),
         has_more: z.boolean(),

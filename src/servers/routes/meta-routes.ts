@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { readCorpusStats } from "../../store/import/corpus-stats.js";
 import { listImportedInboxes } from "../../store/import/owners.js";
+import { listAgents } from "../../store/registry/agents.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 
-/** What there is to choose from: mailboxes and models; and whether the server is well. */
+/** Mailboxes and models to choose from, and the health check. */
 export function metaRoutes({ db, models, chats, version }: Services): Route[] {
   return [
     defineRoute({
@@ -13,7 +14,7 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       tag: "mail",
       summary: "The mailboxes that have been imported, and the days their mail is from",
       status: 200,
-      response: z.object({
+      response: z.strictObject({
         inboxes: z.array(z.string()),
         messages: z.number().int(),
         first_date: z.string().nullable(),
@@ -30,8 +31,8 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       tag: "models",
       summary: "One model of each provider that can be asked here; others of theirs may be named too",
       status: 200,
-      response: z.object({
-        models: z.array(z.object({ id: z.string(), provider: z.string() })),
+      response: z.strictObject({
+        models: z.array(z.strictObject({ id: z.string(), provider: z.string() })),
         default_model: z.string().meta({ description: "Of agents without a model of their own" }),
       }),
       handle: () => ({ models: models.examples(), default_model: models.fallback() }),
@@ -42,9 +43,9 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       tag: "health",
       summary: "Whether the server and its database answer",
       status: 200,
-      response: z.object({ status: z.literal("ok"), version: z.string(), chats: z.number().int() }),
+      response: z.strictObject({ status: z.literal("ok"), version: z.string(), chats: z.number().int() }),
       handle() {
-        db.prepare("SELECT 1").get();
+        listAgents(db);
         return { status: "ok", version, chats: chats.count };
       },
     }),

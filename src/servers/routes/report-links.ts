@@ -37,7 +37,7 @@ export class ReportLinks {
         tag: "runs",
         summary: "A link to the report of a run as a page; it works for five minutes, without a token",
         status: 201,
-        response: z.object({ url: z.string() }),
+        response: z.strictObject({ url: z.string() }),
         handle: ({ params }) => ({ url: this.make(getRun(this.services.db, params.id).id) }),
       }),
     ];

@@ -1,13 +1,18 @@
-import { z } from "zod";
-import { jsonObjectSchema } from "../../domain/json.js";
+import { z } from "@hono/zod-openapi";
+import { jsonObjectSchema as jsonObject } from "../../domain/json.js";
 import { RATINGS } from "../../domain/runs/chat.js";
 import { ENDINGS } from "../../domain/tasks/ending.js";
 
-/** What the API answers with, in snake case as its clients know it. */
+/** Schemas of responses, in snake case. They are strict for the OpenAPI document only: responses are not validated. */
+
+/** The generator of the OpenAPI document does not end with recursive schemas: these name a type instead. */
+export const jsonObjectSchema = jsonObject.meta({ type: "object" });
+export const nullableJsonObjectSchema = jsonObject.nullable().meta({ type: ["object", "null"] });
+const jsonValueSchema = z.json().meta({ type: ["object", "array", "string", "number", "boolean", "null"] });
 
 const time = z.iso.datetime().meta({ description: "ISO 8601, UTC" });
 
-export const settingsShape = z.object({
+export const settingsShape = z.strictObject({
   maxTurns: z.number().int(),
   maxTokens: z.number().int(),
   reasoningTokens: z.number().int().optional(),
@@ -16,7 +21,7 @@ export const settingsShape = z.object({
   temperature: z.number().optional(),
 });
 
-export const agentShape = z.object({
+export const agentShape = z.strictObject({
   id: z.string(),
   name: z.string(),
   description: z.string(),
@@ -30,7 +35,7 @@ export const agentShape = z.object({
   updated_at: time,
 });
 
-export const toolShape = z.object({
+export const toolShape = z.strictObject({
   id: z.string(),
   name: z.string(),
   description: z.string(),
@@ -43,7 +48,7 @@ export const toolShape = z.object({
   updated_at: time,
 });
 
-export const agentToolShape = z.object({
+export const agentToolShape = z.strictObject({
   id: z.string().meta({ description: "The tool's" }),
   agent_id: z.string(),
   tool_id: z.string(),
@@ -53,10 +58,10 @@ export const agentToolShape = z.object({
   handler_key: z.string(),
   category: z.string(),
   created_at: time,
-  config: jsonObjectSchema.nullable(),
+  config: nullableJsonObjectSchema,
 });
 
-export const sessionShape = z.object({
+export const sessionShape = z.strictObject({
   id: z.string(),
   agent_id: z.string(),
   inbox_address: z.string().nullable(),
@@ -66,15 +71,15 @@ export const sessionShape = z.object({
   updated_at: time,
 });
 
-export const messageShape = z.object({
+export const messageShape = z.strictObject({
   role: z.enum(["user", "assistant", "tool"]),
   content: z.string(),
-  tool_calls: z.array(z.object({ id: z.string(), tool_name: z.string(), arguments: z.json() })).optional(),
+  tool_calls: z.array(z.strictObject({ id: z.string(), tool_name: z.string(), arguments: jsonValueSchema })).optional(),
   tool_call_id: z.string().optional(),
   is_error: z.boolean().optional(),
 });
 
-export const feedbackShape = z.object({
+export const feedbackShape = z.strictObject({
   id: z.string(),
   trace_id: z.string(),
   agent_id: z.string(),
@@ -83,7 +88,7 @@ export const feedbackShape = z.object({
   created_at: time,
 });
 
-export const traceLineShape = z.object({
+export const traceLineShape = z.strictObject({
   id: z.string(),
   trace_id: z.string(),
   run_id: z.string().nullable(),
@@ -99,17 +104,22 @@ export const traceLineShape = z.object({
   duration_ms: z.number(),
 });
 
-export const stepShape = z.object({
+export const stepShape = z.strictObject({
   step_id: z.string(),
   trace_id: z.string(),
   timestamp: time,
-  messages_added: z.array(z.object({ role: z.string(), content: z.string() })),
+  messages_added: z.array(z.strictObject({ role: z.string(), content: z.string() })),
   tool_calls: z.array(
-    z.object({ tool_name: z.string(), arguments: z.json(), result: z.json(), error: z.string().nullable() }),
+    z.strictObject({
+      tool_name: z.string(),
+      arguments: jsonValueSchema,
+      result: jsonValueSchema,
+      error: z.string().nullable(),
+    }),
   ),
-  input: z.json(),
-  output: z.json(),
-  metadata: z.object({
+  input: jsonValueSchema,
+  output: jsonValueSchema,
+  metadata: z.strictObject({
     span_id: z.string(),
     parent_span_id: z.string().nullable(),
     span_name: z.string(),
@@ -120,19 +130,23 @@ export const stepShape = z.object({
   error: z.string().nullable(),
 });
 
-export const errorShape = z.object({
-  error: z.object({ code: z.string(), message: z.string(), details: z.json(), request_id: z.string() }),
-});
+export const errorShape = z
+  .strictObject({
+    error: z.strictObject({ code: z.string(), message: z.string(), details: jsonValueSchema, request_id: z.string() }),
+  })
+  .openapi("Error");
 
-export const openaiErrorShape = z.object({
-  error: z.object({
-    message: z.string(),
-    type: z.string(),
-    param: z.string().nullable(),
-    code: z.string().nullable(),
-    request_id: z.string(),
-  }),
-});
+export const openaiErrorShape = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string().nullable(),
+      request_id: z.string(),
+    }),
+  })
+  .openapi("OpenAIError");
 
 /** `2026-11-21 12:38:41`, as SQLite writes it, as ISO 8601. */
 export function isoTime(sqlite: string): string {

@@ -5,7 +5,7 @@ import { getRun, listRuns } from "../../store/runs/runs.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 
-const runLineShape = z.object({
+const runLineShape = z.strictObject({
   id: z.string(),
   agent_id: z.string(),
   model: z.string(),
@@ -24,7 +24,7 @@ export function runRoutes({ db }: Services): Route[] {
       tag,
       summary: "All runs, newest first",
       status: 200,
-      response: z.object({ runs: z.array(runLineShape) }),
+      response: z.strictObject({ runs: z.array(runLineShape) }),
       handle: () => ({
         runs: listRuns(db).map(({ agentId, totalTasks, startedAt, ...same }) => ({
           ...same,
@@ -57,7 +57,7 @@ export function runRoutes({ db }: Services): Route[] {
         offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
       }),
       status: 200,
-      response: z.object({
+      response: z.strictObject({
         taskResults: z.array(z.looseObject({ taskId: z.number().int(), traceId: z.string() })),
         has_more: z.boolean(),
         total_count: z.number().int(),

@@ -19,7 +19,7 @@ export function sessionRoutes({ db }: Services): Route[] {
         limit: z.coerce.number().int().min(1).max(200).default(50),
       }),
       status: 200,
-      response: z.object({ sessions: z.array(sessionShape) }),
+      response: z.strictObject({ sessions: z.array(sessionShape) }),
       handle: ({ query }) => ({
         sessions: listSessions(db, query.agent_id ?? null, query.limit).map(({ chats, ...session }) => ({
           ...shown(session),

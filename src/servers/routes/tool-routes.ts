@@ -2,12 +2,11 @@ import { z } from "zod";
 import { createTool, deleteTool, updateTool } from "../../app/registry/tools.js";
 import { registryIdSchema } from "../../domain/agents/registry-id.js";
 import type { StoredTool } from "../../domain/agents/tool.js";
-import { jsonObjectSchema } from "../../domain/json.js";
 import { getTool, listTools } from "../../store/registry/tools.js";
 import { parseJson } from "../http/request-body.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
-import { isoTime, toolShape } from "./response-schemas.js";
+import { isoTime, jsonObjectSchema, toolShape } from "./response-schemas.js";
 import { checkToolPermissions } from "./tool-permissions.js";
 
 /** As an object, or as the text that it is kept as. */
@@ -46,7 +45,7 @@ export function toolRoutes(services: Services): Route[] {
       summary: "All tools, or those of a category",
       query: z.object({ category: z.string().optional() }),
       status: 200,
-      response: z.object({ tools: z.array(toolShape) }),
+      response: z.strictObject({ tools: z.array(toolShape) }),
       handle: ({ query }) => ({ tools: listTools(db, query.category ?? null).map(shown) }),
     }),
     defineRoute({

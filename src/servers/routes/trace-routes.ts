@@ -34,7 +34,7 @@ export function traceRoutes({ db }: Services): Route[] {
       summary: "Traces of runs and chats, newest first",
       query: listQuery,
       status: 200,
-      response: z.object({
+      response: z.strictObject({
         traces: z.array(traceLineShape),
         next_cursor: z.string().nullable(),
         has_more: z.boolean(),

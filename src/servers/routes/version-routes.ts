@@ -14,7 +14,7 @@ export function versionId(agentId: string, version: number): string {
   return `${agentId}@${version}`;
 }
 
-const versionShape = z.object({
+const versionShape = z.strictObject({
   id: z.string(),
   agent_id: z.string(),
   version: z.number().int(),
@@ -57,7 +57,7 @@ export function versionRoutes({ db }: Services): Route[] {
       tag,
       summary: "The versions of an agent, newest first",
       status: 200,
-      response: z.object({ versions: z.array(versionShape), active_version_id: z.string() }),
+      response: z.strictObject({ versions: z.array(versionShape), active_version_id: z.string() }),
       handle({ params: { id } }) {
         const active = versionId(id, currentVersion(db, id));
         return { versions: versionsOf(id), active_version_id: active };
@@ -104,7 +104,7 @@ export function versionRoutes({ db }: Services): Route[] {
       tag,
       summary: "The prompt of an agent as it is now; has an ETag",
       status: 200,
-      response: z.object({
+      response: z.strictObject({
         template: z.string(),
         version: z.number().int(),
         version_id: z.string(),

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
  * What FTS5's tokenizer makes of each character. Its tables are of one version of Unicode, Node's of another, so they
  * are kept as a file that was asked of FTS5; a test compares the two.
  */
-const FILE = new URL("../../../assets/search/unicode61.json", import.meta.url);
+const FILE = new URL("./unicode61.json", import.meta.url);
 
 export interface Characters {
   /** By code unit: what it becomes, a space where it separates words, or one of the two below. */

@@ -41,7 +41,9 @@ const documentSchema = z.strictObject({
       }),
     ),
   ),
+  webhooks: z.strictObject({}),
   components: z.strictObject({
+    parameters: z.strictObject({}),
     securitySchemes: z.record(z.string(), z.strictObject({ type: z.literal("http"), scheme: z.literal("bearer") })),
     schemas: z.record(z.string(), schema),
   }),

@@ -44,7 +44,7 @@ test("the index's tokenizer reads Unicode, and stems", () => {
 });
 
 test("the table of characters is FTS5's own, for every character there is", { timeout: 180_000 }, () => {
-  const file = join(ROOT, "assets/search/unicode61.json");
+  const file = join(ROOT, "src/store/tokenizer/unicode61.json");
   const asked = writeTable(askFts5());
   // What SQLite's next version reads otherwise needs this file written anew, and a migration that makes the index anew.
   expect(readFileSync(file, "utf8") === asked).toBe(true);

@@ -1,0 +1,43 @@
+import { DEFAULT_MODEL } from "../../models/default-models.js";
+import { PROVIDERS, type Provider } from "../../models/provider-names.js";
+import { openExternalResources } from "../../tools/external/external-resources.js";
+import { openMailbox } from "../../tools/mailbox.js";
+import { SearchPool } from "../../tools/search-pool/search-pool.js";
+import type { AppContext } from "../context.js";
+import { withOtherModelNotes } from "../run/note-other-model.js";
+import { baseUrlOf, connectionOf } from "../settings/endpoints.js";
+import { withStore } from "../with-store.js";
+import type { ChatServices } from "./prepare-chat.js";
+import { ServedModels } from "./served-models.js";
+
+export interface ChatTimeouts {
+  readonly chatMs: number;
+  /** One model call, before it is tried again. */
+  readonly modelCallMs: number;
+}
+
+/** Opens what chats need for the length of `use`: the database, the tools' resources and the models. */
+export async function withChatServices<T>(
+  { chatMs, modelCallMs }: ChatTimeouts,
+  { settings, note }: Pick<AppContext, "settings" | "note">,
+  use: (services: Omit<ChatServices, "chats">) => Promise<T>,
+): Promise<T> {
+  const { env } = settings;
+  const endpointOf = (provider: Provider) => {
+    const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
+    return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: modelCallMs }, env);
+  };
+  // Refuse an address that its key may not be sent to now, not at the first chat.
+  for (const provider of PROVIDERS) endpointOf(provider);
+  const models = new ServedModels(endpointOf, DEFAULT_MODEL, (model) => withOtherModelNotes(model, note));
+  return withStore(settings, async (db) => {
+    const outside = openExternalResources(env);
+    const searchThreads = new SearchPool(settings.db);
+    try {
+      const resources = { mailbox: openMailbox(db), searchThreads, outside };
+      return await use({ db, resources, models, chatTimeoutMs: chatMs });
+    } finally {
+      await Promise.all([searchThreads.close(), outside.close()]);
+    }
+  });
+}

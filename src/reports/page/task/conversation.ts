@@ -1,0 +1,123 @@
+import { type Hit, readToolResult } from "../../html/tool-results.js";
+import { count, duration } from "../../text/format-number.js";
+import type { CallView, StepView, TraceView, TurnView } from "../data.js";
+import { spaced } from "../labels.js";
+import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
+import { costText, minuteText } from "../shared/format.js";
+import { badge, mailCard } from "./mail-card.js";
+
+const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool: "Tool" } as const;
+
+/** Longer than this, a tool's answer is folded. */
+const LONG = 400;
+
+/** What was said and done, in its order. */
+export function conversation(trace: TraceView): HTMLElement {
+  const gold = new Set(trace.goldIds);
+  let turn = 0;
+  return h(
+    "ol",
+    { class: "conversation" },
+    ...trace.steps.map((step) => {
+      if (step.role === "assistant") turn++;
+      return stepItem(step, turn, gold);
+    }),
+  );
+}
+
+function stepItem(step: StepView, turn: number, gold: ReadonlySet<string>): HTMLElement {
+  const who = step.role === "assistant" ? `${WHO.assistant}, turn ${turn}` : WHO[step.role];
+  const said = step.text === "" ? null : untrustedText(step.text);
+  const body: readonly Child[] =
+    step.role === "system"
+      ? [h("details", {}, h("summary", {}, WHO.system), said)]
+      : [
+          h("p", { class: "who" }, who, step.turn === null ? null : h("span", { class: "meta" }, turnText(step.turn))),
+          said,
+          ...step.calls.map((call) => callItem(call, gold)),
+        ];
+  return h("li", { class: `step ${step.role}` }, ...body);
+}
+
+function turnText({ latencyMs, tokens, costUsd, finishReason, retries }: TurnView): string {
+  return [
+    duration(latencyMs),
+    ...(tokens === null || tokens.input + tokens.output === 0
+      ? []
+      : [`${count(tokens.input)} tokens in, ${count(tokens.output)} out`]),
+    ...(costUsd === null || costUsd === 0 ? [] : [costText(costUsd)]),
+    ...(finishReason === "stop" || finishReason === "tool_calls" ? [] : [`ended by ${spaced(finishReason)}`]),
+    ...(retries === 0 ? [] : [`${retries} retries`]),
+  ].join(" · ");
+}
+
+function callItem(call: CallView, gold: ReadonlySet<string>): HTMLElement {
+  const time = call.durationMs === null ? null : h("span", { class: "meta" }, duration(call.durationMs));
+  return h(
+    "div",
+    { class: call.error === null ? "call" : "call refused" },
+    h("p", { class: "head" }, h("code", {}, untrustedInline(call.name)), time),
+    argumentList(call.arguments),
+    call.error === null ? result(call, gold) : h("p", { class: "error" }, "Refused: ", untrustedInline(call.error)),
+  );
+}
+
+/** Arguments by name; what is no object, as it came. */
+function argumentList(given: unknown): HTMLElement {
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    return untrustedText(textOf(given), "text code");
+  return h(
+    "dl",
+    { class: "arguments" },
+    ...Object.entries(given).flatMap(([name, value]) => [
+      h("dt", {}, untrustedInline(name)),
+      h("dd", {}, untrustedInline(textOf(value))),
+    ]),
+  );
+}
+
+function result(call: CallView, gold: ReadonlySet<string>): HTMLElement {
+  if (call.durationMs === null && call.result === null) return h("p", { class: "meta" }, "not made");
+  const view = readToolResult(call.result);
+  if (view.kind === "mail") return mailCard(view.mail, gold.has(view.mail.messageId) ? ["gold"] : [], false);
+  if (view.kind === "hits") return hitList(view.hits, view.total, gold);
+  const text = textOf(view.value);
+  return text.length <= LONG
+    ? untrustedText(text, "text code")
+    : h("details", {}, h("summary", {}, `${count(text.length)} characters`), untrustedText(text, "text code"));
+}
+
+function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<string>): HTMLElement {
+  const found = hits.filter(({ messageId }) => gold.has(messageId)).length;
+  const of = total === null || total <= hits.length ? "" : ` of ${count(total)}`;
+  return h(
+    "details",
+    { class: "hits" },
+    h(
+      "summary",
+      {},
+      `${count(hits.length)}${of} ${hits.length === 1 ? "mail" : "mails"}`,
+      ...(found > 0 ? [badge("gold among them")] : []),
+    ),
+    h(
+      "ol",
+      {},
+      ...hits.map((hit) =>
+        h(
+          "li",
+          {},
+          h("span", { class: "subject" }, untrustedInline(hit.subject ?? hit.messageId)),
+          ...(gold.has(hit.messageId) ? [badge("gold")] : []),
+          hit.sender === null
+            ? null
+            : h("span", { class: "from" }, untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
+          untrustedText(hit.snippet, "text snippet"),
+        ),
+      ),
+    ),
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+}

@@ -1,0 +1,110 @@
+import { count } from "../../text/format-number.js";
+import type { ReportHead } from "../data.js";
+import type { Task } from "../load-report.js";
+import { nameOf } from "../route.js";
+import { type Child, h, replaceChildren, untrustedInline } from "../shared/dom.js";
+import { TraceMissing, type TraceSource } from "../trace-source.js";
+import { scoreList, taskSummary, traceColumns } from "./task-view.js";
+
+/** One task, over the page. Escape closes it, the arrow keys lead to its neighbours in the table. */
+export class TaskDialog {
+  readonly element: HTMLDialogElement;
+  private readonly content = h("div", { class: "content" });
+  private readonly position = h("span", { class: "position" });
+  private task: Task | null = null;
+
+  constructor(
+    private readonly head: ReportHead,
+    private readonly tasks: readonly Task[],
+    private readonly source: TraceSource,
+    private readonly neighbours: () => readonly Task[],
+    private readonly onGo: (task: Task | null) => void,
+  ) {
+    const button = (label: string, name: string, click: () => void) =>
+      h("button", { type: "button", class: "quiet", "aria-label": name, title: name, click }, label);
+    this.element = h(
+      "dialog",
+      { class: "task", "aria-labelledby": "task-title" },
+      h(
+        "div",
+        { class: "bar" },
+        h(
+          "div",
+          { class: "buttons" },
+          button("←", "Previous task", () => this.step(-1)),
+          button("→", "Next task", () => this.step(1)),
+        ),
+        this.position,
+        button("Close", "Close", () => this.element.close()),
+      ),
+      this.content,
+    );
+    this.element.addEventListener("close", () => {
+      this.task = null;
+      this.onGo(null);
+    });
+    // A click beside it falls on the dialog itself, which has no padding.
+    this.element.addEventListener("click", (event) => {
+      if (event.target === this.element) this.element.close();
+    });
+    this.element.addEventListener("keydown", (event) => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      if (event.key === "ArrowLeft") this.step(-1);
+      if (event.key === "ArrowRight") this.step(1);
+    });
+  }
+
+  get shown(): Task | null {
+    return this.task;
+  }
+
+  close(): void {
+    if (this.element.open) this.element.close();
+  }
+
+  async show(task: Task): Promise<void> {
+    if (this.task === task) return;
+    this.task = task;
+    const others = this.tasks.filter(
+      (other) => other !== task && other.taskId === task.taskId && other.question === task.question,
+    );
+    const rows = this.neighbours();
+    const index = rows.indexOf(task);
+    replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
+    const scores = h("div", {}, scoreList(task, this.head, null));
+    const columns = h("div", { "aria-live": "polite" }, h("p", { class: "meta" }, "Loading the conversation…"));
+    replaceChildren(this.content, ...this.title(task), taskSummary(task, this.head, others), scores, columns);
+    if (!this.element.open) this.element.showModal();
+    // The question is read first, not the first of the buttons.
+    this.element.querySelector("h2")?.focus();
+    this.element.scrollTop = 0;
+    try {
+      const trace = await this.source.load(task);
+      if (this.task !== task) return;
+      replaceChildren(scores, scoreList(task, this.head, trace));
+      replaceChildren(columns, traceColumns(trace));
+    } catch (error) {
+      if (this.task !== task) return;
+      const reason = error instanceof TraceMissing ? error.message : "The conversation could not be read.";
+      const command = `art-e show ${nameOf(task, this.head)}`;
+      replaceChildren(
+        columns,
+        h("p", { class: "meta" }, reason, " ", h("code", {}, command), " shows it in a terminal."),
+      );
+    }
+  }
+
+  private title(task: Task): Child[] {
+    const repeat = task.epoch === 1 ? "" : `, repeat ${task.epoch}`;
+    return [
+      h("p", { class: "eyebrow" }, `Task ${task.taskId}${repeat} · asked ${task.date} · `, untrustedInline(task.inbox)),
+      h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, task.question),
+    ];
+  }
+
+  private step(by: number): void {
+    const rows = this.neighbours();
+    const next = this.task === null ? undefined : rows[rows.indexOf(this.task) + by];
+    if (next !== undefined) this.onGo(next);
+  }
+}

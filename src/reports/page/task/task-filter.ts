@@ -1,0 +1,63 @@
+import type { ReportHead } from "../data.js";
+import type { Task } from "../load-report.js";
+import { FILTERS, type FilterName, type Place } from "../route.js";
+
+/** What a task is filed under, by filter. */
+export function filedUnder(task: Task, name: FilterName, { runs }: ReportHead): string {
+  return name === "run" ? (runs[task.run]?.runId ?? "") : task[name];
+}
+
+/** The tasks that hold every word looked for and have all that is asked. */
+export function chosen(tasks: readonly Task[], { search, filters }: Place, head: ReportHead): Task[] {
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const asked = FILTERS.flatMap((name) => {
+    const value = filters[name];
+    return value === undefined ? [] : [{ name, value }];
+  });
+  return tasks.filter(
+    (task) =>
+      asked.every(({ name, value }) => filedUnder(task, name, head) === value) &&
+      words.every((word) => task.words.includes(word)),
+  );
+}
+
+export type SortKey = "task" | "question" | "inbox" | "score" | "stage" | "ending" | "turns" | "ms" | "costUsd" | "run";
+
+export interface Order {
+  readonly key: SortKey;
+  readonly down: boolean;
+}
+
+/** In the order asked; what has no value comes last either way, and equals stay in the order of the tasks. */
+export function sorted(tasks: readonly Task[], { key, down }: Order, score: number): Task[] {
+  const read = READ[key];
+  const sign = down ? -1 : 1;
+  return [...tasks].sort((a, b) => {
+    const [x, y] = [read(a, score), read(b, score)];
+    if (x === null || y === null) return Number(x === null) - Number(y === null) || byTask(a, b);
+    const order = x < y ? -1 : x > y ? 1 : 0;
+    return order * sign || byTask(a, b);
+  });
+}
+
+function byTask(a: Task, b: Task): number {
+  return a.taskId - b.taskId || a.epoch - b.epoch || a.run - b.run;
+}
+
+const STAGE_ORDER = { read: 0, found: 1, missed: 2, none: 3, failed: 4 } as const;
+
+const READ: Readonly<Record<SortKey, (task: Task, score: number) => string | number | null>> = {
+  task: (task) => task.taskId,
+  question: (task) => task.question.toLowerCase(),
+  inbox: (task) => task.inbox,
+  score: (task, score) => task.scores[score] ?? null,
+  stage: (task) => STAGE_ORDER[task.stage],
+  ending: (task) => task.ending,
+  turns: (task) => task.turns,
+  ms: (task) => task.ms,
+  costUsd: (task) => task.costUsd,
+  run: (task) => task.run,
+};

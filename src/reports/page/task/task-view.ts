@@ -1,0 +1,143 @@
+import { readToolResult } from "../../html/tool-results.js";
+import { duration } from "../../text/format-number.js";
+import type { MailView, ReportHead, TraceView } from "../data.js";
+import { runDot } from "../header.js";
+import { STAGE_WORDS, spaced } from "../labels.js";
+import type { Task } from "../load-report.js";
+import { NOWHERE, nameOf, writePlace } from "../route.js";
+import { h, untrustedInline, untrustedText } from "../shared/dom.js";
+import { costText, scoreText } from "../shared/format.js";
+import { conversation } from "./conversation.js";
+import { mailCard } from "./mail-card.js";
+
+/** Both answers beside one another, and what became of the task: all that the table's row knows. */
+export function taskSummary(task: Task, head: ReportHead, others: readonly Task[]): HTMLElement {
+  const facts = [
+    spaced(task.ending),
+    STAGE_WORDS[task.stage],
+    `${task.turns} turns`,
+    duration(task.ms),
+    ...(task.costUsd === null ? [] : [costText(task.costUsd)]),
+  ];
+  const answer = task.answer === "" ? h("p", { class: "meta" }, "none") : untrustedText(task.answer);
+  return h(
+    "div",
+    { class: "summary" },
+    h("p", { class: "facts" }, [...new Set(facts)].join(" · ")),
+    task.error === null ? null : h("p", { class: "error" }, untrustedInline(task.error)),
+    h(
+      "div",
+      { class: "answers" },
+      h("section", { class: `outcome-edge-${task.outcome}` }, h("h3", {}, "Answer"), answer),
+      h("section", { class: "gold-answer" }, h("h3", {}, "Gold answer"), untrustedText(task.gold)),
+    ),
+    others.length === 0 ? null : otherAnswers(others, head),
+  );
+}
+
+function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
+  const leading = head.scores.findIndex(({ name }) => name === head.leading);
+  return h(
+    "section",
+    { class: "others" },
+    h("h3", {}, "The same question"),
+    h(
+      "ul",
+      {},
+      ...others.map((other) =>
+        h(
+          "li",
+          {},
+          runDot(other.run),
+          h(
+            "a",
+            { href: writePlace({ ...NOWHERE, task: nameOf(other, head) }) },
+            untrustedInline(head.runs[other.run]?.label ?? ""),
+            other.epoch === 1 ? null : `, repeat ${other.epoch}`,
+          ),
+          h("span", { class: "figure" }, scoreText(other.scores[leading])),
+          untrustedInline(other.answer === "" ? "no answer" : other.answer, "answer"),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Scores with what their scorers say of them. */
+export function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLElement {
+  const rows = head.scores.flatMap(({ name, label }, i) => {
+    const value = task.scores[i] ?? null;
+    const explanation = trace?.scores[name]?.explanation ?? "";
+    if (value === null && explanation === "") return [];
+    return [
+      h(
+        "div",
+        {},
+        h("dt", {}, label),
+        h("dd", { class: "figure strong" }, scoreText(value)),
+        explanation === "" ? null : h("dd", { class: "reason" }, untrustedInline(explanation)),
+      ),
+    ];
+  });
+  const { judge = null } = trace ?? {};
+  return h(
+    "section",
+    { class: "task-scores" },
+    h("h3", {}, "Scores"),
+    judge === null
+      ? null
+      : h(
+          "p",
+          { class: "verdict" },
+          "Judge: ",
+          h("b", {}, untrustedInline(spaced(judge.verdict))),
+          " ",
+          untrustedInline(judge.reason ?? ""),
+        ),
+    rows.length === 0 ? h("p", { class: "meta" }, "A failed task is not graded.") : h("dl", {}, ...rows),
+  );
+}
+
+/** The conversation, and beside it the gold mail and what the agent read. */
+export function traceColumns(trace: TraceView): HTMLElement {
+  return h(
+    "div",
+    { class: "columns" },
+    h("section", {}, h("h3", {}, "Conversation"), conversation(trace)),
+    h("section", { class: "mails" }, ...mailColumn(trace)),
+  );
+}
+
+function mailColumn(trace: TraceView): HTMLElement[] {
+  const gold = new Set(trace.goldIds);
+  const read = readMails(trace);
+  const cited = new Set(trace.sources);
+  // A gold mail that is not in the database is shown as the agent was given it.
+  const others = read.filter(({ messageId }) => !gold.has(messageId) || trace.goldMissing.includes(messageId));
+  const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
+  return [
+    h("h3", {}, "Gold mail"),
+    ...trace.gold.map((mail) =>
+      mailCard(mail, ["gold", REACHED[mail.reached], ...(mail.cited ? ["cited"] : [])], true),
+    ),
+    ...trace.goldMissing.map((id) => h("p", { class: "meta" }, untrustedInline(id), " is not in the database.")),
+    ...(trace.gold.length + trace.goldMissing.length === 0
+      ? [h("p", { class: "meta" }, "The question has none: the mailbox does not hold the answer.")]
+      : []),
+    h("h3", {}, "Other mail the agent read"),
+    ...others.map((mail) => mailCard(mail, badgesOf(mail), false)),
+    ...(others.length === 0 ? [h("p", { class: "meta" }, "None.")] : []),
+  ];
+}
+
+const REACHED = { read: "read", found: "found, not read", missed: "never found" } as const;
+
+/** Mails whose text the agent was given, each once. */
+function readMails({ steps }: TraceView): MailView[] {
+  const mails = new Map<string, MailView>();
+  for (const call of steps.flatMap(({ calls }) => calls)) {
+    const view = readToolResult(call.result);
+    if (view.kind === "mail" && !mails.has(view.mail.messageId)) mails.set(view.mail.messageId, view.mail);
+  }
+  return [...mails.values()];
+}
