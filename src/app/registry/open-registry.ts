@@ -2,14 +2,23 @@ import { existsSync } from "node:fs";
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import type { Settings } from "../settings/settings.js";
 
-/** The database for looking at the registry: where there is none yet, one in memory shows what a new one holds. */
-/** The database for changing the registry; made where there is none. */
-export function openRegistryToChange(settings: Settings): Db {
-  return openStore(settings.db, { mustExist: false });
-}
-
-export function openRegistry(settings: Settings): Db {
-  return existsSync(settings.db)
+/** Reads the registry. Without a database, one in memory shows the agents and tools of a new database. */
+export async function readRegistry<T>(settings: Settings, read: (db: Db) => T | Promise<T>): Promise<T> {
+  const db = existsSync(settings.db)
     ? openStore(settings.db, { mustExist: true })
     : openStore(":memory:", { mustExist: false });
+  return useAndClose(db, read);
+}
+
+/** Changes the registry; creates the database where there is none. */
+export async function changeRegistry<T>(settings: Settings, change: (db: Db) => T | Promise<T>): Promise<T> {
+  return useAndClose(openStore(settings.db, { mustExist: false }), change);
+}
+
+async function useAndClose<T>(db: Db, use: (db: Db) => T | Promise<T>): Promise<T> {
+  try {
+    return await use(db);
+  } finally {
+    db.close();
+  }
 }

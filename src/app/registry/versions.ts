@@ -14,6 +14,15 @@ export function currentVersion(db: Db, agentId: string): number {
   return versionOf(db, snapshotOf(db, agentId)).version;
 }
 
+export interface AgentVersionName {
+  readonly id: string;
+  readonly version: number;
+}
+
+export function nameVersion(db: Db, id: string): AgentVersionName {
+  return { id, version: currentVersion(db, id) };
+}
+
 /** Keeps an agent as it is now and returns the number that names it. */
 export function saveCurrentVersion(db: Db, agentId: string): number {
   return keepVersion(db, snapshotOf(db, agentId));

@@ -4,18 +4,41 @@ import type { ExitCode } from "../../domain/errors.js";
 import type { Interrupts } from "./interrupt.js";
 import type { Output } from "./output.js";
 
-/** What a command is given besides its flags. */
+/** What a command gets besides its flags. */
 export interface CommandContext extends Interrupts {
   readonly settings: Settings;
   readonly out: Output;
 }
 
-/** Flags by name, as yargs takes them. Defaults stand in the command's schema, and for the reader in the description. */
+/** Flags by name, as yargs takes them. Defaults are set by the command's schema; descriptions state them for the reader. */
 export type Flags = Readonly<Record<string, Options>>;
 
-/** One command: its flags, and what it does with them as they came. Its name and usage stand in `cli.ts`. */
+/** One command: its flags, and a function that takes them unchecked. Its name and usage are in the command table. */
 export interface Command {
   readonly positionals?: Readonly<Record<string, PositionalOptions & Pick<Options, "defaultDescription">>>;
   readonly flags: Flags;
-  run(argv: Readonly<Record<string, unknown>>, door: CommandContext): Promise<ExitCode>;
+  run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
+}
+
+interface Named {
+  /** As yargs takes it: the name, then `<required>`, `[optional]` and `[many..]` arguments. */
+  readonly usage: string;
+  readonly describe: string;
+}
+
+/** Loaded when it is called, so that the imports of one command do not slow the start of the others. */
+export interface CommandEntry extends Named {
+  readonly load: () => Promise<Command>;
+}
+
+/** A command with subcommands, such as `agents create`. */
+export interface CommandGroup extends Named {
+  readonly subcommands: readonly CommandEntry[];
+}
+
+export type TableEntry = CommandEntry | CommandGroup;
+
+/** The word a command is called by. */
+export function nameOf({ usage }: TableEntry): string {
+  return usage.split(" ")[0] ?? "";
 }

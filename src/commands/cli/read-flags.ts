@@ -26,7 +26,6 @@ function asFlag(name: string): string {
 }
 
 const POSITIONALS: ReadonlySet<string> = new Set([
-  "action",
   "source",
   "inbox_address",
   "words",
@@ -34,7 +33,9 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "name",
   "id",
   "runs",
-  "other",
+  "new_id",
+  "tool",
+  "file",
   "arguments",
   "labels",
 ]);
