@@ -1,6 +1,7 @@
-// The five floors of the house. A file imports its own room and any floor below, never a neighbour, never upward.
+// The floors, from the ground up. A file imports its own room and any floor below, never a neighbour, never upward.
 const floors = [
-  { name: "base", rooms: ["domain", "statistics", "platform"] },
+  { name: "ground", rooms: ["domain"] },
+  { name: "base", rooms: ["statistics", "platform"] },
   {
     name: "edges",
     rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "web"],
