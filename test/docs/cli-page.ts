@@ -22,7 +22,9 @@ export async function cliPage(entry: TableEntry): Promise<string> {
 export function cliIndex(table: readonly TableEntry[]): string {
   const rows = table.map((entry) => [
     `[\`art-e ${entry.usage}\`](${nameOf(entry)}.md)`,
-    "load" in entry ? escape(entry.describe) : `${sentence(entry.describe)} Subcommands: ${entry.subcommands.map(code).join(", ")}`,
+    "load" in entry
+      ? escape(entry.describe)
+      : `${sentence(entry.describe)} Subcommands: ${entry.subcommands.map(code).join(", ")}`,
   ]);
   const help: Flags = { help: { alias: "h", type: "boolean", describe: "Show help" } };
   const version: Flags = { version: { type: "boolean", describe: "Show version number" } };

@@ -71,8 +71,8 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
 }
 
 /**
- * Boolean flags of the subcommands, known before the subcommand is: in `agents --replace import FILE` the parser would take
- * "import" as the flag's value.
+ * Declares the boolean flags of all subcommands before the subcommand is known: in `agents --replace import FILE`, the
+ * parser would take "import" as the flag's value.
  */
 function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
   const booleans = commands.flatMap(({ flags }) => Object.entries(flags).filter(([, { type }]) => type === "boolean"));

@@ -11,20 +11,20 @@ export const OVERWRITE_FLAGS: Flags = {
 
 export const overwriteShape = { overwrite: z.boolean().default(false) };
 
-/** A file that a command is to write; undefined where it was not asked for. */
+/** A file that a command will write; the path is undefined if the flag is absent. */
 export interface OutputFile {
   readonly flag: string;
   readonly path: string | undefined;
   readonly kind: OutputKind;
 }
 
-/** A file that a command reads, under the name the user knows it by. */
+/** A file that a command reads, with its name in messages. */
 export interface InputFile {
   readonly name: string;
   readonly path: string | null | undefined;
 }
 
-/** Refuses, before anything is spent, outputs that cannot be written or would destroy something. */
+/** Refuses outputs that cannot be written or would destroy something, before any work is done. */
 export function checkOutputs(
   outputs: readonly OutputFile[],
   inputs: readonly InputFile[],
@@ -39,7 +39,7 @@ export function checkOutputs(
   }
 }
 
-/** No output may be what the command reads or a database, whatever else is asked for. */
+/** No output may be an input or a database, not even with --overwrite. */
 export function refuseInputs(
   { flag, path }: { readonly flag: string; readonly path: string },
   inputs: readonly InputFile[],
@@ -50,11 +50,11 @@ export function refuseInputs(
     ...["wal", "shm", "journal"].map((end) => ({ name: "part of the database", path: `${db}-${end}` })),
     ...inputs,
   ];
-  const taken = files.find((file) => typeof file.path === "string" && isSameFile(file.path, path));
-  if (taken === undefined && !isOfSqlite(path)) return;
+  const overwritten = files.find((file) => typeof file.path === "string" && isSameFile(file.path, path));
+  if (overwritten === undefined && !isOfSqlite(path)) return;
   throw new UserError(
     "output_is_input",
-    `${flag}: ${path} is ${taken?.name ?? "a SQLite file"}, and would be destroyed.`,
+    `${flag}: ${path} is ${overwritten?.name ?? "a SQLite file"}, and would be destroyed.`,
     "Name another file.",
   );
 }

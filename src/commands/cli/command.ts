@@ -10,7 +10,7 @@ export interface CommandContext extends Interrupts {
   readonly out: Output;
 }
 
-/** Flags by name, as yargs takes them. Defaults are set by the command's schema; descriptions state them for the reader. */
+/** Flags by name, as yargs takes them. The command's schema sets the defaults; descriptions only state them. */
 export type Flags = Readonly<Record<string, Options>>;
 
 /** One command: its flags, and a function that takes them unchecked. Its name and usage are in the command table. */
