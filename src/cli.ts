@@ -5,7 +5,7 @@ import { COMMANDS } from "./commands/cli/command-table.js";
 import { formatError } from "./commands/cli/format-error.js";
 import { listenForInterrupt } from "./commands/cli/interrupt.js";
 import { showMigrationProgress } from "./commands/cli/migration-progress.js";
-import { endQuietlyWhenNobodyReads, openOutput } from "./commands/cli/output.js";
+import { handleClosedOutput, openOutput } from "./commands/cli/output.js";
 import { refuseEmptyValues } from "./commands/cli/usage-error.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
 import { stripControls } from "./platform/strip-controls.js";
@@ -13,7 +13,7 @@ import { databaseError } from "./store/connection/database-error.js";
 
 /** Runs one command line and returns the exit code. Errors are caught and printed only here. */
 export async function main(args: readonly string[]): Promise<ExitCode> {
-  endQuietlyWhenNobodyReads();
+  handleClosedOutput();
   let code: ExitCode = EXIT.done;
   let closeInterrupts = () => {};
   const parser = buildParser(args, COMMANDS, async ({ run }, argv) => {

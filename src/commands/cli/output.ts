@@ -47,7 +47,7 @@ async function write(text: string): Promise<void> {
  * Exits quietly when the reader of stdout is gone (`| head`). A closed terminal does not end the process, so that results
  * are still saved.
  */
-export function endQuietlyWhenNobodyReads(): void {
+export function handleClosedOutput(): void {
   process.stderr.on("error", () => undefined);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EIO") return;
