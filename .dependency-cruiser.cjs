@@ -1,4 +1,4 @@
-// The floors of the house, lowest first. A file imports its own room and any floor below, never a neighbour, never upward.
+// The floors, from the ground up. A file imports its own room and any floor below, never a neighbour, never upward.
 const floors = [
   { name: "ground", rooms: ["domain"] },
   { name: "base", rooms: ["statistics", "platform"] },

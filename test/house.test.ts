@@ -1,73 +1,142 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { Command } from "../src/commands/cli/command.js";
-import { ROOT, workFolder } from "./commands/art-e.js";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { workFolder } from "./commands/art-e.js";
+import { cliFiles } from "./docs/cli-files.js";
+import { FORBIDDEN_FILES, FORBIDDEN_NAMES } from "./forbidden-words.js";
+import {
+  CROWDED_FOLDERS,
+  LONG_COMMANDS,
+  LONG_COMMENTS,
+  OLD_WORDS,
+  PROCESS_USERS,
+  SQL_IN_COMMANDS,
+} from "./house-exceptions.js";
 
-const SOURCES = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".ts"))
-  .map((name) => ({ name, text: readFileSync(join(ROOT, "src", name), "utf8") }));
+const ROOT = join(import.meta.dirname, "..");
 
-/** The doors, where the process is spoken to. */
-const isDoor = (name: string) => name === "cli.ts" || /^(commands|servers)\//.test(name);
+const filesBelow = (folder: string, extension: string) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(extension))
+    .map((name) => ({ name: join(folder, name), text: readFileSync(join(ROOT, folder, name), "utf8") }));
 
-const namesOf = (sources: typeof SOURCES) => sources.map(({ name }) => name);
+const SOURCES = filesBelow("src", ".ts");
+const TESTS = filesBelow("test", ".ts");
+const MANUAL = filesBelow("docs", ".md");
+const README = readFileSync(join(ROOT, "README.md"), "utf8");
+
+type File = (typeof SOURCES)[number];
+
+/** The doors are where the program talks to the process it runs in. */
+const isDoor = ({ name }: File) => name === "src/cli.ts" || /^src\/(commands|servers)\//.test(name);
+
+const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort();
+
+const linesOf = (text: string) => text.trimEnd().split("\n");
 
 describe("in src", () => {
-  it("there is something to look at", () => expect(SOURCES.length).toBeGreaterThan(100));
+  it("there are files to check", () => expect(SOURCES.length).toBeGreaterThan(100));
 
   it("no file is longer than 300 lines", () => {
-    expect(namesOf(SOURCES.filter(({ text }) => text.split("\n").length > 301))).toEqual([]);
+    expect(namesOf(SOURCES.filter(({ text }) => linesOf(text).length > 300))).toEqual([]);
+  });
+
+  it("no command is longer than 120 lines: it parses, calls one use case, prints", () => {
+    const long = SOURCES.filter(({ name, text }) => name.startsWith("src/commands/") && linesOf(text).length > 120);
+    expect(namesOf(long).filter((name) => !LONG_COMMANDS.has(name))).toEqual([]);
+  });
+
+  it("no command has SQL", () => {
+    const sql = /\.prepare\(|\b(SELECT|INSERT INTO|DELETE FROM)\b/;
+    const users = SOURCES.filter(({ name, text }) => name.startsWith("src/commands/") && sql.test(text));
+    expect(namesOf(users).filter((name) => !SQL_IN_COMMANDS.has(name))).toEqual([]);
   });
 
   it("there is no barrel and no drawer for odds and ends", () => {
-    const named = /^(index|utils?|helpers?|common|misc)\.ts$/;
-    expect(namesOf(SOURCES.filter(({ name }) => named.test(basename(name)) || /\butils?\//.test(name)))).toEqual([]);
+    const drawer = /^(index|utils?|helpers?|common|misc)\.ts$/;
+    expect(namesOf(SOURCES.filter(({ name }) => drawer.test(basename(name)) || /\butils?\//.test(name)))).toEqual([]);
   });
 
   it("nothing below the doors ends the process, reads the environment or writes to the terminal", () => {
     const spoken = /\bprocess\.(exit|exitCode|env|argv|stdin|stdout|stderr)\b|\bconsole\./;
-    expect(namesOf(SOURCES.filter(({ name, text }) => !isDoor(name) && spoken.test(text)))).toEqual([]);
+    const users = SOURCES.filter((file) => !isDoor(file) && spoken.test(file.text));
+    expect(namesOf(users).filter((name) => !PROCESS_USERS.has(name))).toEqual([]);
   });
 
   it("no check of the compiler or the linter is turned off without a reason", () => {
     const off = /@ts-(ignore|nocheck|expect-error)|biome-ignore(?! lint\/\S+: \S)/;
     expect(namesOf(SOURCES.filter(({ text }) => off.test(text)))).toEqual([]);
   });
+
+  it("no line of a comment is wider than 120 characters", () => {
+    const isWide = (line: string) => /^\s*(\/\/|\/?\*)/.test(line) && line.length > 120;
+    const wide = SOURCES.filter(({ text }) => linesOf(text).some(isWide));
+    expect(namesOf(wide).filter((name) => !LONG_COMMENTS.has(name))).toEqual([]);
+  });
+
+  it("files are named by words of the field", () => {
+    const stem = ({ name }: File) => basename(name, ".ts");
+    const old = SOURCES.filter((file) => FORBIDDEN_FILES.has(stem(file)) || /^(kept|keep)-/.test(stem(file)));
+    expect(namesOf(old).filter((name) => !OLD_WORDS.has(name))).toEqual([]);
+  });
+
+  it("what files export is named by words of the field", () => {
+    const exported = /^export (?:async |abstract )?(?:function\*?|const|class|interface|type) (\w+)/gm;
+    const names = SOURCES.flatMap(({ name, text }) =>
+      [...text.matchAll(exported)].map(([, word]) => `${name} ${word}`),
+    );
+    expect(names.length).toBeGreaterThan(500);
+    const old = names.filter((entry) => FORBIDDEN_NAMES.has(entry.split(" ")[1] ?? ""));
+    expect(old.filter((entry) => !OLD_WORDS.has(entry))).toEqual([]);
+  });
 });
 
-describe("README.md", () => {
-  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+it("no folder has more than 20 files", () => {
+  const counts = new Map<string, number>();
+  for (const { name } of [...SOURCES, ...TESTS]) counts.set(dirname(name), (counts.get(dirname(name)) ?? 0) + 1);
+  const crowded = [...counts].filter(([folder, count]) => count > 20 && !CROWDED_FOLDERS.has(folder));
+  expect(crowded).toEqual([]);
+});
+
+describe("the documentation", () => {
   const { artE } = workFolder();
-  const commands: Command[] = [];
 
-  beforeAll(async () => {
-    for (const { name } of SOURCES.filter((source) => source.name.startsWith("commands/"))) {
-      const module: Record<string, unknown> = await import(/* @vite-ignore */ `../src/${name.replace(/\.ts$/, ".js")}`);
-      commands.push(...Object.values(module).filter(isCommand));
-    }
+  it("begins with a README of at most 8 KB", () => expect(Buffer.byteLength(README)).toBeLessThanOrEqual(8192));
+
+  it("has a page per command, with the usage and flags of --help (npm run docs writes them)", async () => {
+    const pages = await cliFiles();
+    const changed = [...pages].filter(([path, generated]) => !existsSync(path) || !read(path).startsWith(generated));
+    expect(changed.map(([path]) => basename(path))).toEqual([]);
+    expect(
+      MANUAL.filter(({ name }) => name.startsWith("docs/cli/"))
+        .map(({ name }) => join(ROOT, name))
+        .sort(),
+    ).toEqual([...pages.keys()].sort());
   });
 
-  it("names every command that --help lists", async () => {
+  it("names every command and flag that --help lists", async () => {
     const { stdout } = await artE("--help");
-    const listed = [...stdout.matchAll(/^ {2}art-e ([a-z-]+)/gm)].map(([, name = ""]) => name);
-    expect(listed).toHaveLength(commands.length);
-    expect(listed.filter((name) => !new RegExp(`art-e ${name}\\b(?!-)`).test(readme))).toEqual([]);
-    const global = [...stdout.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = ""]) => flag);
-    expect(global).toContain("--cache-dir");
-    expect(global.filter(isNotNamed)).toEqual([]);
-  });
-
-  it("names every flag of every command", () => {
-    const flags = commands.flatMap((command) =>
-      Object.entries(command.flags).flatMap(([name, { alias = [] }]) => [name, ...[alias].flat()]),
+    const commands = [...stdout.matchAll(/^ {2}art-e ([a-z-]+)/gm)].map(([, name = ""]) => name);
+    expect(commands).toContain("import");
+    const helps = await Promise.all(
+      commands.map(async (name) => [name, (await artE(`${name} --help`)).stdout] as const),
     );
-    expect(flags).toEqual(expect.arrayContaining(["dataset", "csv-path", "min-score", "owner-map"]));
-    const written = [...new Set(flags)].map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
-    expect(written.filter(isNotNamed)).toEqual([]);
+    const missing = helps.flatMap(([name, help]) => {
+      const page = read(join(ROOT, `docs/cli/${name}.md`)) + read(join(ROOT, "docs/cli/README.md"));
+      const flags = [...help.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = ""]) => flag);
+      return flags.filter((flag) => !new RegExp(`\`${flag}[\` ]`).test(page)).map((flag) => `${name} ${flag}`);
+    });
+    expect(missing).toEqual([]);
   });
 
-  const isCommand = (value: unknown): value is Command =>
-    typeof value === "object" && value !== null && "flags" in value && "run" in value;
-  const isNotNamed = (flag: string) => !new RegExp(`(?<![a-z-])${flag}(?![a-z-])`).test(readme);
+  it("has no link to a file that does not exist", () => {
+    const pages = [{ name: "README.md", text: README }, ...MANUAL];
+    const links = pages.flatMap(({ name, text }) =>
+      [...text.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, target = ""]) => join(dirname(name), target)),
+    );
+    expect(links.length).toBeGreaterThan(50);
+    expect(links.filter((path) => !/https?:/.test(path) && !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  const read = (path: string) => readFileSync(path, "utf8");
 });

@@ -8,21 +8,20 @@ import { calibrationText } from "../reports/text/calibration-text.js";
 import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
 import { openProgress } from "./cli/progress.js";
-import { oneOf, readFlags, text } from "./cli/read-flags.js";
+import { readFlags, text } from "./cli/read-flags.js";
 import { JUDGE_FLAGS, judgeShape } from "./flags/judge-flags.js";
 
 const JUDGE_TIMEOUT_MS = 180_000;
 
-const schema = z.object({ action: oneOf(["calibrate"]), labels: text, ...judgeShape });
+const schema = z.object({ labels: text, ...judgeShape });
 
-export const judgeCommand: Command = {
+export const calibrateCommand: Command = {
   positionals: {
-    action: { type: "string", describe: "calibrate" },
     labels: { type: "string", describe: "JSON lines with question, gold, answer and a person's label" },
   },
   flags: JUDGE_FLAGS,
   async run(argv, { settings, out, signal }) {
-    const flags = readFlags("judge", schema, argv);
+    const flags = readFlags("judge calibrate", schema, argv);
     const items = readLabels(flags.labels);
     const judge = judgeSettings(flags, null, anyCheapModel(settings.env), settings.env);
     if (judge === null) {
@@ -32,20 +31,17 @@ export const judgeCommand: Command = {
         "Name one: --judge provider/model, or set the key of a provider.",
       );
     }
-    const ready = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: out.note });
+    const created = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: out.note });
     const progress = openProgress(settings, "Judging", items.length);
-    const told = (judged: number) => progress.update(judged, `${count(judged)}/${count(items.length)}`);
-    const figures = await calibrate(items, ready.judge, JUDGE_CONCURRENCY, told, signal).finally(() => progress.stop());
+    const showProgress = (judged: number) => progress.update(judged, `${count(judged)}/${count(items.length)}`);
+    const figures = await calibrate(items, created.judge, JUDGE_CONCURRENCY, showProgress, signal).finally(() =>
+      progress.stop(),
+    );
     out.result({ judge, ...figures }, () => calibrationText(judge, figures));
-    const shortfall = ready.shortfall();
+    const shortfall = created.shortfall();
     if (figures.unscored === figures.labels) {
       const why = shortfall?.replace(/^art-e: /, "") ?? "There was no answer to judge";
-      throw new UserError(
-        "judge_silent",
-        `${why}.`,
-        "There is nothing to compare: see to the judge first.",
-        EXIT.failed,
-      );
+      throw new UserError("judge_silent", `${why}.`, "Nothing can be compared until the judge answers.", EXIT.failed);
     }
     if (shortfall !== null) out.note(`${shortfall}.`);
     return EXIT.done;

@@ -1,20 +1,15 @@
 import { UserError } from "../domain/errors.js";
 
-/** A program with its arguments as one would type them: blanks part the words, quotes keep them together. No shell is asked. */
+/**
+ * Splits a command line into words: white space separates them, quotes keep them together, nothing is expanded.
+ * The library string-argv does the same, but accepts a quote that is not closed.
+ */
 export function splitShellWords(line: string, flag: string): string[] {
-  const words: string[] = [];
-  let rest = line.trimStart();
-  while (rest !== "") {
-    const [whole = "", word = ""] = /^((?:[^\s"']|"[^"]*"|'[^']*')+)/.exec(rest) ?? [];
-    if (whole === "") {
-      throw new UserError("flag_invalid", `${flag}: a quote is not closed.`, "Close it, or leave it out.");
-    }
-    words.push(word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ""));
-    rest = rest.slice(whole.length);
-    if (rest !== "" && !/^\s/.test(rest)) {
-      throw new UserError("flag_invalid", `${flag}: a quote is not closed.`, "Close it, or leave it out.");
-    }
-    rest = rest.trimStart();
+  if (!/^(?:[^"']|"[^"]*"|'[^']*')*$/.test(line)) {
+    throw new UserError("flag_invalid", `${flag}: a quote is not closed.`, "Close it, or leave it out.");
   }
-  return words;
+  const words = line.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
+  return words.map((word) =>
+    word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ""),
+  );
 }

@@ -7,12 +7,25 @@ const COMMANDS =
     " ",
   );
 
+/** The subcommands whose flags are checked one by one. */
+const SUBCOMMANDS = [
+  "judge calibrate",
+  "agents create",
+  "agents set",
+  "agents export",
+  "tools list",
+  "tools add",
+  "tools set",
+  "tools test",
+];
+
 const { artE } = workFolder();
 const helps = new Map<string, Ended>();
 
 beforeAll(async () => {
-  const ended = await Promise.all([artE("--help"), ...COMMANDS.map((command) => artE(`${command} --help`))]);
-  for (const [i, help] of ended.entries()) helps.set(["art-e", ...COMMANDS][i] ?? "", help);
+  const commands = [...COMMANDS, ...SUBCOMMANDS];
+  const ended = await Promise.all([artE("--help"), ...commands.map((command) => artE(`${command} --help`))]);
+  for (const [i, help] of ended.entries()) helps.set(["art-e", ...commands][i] ?? "", help);
 });
 
 const globalPart = (text: string) => text.slice(text.indexOf("\nGlobal:"));
@@ -47,7 +60,8 @@ describe("--help", () => {
       130 interrupted.
       "
     `);
-    for (const command of COMMANDS) expect(globalPart(helps.get(command)?.stdout ?? ""), command).toBe(`${shared}\n`);
+    for (const command of [...COMMANDS, ...SUBCOMMANDS])
+      expect(globalPart(helps.get(command)?.stdout ?? ""), command).toBe(`${shared}\n`);
   });
 
   it("is as wide as 120 columns at most", () => {
@@ -64,29 +78,29 @@ describe("--help", () => {
       Runs the ART-E benchmark: how well an agent answers a person's questions from that person's mailbox.
 
       Commands:
-        art-e demo                              See it all work on a bundled mailbox, offline and without an API key
+        art-e demo                              Try everything on a bundled mailbox, offline and without an API key
         art-e import [source..]                 Import mail into the database
         art-e run                               Let an agent answer the questions, and score its answers
-        art-e score                             Grade the stored traces of a run again, without asking its agent anything
-        art-e judge <action> <labels>           How far a judge agrees with people: judge calibrate LABELS.jsonl
+        art-e score                             Score the stored traces of a run again, without calling its agent
+        art-e judge                             Measure a judge: how far it agrees with people
         art-e stats                             Figures of the dataset, the imported mail, or a run
         art-e compare <runs..>                  Compare runs question by question: is the difference real?
-        art-e gate <name>                       Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit
-                                                XML
-        art-e report [runs..]                   Runs as a page to look at, as Markdown, or as a table of tasks
+        art-e gate <name>                       Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
+        art-e report [runs..]                   Write runs as an HTML page, as Markdown, or as a CSV of tasks
         art-e export-traces                     Write the traces of a run as JSON lines
-        art-e eval-search                       How well the search finds the gold mail, with the question itself as the query
+        art-e eval-search                       Measure how well the search finds the gold mail, with the question itself as
+                                                the query
         art-e search <inbox_address> <words..>  Search a mailbox as an agent would
         art-e show <name>                       Show a trace (its id, or RUN/TASK such as latest/12) or a mail (its
                                                 Message-ID)
         art-e doctor                            Check the database: integrity, index, query plans, owners, disk
-        art-e agents <action> [id] [other]      The agents: list, show, create, change, clone, delete, attach and detach
-                                                tools, export, import
-        art-e tools <action> [id] [arguments]   The tools: list, show, add, change, delete, and call one to try it
+        art-e agents                            List, show, create, change and delete agents; attach and detach tools; export
+                                                and import
+        art-e tools                             List, show, add, change and delete tools, and call one to test it
         art-e serve                             Serve the agents over HTTP: the API, a playground page, and an
                                                 OpenAI-compatible endpoint
         art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
-        art-e mcp                               An MCP server for one mailbox: search, read, and the mails as resources
+        art-e mcp                               Start an MCP server for one mailbox: search, read, and the mails as resources
       "
     `);
   });
@@ -95,7 +109,7 @@ describe("--help", () => {
     expect(ownPart("demo")).toMatchInlineSnapshot(`
       "art-e demo
 
-      See it all work on a bundled mailbox, offline and without an API key
+      Try everything on a bundled mailbox, offline and without an API key
 
       Options:
         -o, --output     Folder for the files it writes [default: ./demo-output]                                      [string]
@@ -169,7 +183,7 @@ describe("--help", () => {
     expect(ownPart("gate")).toMatchInlineSnapshot(`
       "art-e gate <name>
 
-      Let a finished run pass or fail: thresholds, no worse than a baseline, JUnit XML
+      Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
 
       Positionals:
         name  A run: its id, the beginning of it, latest, or a results file                                [string] [required]
@@ -190,7 +204,7 @@ describe("--help", () => {
     expect(ownPart("report")).toMatchInlineSnapshot(`
       "art-e report [runs..]
 
-      Runs as a page to look at, as Markdown, or as a table of tasks
+      Write runs as an HTML page, as Markdown, or as a CSV of tasks
 
       Positionals:
         runs  Runs: an id, the beginning of one, or latest [default: latest]                             [array] [default: []]
@@ -228,7 +242,7 @@ describe("--help", () => {
     expect(ownPart("eval-search")).toMatchInlineSnapshot(`
       "art-e eval-search
 
-      How well the search finds the gold mail, with the question itself as the query
+      Measure how well the search finds the gold mail, with the question itself as the query
 
       Options:
         -s, --split                Dataset split: train or test [default: test]                                       [string]
@@ -297,75 +311,57 @@ describe("--help", () => {
 
   it("of agents", () => {
     expect(ownPart("agents")).toMatchInlineSnapshot(`
-      "art-e agents <action> [id] [other]
+      "art-e agents
 
-      The agents: list, show, create, change, clone, delete, attach and detach tools, export, import
+      List, show, create, change and delete agents; attach and detach tools; export and import
 
-      Positionals:
-        action  list, show, versions, create, set, clone, delete, attach, detach, export, import           [string] [required]
-        id      The agent; show takes ID@VERSION too, import a FILE                                                   [string]
-        other   clone: the new id; attach, detach: the tool                                                           [string]
-
-      Options:
-            --name              create, set: what it is called [default: its id]                                      [string]
-            --description       create, set: what it is for                                                           [string]
-            --prompt            create, set: the prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{max_turns}},
-                                {{tools}}                                                                             [string]
-            --model             create, set: provider/name, or default: the run's [default: the run's]                [string]
-            --max-turns         create, set: model calls a task [default: 10]                                         [number]
-            --max-tokens        create, set: tokens of one reply [default: 2048]                                      [number]
-            --reasoning-tokens  create, set: tokens for reasoning beside them, or default: by the model [default: by the
-                                model]                                                                                [string]
-            --temperature       create, set: 0-2, or default: the provider's [default: the provider's]                [string]
-            --tool-calls        create, set: make all calls of a reply, or the first only [default: all]              [string]
-            --tool-choice       create, set: auto, or required: a call in every turn [default: auto]                  [string]
-            --tools             create: tool ids, separated by commas [default: email_search,email_get,return_final_answer]
-                                                                                                                      [string]
-            --config            attach: a JSON object, laid over the tool's own config                                [string]
-            --run               show: the agent exactly as a run had it                                               [string]
-        -o, --output            export: file to write [default: stdout]                                               [string]
-            --overwrite         Write over an output file that is of another kind                                    [boolean]
-            --replace           import: put it in place of one that is there; its versions stay                      [boolean]
+      Commands:
+        art-e agents list                 List all agents
+        art-e agents show [id]            Show an agent, one of its versions (ID@VERSION), or the agent of a run (--run)
+        art-e agents versions <id>        List the versions of an agent, with the number of runs of each
+        art-e agents create <id>          Create an agent
+        art-e agents set <id>             Change an agent
+        art-e agents clone <id> <new_id>  Copy an agent under another id
+        art-e agents delete <id>          Delete an agent; its runs and versions stay
+        art-e agents attach <id> <tool>   Give an agent a tool
+        art-e agents detach <id> <tool>   Take a tool from an agent
+        art-e agents export <id>          Write an agent with its own tools as YAML
+        art-e agents import <file>        Create an agent from a YAML file
       "
     `);
   });
 
   it("of tools", () => {
     expect(ownPart("tools")).toMatchInlineSnapshot(`
-      "art-e tools <action> [id] [arguments]
+      "art-e tools
 
-      The tools: list, show, add, change, delete, and call one to try it
+      List, show, add, change and delete tools, and call one to test it
 
-      Positionals:
-        action     list, show, add, set, delete, test                                                      [string] [required]
-        id         The tool                                                                                           [string]
-        arguments  test: its arguments as a JSON object                                                               [string]
-
-      Options:
-            --category          list: only this category; add, set: its category [default: own]                       [string]
-            --name              add, set: what it is called [default: its id]                                         [string]
-            --description       add, set: what the model reads of it                                                  [string]
-            --parameters        add, set: JSON Schema of its arguments, or @FILE [default: none]                      [string]
-            --http              add, set: a web address; {{argument}} is put in URL-encoded                           [string]
-            --method            add, set: of --http: GET, POST, PUT, PATCH, DELETE [default: GET]                     [string]
-            --headers           add, set: of --http, --mcp: a JSON object; \${ENV:NAME} is taken from the environment at each
-                                call                                                                                  [string]
-            --allow-private     add, set: of --http: private and loopback addresses may be asked                     [boolean]
-            --command           add, set: a program that reads JSON on stdin and writes JSON on stdout; no shell      [string]
-            --cwd               add, set: of --command: its working folder [default: where art-e is run]              [string]
-            --module            add, set: a TypeScript or JavaScript file that exports call, description and parameters
-                                                                                                                      [string]
-            --mcp               add: an MCP server, a program or an address; all of its tools are added               [string]
-            --prefix            add: of --mcp: begins the ids of its tools [default: the server's name]               [string]
-            --env               add, set: variables of the environment that it is given, separated by commas          [string]
-            --timeout           add, set: seconds a call may take [default: 30]                                       [number]
-            --max-bytes         add, set: bytes it may answer with [default: 1000000]                                 [number]
-            --max-result-chars  add, set: characters of a result that the model gets [default: 20000]                 [number]
-            --result-schema     add, set: JSON Schema that every result must fit, or @FILE                            [string]
-            --config            test: a JSON object, laid over the tool's config as an agent's would be               [string]
-            --inbox             test: as in a task of this mailbox                                                    [string]
-            --before            test: mail from this day on is invisible                                              [string]
+      Commands:
+        art-e tools list                   List all tools
+        art-e tools show <id>              Show a tool with its parameters and the agents that have it
+        art-e tools add [id]               Add a tool: a web address, a program, a module, or those of an MCP server
+        art-e tools set <id>               Change a tool
+        art-e tools delete <id>            Delete a tool that no agent has
+        art-e tools test <id> [arguments]  Call a tool once; exit with 1 if the call fails
       "
+    `);
+  });
+
+  it("of a subcommand shows its own flags and no others", () => {
+    const flagsOf = (command: string) =>
+      [...ownPart(command).matchAll(/^ +(?:-\w, +)?(--[a-z-]+)/gm)].map(([, flag]) => flag).join(" ");
+    expect(Object.fromEntries(SUBCOMMANDS.map((command) => [command, flagsOf(command)]))).toMatchInlineSnapshot(`
+      {
+        "agents create": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice --tools",
+        "agents export": "--output --overwrite",
+        "agents set": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice",
+        "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
+        "tools add": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema --mcp --prefix",
+        "tools list": "--category",
+        "tools set": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema",
+        "tools test": "--config --inbox --before",
+      }
     `);
   });
 });

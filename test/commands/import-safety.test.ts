@@ -90,7 +90,7 @@ async function untilThere(name: string, bytes = 0, { ended }: Started): Promise<
 function expectClear({ stderr }: Ended, message: RegExp): void {
   expect(stderr).toMatch(message);
   expect(stderr).toMatch(/^art-e: .+\n {7}.+\n$/);
-  expect(stderr).not.toMatch(/\n\s+at |fault of art-e/);
+  expect(stderr).not.toMatch(/\n\s+at |bug in art-e/);
 }
 
 describe("an import killed at any moment", () => {

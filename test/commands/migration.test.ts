@@ -31,7 +31,7 @@ it("a file of an earlier version is indexed anew by the first command that opens
   const db = earlier("search.db");
   const first = await artE(["search", BEN, "ask", "--db", db]);
   expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("<dash@plains.example>") });
-  expect(first.stderr).toContain("search.db was made by an earlier version: its mail is indexed anew, once.");
+  expect(first.stderr).toContain("search.db was made by an earlier version: its mail is reindexed once.");
   for (const [words, found] of [
     ["müller", "umlaut"],
     ["会議室", "japanese"],

@@ -89,23 +89,39 @@ describe("an agent of one's own", () => {
     expect(stderr).toMatch(/^art-e: bad\.yaml:\d+: .*colour/);
   });
 
+  it("takes flags before the subcommand too", async () => {
+    await done("agents --overwrite -o early.yaml export art-e");
+    expect(read("early.yaml")).toContain("id: art-e");
+    await done("agents --replace import carried.yaml --db b.db");
+  });
+
   it.each([
     ["agents create x", "needs a --prompt"],
-    ["agents create", "needs an ID"],
+    ["agents create", "agents create needs ID."],
     ["agents create x --prompt @none.txt", "there is no such file"],
     ["agents create x --prompt {{y}}", "{{y}}"],
     ["agents set art-e --name x", "came with art-e"],
     ["agents set carried --db a.db", "nothing to change"],
-    ["agents list --model x", "agents list does not take --model"],
-    ["agents detach art-e", "needs a TOOL"],
+    ["agents list --model x", "agents list does not take --model."],
+    ["agents show art-e more", 'agents show does not take "more".'],
+    ["agents show --run latest art-e", "ID cannot be given too"],
+    ["agents set mine --tools email_get", "agents set does not take --tools."],
+    ["agents detach art-e", "agents detach needs TOOL."],
     ["agents show art-e@99", "no version 99"],
-    ["agents fly", "ACTION: expected list or show"],
-    ["tools add x", "is not told what the tool is"],
+    ["agents fly", "Unknown command: agents fly."],
+    ["agents clone art-e", "agents clone needs NEW_ID."],
+    ["agents", "agents needs a subcommand."],
+    ["tools add x", "needs the tool itself"],
     ["tools add x --command true", "needs a --description"],
     ["tools add x --command true --http http://a.b --description d", "name two tools"],
     ["tools add x --command true --method GET --description d", "--method is not for"],
     ["tools test email_get nonsense", "expected a JSON object"],
     ["tools set days --http http://a.b", "another tool"],
+    ["tools set days --mcp program", "tools set does not take --mcp."],
+    ["tools add x --mcp program", '"x" cannot be given too'],
+    ["tools list --inbox a@b.c", "tools list does not take --inbox."],
+    ["judge frob", "Unknown command: judge frob."],
+    ["judge calibrate", "judge calibrate needs LABELS."],
   ])("%s is refused in one line", async (line, word) => {
     const { code, stdout, stderr } = await artE(line);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -18,12 +18,8 @@ describe("a command line that means nothing is refused:", () => {
     ["without a command", "", "No command is given."],
     ["with an unknown command", "frobnicate", "Unknown command: frobnicate."],
     ["with a misspelt flag", "run --limt 3", "Unknown flag: --limt."],
-    ["without what a command acts on", "show", "show needs more words after it."],
-    [
-      "with an action that is none",
-      "agents frob",
-      "ACTION: expected list or show or versions or create or set or clone or delete or attach or detach or export or import.",
-    ],
+    ["without what a command acts on", "show", "show needs NAME."],
+    ["with an unknown subcommand", "agents frob", "Unknown command: agents frob."],
   ])("%s", (_, line, message) => refused(line, message));
 });
 

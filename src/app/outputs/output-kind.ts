@@ -7,7 +7,7 @@ const KINDS = {
   traces: ["traces file", (start: string) => /^\{"(?:traceId|step_id)":/.test(start)],
   recording: ["recording", (start: string) => /^\{"(?:key|model|request)":/.test(start)],
   junit: ["JUnit file", (start: string) => start.includes("<testsuite")],
-  agent: ["agent file", (start: string) => /^id: [^\n]{1,200}\nname: /.test(start)],
+  agent: ["YAML file of an agent", (start: string) => /^id: [^\n]{1,200}\nname: /.test(start)],
   html: ["report page", (start: string) => start.includes("<title>ART-E report")],
   md: ["report in Markdown", (start: string) => start.startsWith("## ART-E")],
   csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
@@ -28,7 +28,7 @@ export function checkKind(flag: string, path: string, kind: OutputKind): void {
   if (start === "" || is(Buffer.from(start, "latin1").toString("utf8"))) return;
   throw new UserError(
     "output_exists",
-    `${flag}: ${path} exists and is no ${name}.`,
+    `${flag}: ${path} exists and is not a ${name}.`,
     "Name another file, or add --overwrite to lose what is in it.",
   );
 }

@@ -10,7 +10,7 @@ import { createAgent, setTools, updateAgent } from "./agents.js";
 import { createTool, type NewTool, updateTool } from "./tools.js";
 import { snapshotOf, withNewVersion } from "./versions.js";
 
-/** An agent as a YAML file, with the tools of one's own that it has. */
+/** An agent as YAML, with the definitions of its tools that are not built in. */
 export function exportAgent(db: Db, id: string): string {
   const { agent, tools } = snapshotOf(db, id);
   const { name, description, model, settings, prompt } = agent;
@@ -30,17 +30,17 @@ export function exportAgent(db: Db, id: string): string {
 }
 
 /**
- * Makes the agent of a YAML file, and the tools of one's own that come with it; all of it or nothing. What is there
- * already under the same id and differs is an error, unless `replace`.
+ * Creates the agent of a YAML file and the tools defined in it; all of it or nothing. An agent or a different tool of
+ * the same id is an error, unless `replace`.
  */
 export function importAgent(db: Db, text: string, path: string, replace: boolean): StoredAgent {
   const file = fromYaml(text, path);
   return withNewVersion(db, () => {
-    for (const tool of file.tools) if (tool.definition !== undefined) bringTool(db, tool.id, tool.definition, replace);
+    for (const tool of file.tools) if (tool.definition !== undefined) importTool(db, tool.id, tool.definition, replace);
     const tools = file.tools.map(({ id, config = null }) => ({ id, config }));
     const { id, name, description, model, settings, prompt } = file;
     if (findAgent(db, id) === null) return createAgent(db, { id, name, description, model, settings, prompt, tools });
-    if (!replace) throw there("agent", id);
+    if (!replace) throw alreadyExists("agent", id);
     const unset = { temperature: null, reasoningTokens: null };
     updateAgent(db, id, { name, description, model, settings: { ...unset, ...settings }, prompt });
     setTools(db, id, tools);
@@ -61,7 +61,7 @@ function definitionOf({
   return { name, description, category, handler: handlerKey, config: handlerConfig, parameters: parametersSchema };
 }
 
-function bringTool(db: Db, id: string, definition: Definition, replace: boolean): void {
+function importTool(db: Db, id: string, definition: Definition, replace: boolean): void {
   const { name, description, category, handler, config: handlerConfig = {}, parameters: parametersSchema } = definition;
   const tool: NewTool = { id, name, description, category, handlerKey: handler, handlerConfig, parametersSchema };
   const known = findTool(db, id);
@@ -70,14 +70,14 @@ function bringTool(db: Db, id: string, definition: Definition, replace: boolean)
     return;
   }
   if (JSON.stringify(definitionOf(known)) === JSON.stringify({ ...definition, config: handlerConfig })) return;
-  if (!replace || known.handlerKey !== handler) throw there("tool", id);
+  if (!replace || known.handlerKey !== handler) throw alreadyExists("tool", id);
   updateTool(db, id, { name, description, category, handlerConfig, parametersSchema });
 }
 
-function there(kind: "agent" | "tool", id: string): UserError {
+function alreadyExists(kind: "agent" | "tool", id: string): UserError {
   return new UserError(
     `${kind}_exists`,
-    `There is ${kind === "agent" ? "an agent" : "a tool"} "${id}" already, and the file has another one of that name.`,
-    "Change the id in the file, or put it in place of the one that is there with --replace.",
+    `There is ${kind === "agent" ? "an agent" : "a tool"} "${id}" already, and the file has a different one.`,
+    "Change the id in the file, or replace the existing one with --replace.",
   );
 }

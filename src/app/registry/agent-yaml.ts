@@ -5,7 +5,7 @@ import { registryIdSchema } from "../../domain/agents/registry-id.js";
 import { UserError } from "../../domain/errors.js";
 import { jsonObjectSchema } from "../../domain/json.js";
 
-/** A tool of one's own travels with the agent, whole; tools that came with the program are named only. */
+/** Defines a tool in the agent's file; built-in tools are only named. */
 const definitionSchema = z.strictObject({
   name: z.string(),
   description: z.string(),
@@ -37,7 +37,7 @@ export type AgentFile = z.output<typeof fileSchema>;
 
 const MAX_CHARS = 4_000_000;
 
-/** The agent as a file that people read and change: the prompt as it is written, nothing folded. */
+/** The agent as a file for people to edit: multi-line text as block literals, nothing folded. */
 export function toYaml(file: AgentFile): string {
   const document = new Document(file);
   visit(document, {
@@ -48,14 +48,14 @@ export function toYaml(file: AgentFile): string {
   return document.toString({ lineWidth: 0 });
 }
 
-/** Reads an agent's file; whatever is wrong with it is named with its file and line. */
+/** Reads an agent's file; errors name the file and the line. */
 export function fromYaml(text: string, path: string): AgentFile {
   const lines = new LineCounter();
   const refuse = (why: string, offset: number | undefined, cause?: unknown) =>
     new UserError(
       "agent_file",
       `${path}${offset === undefined ? "" : `:${lines.linePos(offset).line}`}: ${why}.`,
-      "art-e agents export ID shows what such a file looks like.",
+      "art-e agents export ID prints an example.",
       2,
       { cause },
     );
@@ -64,14 +64,14 @@ export function fromYaml(text: string, path: string): AgentFile {
   try {
     document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, merge: false });
   } catch (cause) {
-    throw refuse(cause instanceof RangeError ? "is nested too deep" : (cause as Error).message, undefined, cause);
+    throw refuse(cause instanceof RangeError ? "is nested too deeply" : (cause as Error).message, undefined, cause);
   }
   const [wrong] = [...document.errors, ...document.warnings];
   if (wrong !== undefined) throw refuse(wrong.message.replace(/\s+/g, " ").replace(/\.$/, ""), wrong.pos[0]);
   visit(document, {
     Node(_, node) {
       const anchored = isAlias(node) || ("anchor" in node && node.anchor !== undefined);
-      if (anchored) throw refuse("has an anchor or an alias, which such a file may not have", node.range?.[0]);
+      if (anchored) throw refuse("has an anchor or an alias, which are not allowed", node.range?.[0]);
     },
   });
   const read = fileSchema.safeParse(document.toJS({ maxAliasCount: 0 }));
@@ -82,7 +82,7 @@ export function fromYaml(text: string, path: string): AgentFile {
   throw refuse(why.replace(/\.$/, ""), issue === undefined ? undefined : offsetOf(document, issue));
 }
 
-/** Where in the file the trouble is: the key that nobody knows, the value, or the nearest that holds it. */
+/** The offset of the unknown key, of the invalid value, or of the nearest node that contains it. */
 function offsetOf(document: ReturnType<typeof parseDocument>, issue: z.core.$ZodIssue): number | undefined {
   const path = issue.path as (string | number)[];
   if (issue.code === "unrecognized_keys") {

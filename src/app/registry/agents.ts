@@ -11,7 +11,7 @@ import { findAgent, getAgent, removeAgent, saveAgent, saveAgentTools } from "../
 import { getTool } from "../../store/registry/tools.js";
 import { DEFAULT_TOOL_IDS } from "../../tools/handlers.js";
 import { attachedOrDefault, checkAttached } from "../../tools/load-tools.js";
-import { check, refuseBuiltin } from "./check-input.js";
+import { checkInput, refuseBuiltin } from "./check-input.js";
 import { withNewVersion } from "./versions.js";
 
 const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
@@ -20,11 +20,11 @@ const changeable = {
   name: z.string().min(1).max(200),
   description: z.string().max(10_000),
   prompt: z.string().min(1, "is empty").max(1_000_000),
-  /** `provider/name`; null takes the run's model. */
+  /** `provider/name`; null: the run's model. */
   model: z.string().min(1).nullable(),
 };
 
-/** An agent to be made; what is left out takes its default, the tools too. */
+/** A new agent; what is left out gets its default, also the tools. */
 export const newAgentSchema = z.strictObject({
   ...changeable,
   id: registryIdSchema,
@@ -38,7 +38,7 @@ export const newAgentSchema = z.strictObject({
     .default(DEFAULT_TOOL_IDS.map((id) => ({ id, config: null }))),
 });
 
-/** A change of an agent: what is left out stays; a setting that is null takes its default again. */
+/** A change of an agent: what is left out stays; null restores the default of a setting. */
 export const agentChangesSchema = z.strictObject({
   ...z.object(changeable).partial().shape,
   settings: z
@@ -53,10 +53,10 @@ export const agentChangesSchema = z.strictObject({
 });
 
 export function createAgent(db: Db, input: z.input<typeof newAgentSchema>): StoredAgent {
-  const { tools, ...row } = check(newAgentSchema, input, "agent_invalid", "The agent cannot be made");
-  const agent = withModel(row);
+  const { tools, ...row } = checkInput(newAgentSchema, input, "agent_invalid", "The agent cannot be created");
+  const agent = normalizeRow(row);
   return withNewVersion(db, () => {
-    if (findAgent(db, agent.id) !== null) throw exists(agent.id);
+    if (findAgent(db, agent.id) !== null) throw alreadyExists(agent.id);
     saveAgent(db, { ...agent, name: agent.name ?? agent.id });
     setTools(db, agent.id, tools);
     return getAgent(db, agent.id);
@@ -67,22 +67,22 @@ export function updateAgent(db: Db, id: string, input: z.input<typeof agentChang
   return withNewVersion(db, () => {
     const before = getAgent(db, id);
     refuseBuiltin("agent", before);
-    const what = `Agent "${id}" cannot be changed so`;
-    const { settings: changed = {}, ...changes } = check(agentChangesSchema, input, "agent_invalid", what);
+    const what = `Agent "${id}" cannot be changed like this`;
+    const { settings: changed = {}, ...changes } = checkInput(agentChangesSchema, input, "agent_invalid", what);
     const merged = Object.entries({ ...before.settings, ...changed }).filter(([, value]) => value != null);
-    const settings = check(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
-    const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-    saveAgent(db, withModel({ ...before, ...given, settings }));
+    const settings = checkInput(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
+    const defined = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    saveAgent(db, normalizeRow({ ...before, ...defined, settings }));
     return getAgent(db, id);
   });
 }
 
-/** Makes an agent what it was in a version; tools that are gone since then cannot be given back. */
+/** Restores a version of an agent; fails if one of its tools was deleted since. */
 export function restoreVersion(db: Db, id: string, version: number): StoredAgent {
   return withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, id));
     const { agent, tools } = getVersion(db, id, version);
-    saveAgent(db, withModel({ ...agent, settings: agentSettingsSchema.parse(agent.settings) }));
+    saveAgent(db, normalizeRow({ ...agent, settings: agentSettingsSchema.parse(agent.settings) }));
     setTools(
       db,
       id,
@@ -92,7 +92,7 @@ export function restoreVersion(db: Db, id: string, version: number): StoredAgent
   });
 }
 
-/** Its versions stay, because runs name them. */
+/** Its versions stay, because runs refer to them. */
 export function deleteAgent(db: Db, id: string): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, id));
@@ -106,7 +106,7 @@ export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
   return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
 }
 
-/** Attaches a tool, after those that the agent has; `config` is laid over the tool's own. */
+/** Appends a tool to those of the agent; `config` overrides the tool's own. */
 export function attachTool(db: Db, agentId: string, toolId: string, config: JsonObject | null = null): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
@@ -116,7 +116,7 @@ export function attachTool(db: Db, agentId: string, toolId: string, config: Json
       throw new UserError(
         "tool_attached",
         `Agent "${agentId}" has the tool "${toolId}" already.`,
-        `To configure it otherwise, detach it first: art-e agents detach ${agentId} ${toolId}.`,
+        `To change its config, detach it first: art-e agents detach ${agentId} ${toolId}.`,
       );
     }
     setTools(db, agentId, [...tools, { id: toolId, config }]);
@@ -138,7 +138,7 @@ export function detachTool(db: Db, agentId: string, toolId: string): void {
     if (rest.length === 0) {
       throw new UserError(
         "tool_last",
-        `"${toolId}" is the last tool of agent "${agentId}": without any it would get the default ones.`,
+        `"${toolId}" is the last tool of agent "${agentId}": without tools it would get the default ones.`,
         "Attach another one first.",
       );
     }
@@ -146,22 +146,22 @@ export function detachTool(db: Db, agentId: string, toolId: string): void {
   });
 }
 
-/** Gives an agent exactly these tools. Within a change. */
+/** Replaces the tools of an agent; to be called within `withNewVersion`. */
 export function setTools(
   db: Db,
   agentId: string,
   tools: readonly { readonly id: string; readonly config: JsonObject | null }[],
 ): void {
-  const twice = tools.find(({ id }, i) => tools.findIndex((other) => other.id === id) !== i);
-  if (twice !== undefined) {
-    throw new UserError("tool_attached", `The tool "${twice.id}" is named twice.`, "Name every tool once.");
+  const duplicate = tools.find(({ id }, i) => tools.findIndex((other) => other.id === id) !== i);
+  if (duplicate !== undefined) {
+    throw new UserError("tool_attached", `The tool "${duplicate.id}" is named twice.`, "Name every tool once.");
   }
   const rows = tools.map(({ id, config }) => ({ id, config: config === null ? null : JSON.stringify(config) }));
   for (const { id, config } of rows) checkAttached({ tool: getTool(db, id), config });
   saveAgentTools(db, agentId, rows);
 }
 
-/** The tools that an agent has, the default ones where it has none of its own. */
+/** The tools of an agent; the default ones if it has none of its own. */
 function attachmentsOf(db: Db, agentId: string): { id: string; config: JsonObject | null }[] {
   return attachedOrDefault(db, agentId).map(({ tool, config }) => ({
     id: tool.id,
@@ -173,8 +173,8 @@ function configOf(text: string): JsonObject {
   return jsonObjectSchema.parse(JSON.parse(text));
 }
 
-/** The same row with the model's full name. */
-function withModel<T extends { prompt: string; model: string | null }>(row: T): T {
+/** Checks the prompt, and writes the model as `provider/name`. */
+function normalizeRow<T extends { prompt: string; model: string | null }>(row: T): T {
   checkPrompt(row.prompt);
   return row.model === null ? row : { ...row, model: fullName(row.model) };
 }
@@ -188,7 +188,7 @@ function fullName(model: string): string {
   }
 }
 
-function exists(id: string): UserError {
+function alreadyExists(id: string): UserError {
   return new UserError(
     "agent_exists",
     `There is an agent "${id}" already.`,

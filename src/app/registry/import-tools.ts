@@ -13,7 +13,7 @@ import { ToolFailed } from "../../tools/external/external-tool.js";
 import { reachable, type StoredServer, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
 import { cleanEnvironment } from "../../tools/external/secrets.js";
 import { checkAttached } from "../../tools/load-tools.js";
-import { check } from "./check-input.js";
+import { checkInput } from "./check-input.js";
 import { createTool } from "./tools.js";
 import { withNewVersion } from "./versions.js";
 
@@ -21,24 +21,24 @@ const TIMEOUT_MS = 60_000;
 
 export interface ImportedTools {
   readonly added: readonly StoredTool[];
-  /** What the server lists and cannot be had, with the reason. */
+  /** Tools of the server that were not added, with the reason. */
   readonly skipped: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** Adds every tool of an MCP server, each under the prefix and a name of its own; all of them or none. */
+/** Adds every usable tool of an MCP server in one transaction, each under the prefix and a unique id. */
 export async function importServerTools(
   db: Db,
   request: { readonly server: unknown; readonly prefix: string | null; readonly handlerConfig: object },
-  outside: ExternalResources,
+  external: ExternalResources,
   signal: AbortSignal,
 ): Promise<ImportedTools> {
-  const server = check(serverSchema, request.server, "tool_invalid", "The MCP server cannot be used");
-  const { tools, malformed, serverName } = await askServer(server, outside, signal);
+  const server = checkInput(serverSchema, request.server, "tool_invalid", "The MCP server cannot be used");
+  const { tools, malformed, serverName } = await requestTools(server, external, signal);
   const taken = new Set(listTools(db).map(({ id }) => id));
   const skipped: { name: string; why: string }[] = [];
   const rows = tools.flatMap((tool) => {
     if (isTaskOnly(tool)) {
-      skipped.push({ name: tool.name, why: "It works as a task only, and calls of tasks are not made here." });
+      skipped.push({ name: tool.name, why: "It can only be called as an MCP task, which art-e does not support." });
       return [];
     }
     const row = rowOf(tool, server, uniqueId(request.prefix ?? serverName, tool.name, taken), request.handlerConfig);
@@ -52,24 +52,25 @@ export async function importServerTools(
       return [];
     }
   });
-  if (malformed > 0) skipped.push({ name: `${malformed} of its list`, why: "They are not tools by the protocol." });
+  if (malformed > 0)
+    skipped.push({ name: `${malformed} of its list`, why: "They are not valid tools of the protocol." });
   const added = withNewVersion(db, () => rows.map((row) => createTool(db, row)));
   return { added, skipped };
 }
 
-async function askServer(server: StoredServer, outside: ExternalResources, signal: AbortSignal) {
+async function requestTools(server: StoredServer, external: ExternalResources, signal: AbortSignal) {
   try {
-    const client = await (await outside.mcp()).to(reachable(server, outside), signal, secretsOf(server, outside));
+    const client = await (await external.mcp()).to(reachable(server, external), signal, secretsOf(server, external));
     const listed = await listServerTools(client, signal, TIMEOUT_MS);
     return { ...listed, serverName: client.getServerVersion()?.name ?? "mcp" };
   } catch (error) {
     signal.throwIfAborted();
     const known = error instanceof McpFailed || error instanceof ToolFailed;
     const why = known ? error.message : `The MCP server does not list its tools: ${(error as Error).message}`;
-    const told = redact(why, secretsOf(server, outside));
-    // Its stack begins with its message.
-    const cause = told === why ? { cause: error } : undefined;
-    throw new UserError("mcp_failed", `${told}.`, "Try the program or the address by itself.", 1, cause);
+    const redacted = redact(why, secretsOf(server, external));
+    // The stack of the cause starts with its message: keep it only if nothing was redacted.
+    const cause = redacted === why ? { cause: error } : undefined;
+    throw new UserError("mcp_failed", `${redacted}.`, "Try the program or the address without art-e.", 1, cause);
   }
 }
 
@@ -98,14 +99,14 @@ function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): str
   }
 }
 
-/** What a module says of itself: name, description and parameters, as far as it says so. */
+/** The name, description and parameters that a module exports, if any. */
 export async function describeModule(
   path: string,
   env: readonly string[],
-  outside: ExternalResources,
+  external: ExternalResources,
   signal: AbortSignal,
 ): Promise<{ name?: unknown; description?: unknown; parameters?: unknown }> {
-  const environment = cleanEnvironment(env, outside.env);
+  const environment = cleanEnvironment(env, external.env);
   const refuse = (why: string, cause?: unknown) =>
     new UserError(
       "module_unusable",
@@ -117,7 +118,7 @@ export async function describeModule(
   if (!environment.ok) throw refuse(`the environment variable ${environment.missing} is not set`);
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    return await outside.modules.describe({ path, env: environment.values }, AbortSignal.any([signal, timeout]));
+    return await external.modules.describe({ path, env: environment.values }, AbortSignal.any([signal, timeout]));
   } catch (error) {
     signal.throwIfAborted();
     if (timeout.aborted) throw refuse(`it was not loaded within ${TIMEOUT_MS / 1000} s`, error);

@@ -6,7 +6,7 @@ import { jsonObjectSchema } from "../../domain/json.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { findTool, getTool, listAgentsWithTool, removeTool, saveTool } from "../../store/registry/tools.js";
 import { checkAttached } from "../../tools/load-tools.js";
-import { check, refuseBuiltin } from "./check-input.js";
+import { checkInput, refuseBuiltin } from "./check-input.js";
 import { withNewVersion } from "./versions.js";
 
 const changeable = {
@@ -18,7 +18,7 @@ const changeable = {
   category: z.string().min(1).max(64),
 };
 
-/** A tool to be made. Which handler_keys there are, and what each needs, the handlers themselves say. */
+/** A new tool. The handlers themselves check `handlerKey` and `handlerConfig`. */
 export const newToolSchema = z.strictObject({
   ...changeable,
   id: registryIdSchema,
@@ -33,13 +33,13 @@ export const newToolSchema = z.strictObject({
   category: changeable.category.default("own"),
 });
 
-/** A change of a tool: what is left out stays. Its handler_key stays: another handler is another tool. */
+/** A change of a tool: what is left out stays. The handler cannot change: that would be another tool. */
 export const toolChangesSchema = z.strictObject(changeable).partial();
 
 export type NewTool = z.input<typeof newToolSchema>;
 
 export function createTool(db: Db, input: NewTool): StoredTool {
-  const tool = check(newToolSchema, input, "tool_invalid", "The tool cannot be added");
+  const tool = checkInput(newToolSchema, input, "tool_invalid", "The tool cannot be added");
   const row = { ...tool, name: tool.name ?? tool.id };
   checkAttached({ tool: row, config: null });
   return withNewVersion(db, () => {
@@ -59,9 +59,9 @@ export function updateTool(db: Db, id: string, input: z.input<typeof toolChanges
   return withNewVersion(db, () => {
     const before = getTool(db, id);
     refuseBuiltin("tool", before);
-    const changes = check(toolChangesSchema, input, "tool_invalid", `Tool "${id}" cannot be changed so`);
-    const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-    const after = { ...before, ...given };
+    const changes = checkInput(toolChangesSchema, input, "tool_invalid", `Tool "${id}" cannot be changed like this`);
+    const defined = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    const after = { ...before, ...defined };
     checkAttached({ tool: after, config: null });
     for (const { config } of listAgentsWithTool(db, id)) checkAttached({ tool: after, config });
     saveTool(db, after);
@@ -69,7 +69,7 @@ export function updateTool(db: Db, id: string, input: z.input<typeof toolChanges
   });
 }
 
-/** A tool that agents have is not taken from under them. */
+/** Refuses to delete a tool that an agent has. */
 export function deleteTool(db: Db, id: string): void {
   withNewVersion(db, () => {
     refuseBuiltin("tool", getTool(db, id));

@@ -4,37 +4,46 @@ import { type AgentSnapshot, keepVersion, versionOf } from "../../store/registry
 import { getAgent, listAgentIds } from "../../store/registry/agents.js";
 import { attachedOrDefault } from "../../tools/load-tools.js";
 
-/** An agent as it is now, with its tools whole. */
+/** An agent as it is now, with the full rows of its tools. */
 export function snapshotOf(db: Db, agentId: string): AgentSnapshot {
   return { agent: getAgent(db, agentId), tools: attachedOrDefault(db, agentId) };
 }
 
-/** The number that names an agent as it is now; it is kept under it when it is changed or run. */
+/** The version number of an agent as it is now; it is stored under it when it is changed or run. */
 export function currentVersion(db: Db, agentId: string): number {
   return versionOf(db, snapshotOf(db, agentId)).version;
 }
 
-/** Keeps an agent as it is now and returns the number that names it. */
+export interface AgentVersionName {
+  readonly id: string;
+  readonly version: number;
+}
+
+export function nameVersion(db: Db, id: string): AgentVersionName {
+  return { id, version: currentVersion(db, id) };
+}
+
+/** Stores an agent as it is now as a version, unless the newest version is the same; returns its number. */
 export function saveCurrentVersion(db: Db, agentId: string): number {
   return keepVersion(db, snapshotOf(db, agentId));
 }
 
-/** Makes a change, all of it or nothing, and keeps what it made of the agents that were there before and after it. */
+/** Makes a change in one transaction, and stores the versions of all agents before and after it. */
 export function withNewVersion<T>(db: Db, change: () => T): T {
-  const keepAll = () => {
-    for (const id of listAgentIds(db)) keepIfReadable(db, id);
+  const saveAll = () => {
+    for (const id of listAgentIds(db)) saveIfReadable(db, id);
   };
-  const whole = db.transaction(() => {
-    keepAll();
-    const made = change();
-    keepAll();
-    return made;
+  const transaction = db.transaction(() => {
+    saveAll();
+    const result = change();
+    saveAll();
+    return result;
   });
-  return whole.immediate();
+  return transaction.immediate();
 }
 
-/** An agent whose rows were broken by hand cannot be run, and must not keep the others from being changed. */
-function keepIfReadable(db: Db, agentId: string): void {
+/** An agent with invalid rows cannot be run, and must not prevent changes of the others. */
+function saveIfReadable(db: Db, agentId: string): void {
   try {
     saveCurrentVersion(db, agentId);
   } catch (error) {

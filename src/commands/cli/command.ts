@@ -11,12 +11,35 @@ export interface CommandContext extends AppContext, Interrupts {
   readonly out: Output;
 }
 
-/** Flags by name, as yargs takes them. Defaults stand in the command's schema, and for the reader in the description. */
+/** Flags by name, as yargs takes them. The command's schema sets the defaults; descriptions only state them. */
 export type Flags = Readonly<Record<string, Options>>;
 
-/** One command: its flags, and what it does with them. Its name and usage are in `cli.ts`. */
+/** One command: its flags, and a function that takes them unchecked. Its name and usage are in the command table. */
 export interface Command {
   readonly positionals?: Readonly<Record<string, PositionalOptions & Pick<Options, "defaultDescription">>>;
   readonly flags: Flags;
   run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
+}
+
+interface Named {
+  /** As yargs takes it: the name, then `<required>`, `[optional]` and `[many..]` arguments. */
+  readonly usage: string;
+  readonly describe: string;
+}
+
+/** Loaded when it is called, so that the imports of one command do not slow the start of the others. */
+export interface CommandEntry extends Named {
+  readonly load: () => Promise<Command>;
+}
+
+/** A command with subcommands, such as `agents create`. */
+export interface CommandGroup extends Named {
+  readonly subcommands: readonly CommandEntry[];
+}
+
+export type TableEntry = CommandEntry | CommandGroup;
+
+/** The word a command is called by. */
+export function nameOf({ usage }: TableEntry): string {
+  return usage.split(" ")[0] ?? "";
 }

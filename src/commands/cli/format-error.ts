@@ -1,7 +1,7 @@
 import { Interrupted } from "../../app/context.js";
 import { EXIT, type ExitCode, UserError } from "../../domain/errors.js";
 
-/** A thrown error as the user reads it, and the exit code it means. */
+/** The message for a thrown error, and its exit code. */
 export function formatError(error: unknown, verbose: boolean): { text: string; exitCode: ExitCode } {
   if (error instanceof Interrupted) return { text: `art-e: ${error.message}`, exitCode: EXIT.interrupted };
   if (error instanceof UserError) {
@@ -9,9 +9,7 @@ export function formatError(error: unknown, verbose: boolean): { text: string; e
     return { text: `art-e: ${error.message}\n       ${error.hint}${stack}`, exitCode: error.exitCode };
   }
   const message = error instanceof Error ? error.message : String(error);
-  const more = verbose
-    ? stackOf(error)
-    : "       This is a fault of art-e. Run it again with --verbose for the details.";
+  const more = verbose ? stackOf(error) : "       This is a bug in art-e. Run it again with --verbose for the details.";
   return { text: `art-e: ${message}\n${more}`, exitCode: EXIT.failed };
 }
 

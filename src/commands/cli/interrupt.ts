@@ -7,13 +7,13 @@ export interface Interrupts {
   /** Aborts on the first Ctrl-C (or SIGTERM, or SIGHUP: the terminal was closed). */
   readonly signal: AbortSignal;
   /**
-   * For work that ends of itself after the first: `say` tells what is still finished. The signal aborts on the second.
-   * Unless it is asked for, the second ends the process at once; else the third does.
+   * For work that stops by itself after the first signal; `message` says what is still finished. The returned signal
+   * aborts on the second Ctrl-C, and the third ends the process. Without this call, the second one does.
    */
-  untilSecond(say: () => string): AbortSignal;
+  untilSecond(message: () => string): AbortSignal;
   /**
-   * For work that gives the event loop no chance to hear of a signal: until the function that is returned is called, one ends
-   * the process as it would any other program.
+   * For work that blocks the event loop: restores the default action of the signals, which ends the process. Returns a
+   * function that takes the signals over again.
    */
   letSignalsEnd(): () => void;
 }
@@ -22,23 +22,23 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type Signal = (typeof SIGNALS)[number];
 
-/** Hundreds of calls under way listen to one signal: no leak, which Node would warn of. */
-function listenedTo(): AbortController {
+/** Without a listener limit: hundreds of running calls listen to one signal, and Node would warn of a leak. */
+function createController(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   return controller;
 }
 
-/** `close` ends the process after a signal though a thread is still at work. */
+/** `close` ends the process after a signal, even if a thread is still working. */
 export function listenForInterrupt(): Interrupts & { close(): void } {
-  const first = listenedTo();
+  const first = createController();
   let second: AbortController | null = null;
-  let say = () => "Stopping; once more to stop at once.";
+  let message = () => "Stopping; once more to stop at once.";
   let last: Signal = "SIGTERM";
   const stop = (signal: Signal) => {
     last = signal;
     if (!first.signal.aborted) {
-      process.stderr.write(`\n${say()}\n`);
+      process.stderr.write(`\n${message()}\n`);
       first.abort(new Interrupted("stopped."));
     } else if (second !== null && !second.signal.aborted) {
       second.abort(new Interrupted("stopped."));
@@ -52,9 +52,9 @@ export function listenForInterrupt(): Interrupts & { close(): void } {
   listen();
   return {
     signal: first.signal,
-    untilSecond(told) {
-      say = told;
-      second = listenedTo();
+    untilSecond(newMessage) {
+      message = newMessage;
+      second = createController();
       return second.signal;
     },
     letSignalsEnd() {
@@ -62,15 +62,15 @@ export function listenForInterrupt(): Interrupts & { close(): void } {
       return listen;
     },
     close() {
-      // What was written to a pipe is on its way.
+      // Exit only after what was written to a pipe has been flushed.
       if (first.signal.aborted && isAnyThreadBusy()) process.stdout.write("", () => exitBy(last));
     },
   };
 }
 
 /**
- * Exits now. Node waits for its threads, and one in a long statement of SQLite cannot be ended: then the signal itself ends the
- * process, as it does where nobody listens.
+ * Exits now. Node waits for its threads, and one in a long SQLite statement cannot be ended: then the default action of
+ * the signal ends the process.
  */
 function exitBy(signal: Signal): void {
   if (isAnyThreadBusy()) {

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { stripControls } from "../../platform/strip-controls.js";
 import type { Settings } from "./settings.js";
 
-/** Where a command's words go: results to stdout, notes to stderr. */
+/** The output of a command: results to stdout, notes to stderr. */
 export interface Output {
   /** One JSON document with `--json`, else the text. */
   result(json: unknown, text: () => string): void;
-  /** Lines of JSON on stdout, as fast as the reader takes them. */
+  /** Lines of JSON on stdout, no faster than the reader takes them. */
   lines(lines: Iterable<string>): Promise<void>;
-  /** Text on stdout as it comes, whatever `--json` says. */
-  pieces(pieces: Iterable<string>): Promise<void>;
+  /** Text on stdout in chunks, with or without `--json`. */
+  pieces(chunks: Iterable<string>): Promise<void>;
   /** A line on stderr; none with `--quiet`. */
   note(text: string): void;
 }
@@ -22,10 +22,10 @@ export function openOutput(settings: Settings): Output {
     async lines(lines) {
       for (const line of lines) await write(`${withoutC1(line)}\n`);
     },
-    async pieces(pieces) {
-      // On a terminal only: a file is given the bytes as they are.
-      const shown = process.stdout.isTTY ? stripControls : (piece: string) => piece;
-      for (const piece of pieces) await write(shown(piece));
+    async pieces(chunks) {
+      // Only on a terminal: a file gets the text unchanged.
+      const clean = process.stdout.isTTY ? stripControls : (chunk: string) => chunk;
+      for (const chunk of chunks) await write(clean(chunk));
     },
     note(text) {
       if (!settings.quiet) process.stderr.write(`${stripControls(text)}\n`);
@@ -33,18 +33,21 @@ export function openOutput(settings: Settings): Output {
   };
 }
 
-/** JSON leaves the control characters from 7F to 9F as they are, and some terminals obey them. */
+/** Escapes the control characters 7F to 9F, which JSON leaves as they are and some terminals interpret. */
 function withoutC1(json: string): string {
   return json.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
-/** Waits for a reader that is slower than the writer. */
+/** Writes with backpressure. */
 async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }
 
-/** A reader that has seen enough (`| head`) is no fault, and a terminal that was closed does not end what is to be saved. */
-export function endQuietlyWhenNobodyReads(): void {
+/**
+ * Exits quietly when the reader of stdout is gone (`| head`). A closed terminal does not end the process, so that results
+ * are still saved.
+ */
+export function handleClosedOutput(): void {
   process.stderr.on("error", () => undefined);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EIO") return;

@@ -8,24 +8,24 @@ const LINE_EVERY = 10_000;
 const BAR_WIDTH = 24;
 
 export interface Progress {
-  /** How far it is, in the unit of `total`, and what else there is to say. */
+  /** Sets the progress, in the unit of `total`, and a detail shown beside it. */
   update(done: number, detail: string): void;
-  /** Ends it; the bar stays as it was last. */
+  /** Stops; a bar stays as it was last drawn. */
   stop(): void;
 }
 
 const SILENT: Progress = { update() {}, stop() {} };
 
 /**
- * Shows how far a long work is, with rate and time left, on stderr: a bar on a terminal, a line every ten
- * seconds elsewhere. `total` null: nobody knows how much there is.
+ * Shows progress with rate and time left on stderr: a bar on a terminal, otherwise a line every ten seconds.
+ * `total` is null if it is unknown.
  */
 export function openProgress(settings: Settings, title: string, total: number | null): Progress {
   if (settings.quiet || !settings.progress) return SILENT;
   return process.stderr.isTTY ? openBar(title, total) : openLines(title, total);
 }
 
-/** As `openProgress`, for work that says how much it is with its first word. */
+/** As `openProgress`, for work whose total is known only with the first update. */
 export function openProgressLater(settings: Settings, title: string) {
   let progress: Progress | null = null;
   return {
@@ -47,7 +47,7 @@ function openBar(title: string, total: number | null): Progress {
     hideCursor: true,
     linewrap: false,
     fps: 8,
-    // A bar drawn on a timer keeps the time left moving while the work waits.
+    // Drawn on a timer, so that the time left keeps moving while the work waits.
     noTTYOutput: false,
     format: (_options: Options, { value }: { value: number }) => {
       const part = total === null || total === 0 ? 0 : Math.min(1, value / total);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
 
-/** Checks a command's flags. The first that cannot be used is named as the user writes it. */
+/** Checks a command's flags. The error names the first invalid one as the user writes it. */
 export function readFlags<T extends z.ZodType>(
   command: string,
   schema: T,
@@ -19,14 +19,13 @@ export function readFlags<T extends z.ZodType>(
   );
 }
 
-/** `minRealism` is written `--min-realism`; positionals are written as they are named in the usage. */
+/** `minRealism` becomes `--min-realism`, and a positional its name in upper case. */
 function asFlag(name: string): string {
   if (POSITIONALS.has(name)) return name.toUpperCase();
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 const POSITIONALS: ReadonlySet<string> = new Set([
-  "action",
   "source",
   "inbox_address",
   "words",
@@ -34,12 +33,14 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "name",
   "id",
   "runs",
-  "other",
+  "new_id",
+  "tool",
+  "file",
   "arguments",
   "labels",
 ]);
 
-/** A whole number within bounds. */
+/** An integer within bounds. */
 export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   const message = `expected a whole number ${range}`;
@@ -56,7 +57,7 @@ export function above(min: number, max: number) {
   return z.number(message).gt(min, message).max(max, message);
 }
 
-/** One JSON object, as it is typed. */
+/** A JSON object, as typed on the command line. */
 export const jsonObject = z.string("expected a JSON object").transform((written, issues): JsonObject => {
   try {
     return jsonObjectSchema.parse(JSON.parse(written));

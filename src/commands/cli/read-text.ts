@@ -3,7 +3,7 @@ import { UserError } from "../../domain/errors.js";
 
 const MAX_BYTES = 4_000_000;
 
-/** A text file that a flag or an argument names; UTF-8, of reasonable size. */
+/** Reads a UTF-8 text file that a flag or an argument names. */
 export function readText(path: string, flag: string): string {
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);

@@ -1,16 +1,26 @@
 import { UserError } from "../../domain/errors.js";
 
-/** What the parser complains of, with each flag named as it was written. */
-export function usageError(complaint: string, args: readonly string[], commands: readonly string[]): UserError {
-  const command = args.find((arg) => commands.includes(arg));
+/** The command that the user called, as far as the parser got. */
+export interface CommandInUse {
+  /** `agents clone <id> <new-id>` */
+  readonly usage: string;
+  /** A command that only has subcommands. */
+  readonly isGroup?: boolean;
+  /** Set for a subcommand. */
+  readonly parent?: unknown;
+}
+
+/** A complaint of the parser as an error for the user, with each flag named as it was written. */
+export function usageError(complaint: string, args: readonly string[], inUse: CommandInUse | null): UserError {
+  const path = inUse === null ? null : pathOf(inUse);
   return new UserError(
     "usage",
-    reword(complaint, args, command),
-    `See ${["art-e", command, "--help"].filter(Boolean).join(" ")}.`,
+    reword(complaint, args, inUse, path),
+    `See ${["art-e", path, "--help"].filter((part) => part !== null).join(" ")}.`,
   );
 }
 
-function reword(complaint: string, args: readonly string[], command: string | undefined): string {
+function reword(complaint: string, args: readonly string[], inUse: CommandInUse | null, path: string | null): string {
   const line = complaint
     .split("\n")
     .map((part) => part.trim())
@@ -19,13 +29,29 @@ function reword(complaint: string, args: readonly string[], command: string | un
   const [, unknown] = /^Unknown arguments?: (.+)$/.exec(line) ?? [];
   if (unknown !== undefined) {
     const words = asWritten(unknown.split(", "), args);
-    const kind = words[0]?.startsWith("-") ? "flag" : command === undefined ? "command" : "argument";
-    return `Unknown ${kind}: ${words.join(", ")}.`;
+    const isFlag = words[0]?.startsWith("-") ?? false;
+    if (!isFlag && (inUse === null || inUse.isGroup)) return `Unknown command: ${[path, words[0]].join(" ").trim()}.`;
+    if (inUse?.parent !== undefined) {
+      return `${path} does not take ${isFlag ? words.join(", ") : words.map((word) => `"${word}"`).join(", ")}.`;
+    }
+    return `Unknown ${isFlag ? "flag" : "argument"}: ${words.join(", ")}.`;
   }
   const [, flag] = /^Not enough arguments following: (.+)$/.exec(line) ?? [];
   if (flag !== undefined) return `${flag.length === 1 ? "-" : "--"}${flag} needs a value.`;
-  if (line.startsWith("Not enough non-option arguments")) return `${command ?? "art-e"} needs more words after it.`;
+  const [, given] = /^Not enough non-option arguments: got (\d+)/.exec(line) ?? [];
+  if (given !== undefined) return `${path} needs ${missingArguments(inUse?.usage ?? "", Number(given))}.`;
   return /[.!?]$/.test(line) ? line : `${line}.`;
+}
+
+/** `agents clone <id> <new-id>` without its arguments. */
+function pathOf({ usage }: CommandInUse): string {
+  return usage.replace(/ [<[].*$/, "");
+}
+
+/** `INBOX_ADDRESS and WORDS`, as the usage names them. */
+function missingArguments(usage: string, given: number): string {
+  const required = [...usage.matchAll(/<([\w-]+)(?:\.\.)?>/g)].map(([, name = ""]) => name.toUpperCase());
+  return required.slice(given).join(" and ");
 }
 
 /** The parser names flags without their dashes, and some twice in two spellings. */
@@ -35,8 +61,8 @@ function asWritten(names: readonly string[], args: readonly string[]): readonly 
 }
 
 /**
- * An empty value would be read as the number 0, and `--limit 0` means all: a shell variable that is not set must
- * not start the largest run.
+ * An empty value would be read as the number 0, and `--limit 0` means all: an unset shell variable must not start the
+ * largest run.
  */
 export function refuseEmptyValues(args: readonly string[]): void {
   const at = args.findIndex((arg) => /^(--?[\w-]+=)?\s*$/.test(arg));

@@ -1,81 +1,38 @@
-import { openRegistry, openRegistryToChange } from "../../app/registry/open-registry.js";
-import { deleteTool } from "../../app/registry/tools.js";
-import type { StoredTool } from "../../domain/agents/tool.js";
-import { EXIT, type ExitCode } from "../../domain/errors.js";
-import { table } from "../../reports/text/text-table.js";
-import type { Db } from "../../store/connection/open-store.js";
-import { getTool, listAgentsWithTool, listTools } from "../../store/registry/tools.js";
-import type { Command, CommandContext } from "../cli/command.js";
-import { readFlags } from "../cli/read-flags.js";
-import { needId, refuseOthers } from "../cli/subcommand-args.js";
-import { addTool, setTool } from "./add-tool.js";
-import { TAKES, TOOL_ACTIONS, TOOLS_FLAGS, type ToolFlags, toolsSchema } from "./tools-flags.js";
-import { testTool } from "./try-tool.js";
+import type { CommandGroup } from "../cli/command.js";
 
-type ToolAction = (db: Db, flags: ToolFlags, door: CommandContext) => ExitCode | Promise<ExitCode>;
-
-const DOES: Readonly<Record<(typeof TOOL_ACTIONS)[number], ToolAction>> = {
-  list: (db, { category }, door) => printList(listTools(db, category ?? null), door),
-  show: (db, { id }, door) => printOne(db, getTool(db, needId(id, "tools", "show")), door),
-  add: addTool,
-  set: setTool,
-  delete(db, flags, { out }) {
-    const id = needId(flags.id, "tools", "delete");
-    deleteTool(db, id);
-    out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
-    return EXIT.done;
-  },
-  test: testTool,
+export const TOOLS_GROUP: CommandGroup = {
+  usage: "tools",
+  describe: "List, show, add, change and delete tools, and call one to test it",
+  subcommands: [
+    {
+      usage: "list",
+      describe: "List all tools",
+      load: async () => (await import("./list-tools.js")).listToolsCommand,
+    },
+    {
+      usage: "show <id>",
+      describe: "Show a tool with its parameters and the agents that have it",
+      load: async () => (await import("./show-tool.js")).showToolCommand,
+    },
+    {
+      usage: "add [id]",
+      describe: "Add a tool: a web address, a program, a module, or those of an MCP server",
+      load: async () => (await import("./add-tool.js")).addToolCommand,
+    },
+    {
+      usage: "set <id>",
+      describe: "Change a tool",
+      load: async () => (await import("./set-tool.js")).setToolCommand,
+    },
+    {
+      usage: "delete <id>",
+      describe: "Delete a tool that no agent has",
+      load: async () => (await import("./delete-tool.js")).deleteToolCommand,
+    },
+    {
+      usage: "test <id> [arguments]",
+      describe: "Call a tool once; exit with 1 if the call fails",
+      load: async () => (await import("./test-tool.js")).testToolCommand,
+    },
+  ],
 };
-
-const CHANGES: ReadonlySet<string> = new Set(["add", "set", "delete"]);
-
-export const toolsCommand: Command = {
-  positionals: {
-    action: { type: "string", describe: TOOL_ACTIONS.join(", ") },
-    id: { type: "string", describe: "The tool" },
-    arguments: { type: "string", describe: "test: its arguments as a JSON object" },
-  },
-  flags: TOOLS_FLAGS,
-  async run(argv, door) {
-    const flags = readFlags("tools", toolsSchema, argv);
-    const { action } = flags;
-    refuseOthers("tools", action, flags, TAKES[action], Object.keys(toolsSchema.shape));
-    const db = CHANGES.has(action) ? openRegistryToChange(door.settings) : openRegistry(door.settings);
-    try {
-      return await DOES[action](db, flags, door);
-    } finally {
-      db.close();
-    }
-  },
-};
-
-function printList(tools: readonly StoredTool[], { out }: CommandContext): ExitCode {
-  out.result(tools, () =>
-    table(
-      ["id", "category", "handler", "name"],
-      tools.map((tool) => [tool.id, tool.category, tool.handlerKey, tool.name]),
-    ),
-  );
-  return EXIT.done;
-}
-
-function printOne(db: Db, tool: StoredTool, { out }: CommandContext): ExitCode {
-  const agents = listAgentsWithTool(db, tool.id).map(({ id }) => id);
-  const config = Object.keys(tool.handlerConfig).length === 0 ? [] : [JSON.stringify(tool.handlerConfig, null, 2)];
-  out.result({ ...tool, agents }, () =>
-    [
-      `${tool.id}: ${tool.name}`,
-      tool.description,
-      "",
-      `Category: ${tool.category}`,
-      `Handler:  ${tool.handlerKey}`,
-      `Agents:   ${agents.length === 0 ? "none" : agents.join(", ")}`,
-      ...config.flatMap((text) => ["", "Config:", text]),
-      "",
-      "Parameters:",
-      JSON.stringify(tool.parametersSchema, null, 2),
-    ].join("\n"),
-  );
-  return EXIT.done;
-}

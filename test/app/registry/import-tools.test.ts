@@ -56,7 +56,7 @@ it("tells a second time apart from the first, and leaves out what is no tool, wi
   expect(skipped).toEqual([
     { name: "odd", why: expect.stringContaining("which cannot be checked") },
     { name: "later", why: expect.stringContaining("task") },
-    { name: "3 of its list", why: expect.stringContaining("not tools") },
+    { name: "3 of its list", why: expect.stringContaining("not valid tools") },
   ]);
 });
 

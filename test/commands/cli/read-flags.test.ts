@@ -105,15 +105,43 @@ it("an empty value is refused, with its flag where it has one", () => {
   expect(() => refuseEmptyValues(["run", "-l", "0", "--ids=1,2", "a = b"])).not.toThrow();
 });
 
-it("what the parser calls an argument is named as it was written", () => {
-  const message = (complaint: string, ...args: string[]) => usageError(complaint, args, ["run", "show"]).message;
-  expect(message("Unknown arguments: no-x, noX", "run", "--no-x=1")).toBe("Unknown flag: --no-x.");
-  expect(message("Unknown argument: rum", "rum")).toBe("Unknown command: rum.");
-  expect(message("Unknown argument: b", "show", "a", "b")).toBe("Unknown argument: b.");
-  expect(message("Not enough arguments following: db", "run", "--db")).toBe("--db needs a value.");
-  expect(message("Not enough arguments following: l", "run", "-l")).toBe("-l needs a value.");
-  expect(usageError("Unknown argument: b", ["show", "b"], ["run", "show"]).hint).toBe("See art-e show --help.");
-  expect(usageError("No command is given.", [], ["run", "show"]).hint).toBe("See art-e --help.");
+describe("a complaint of the parser", () => {
+  const message = (complaint: string, usage: string | null, ...args: string[]) =>
+    usageError(complaint, args, usage === null ? null : { usage }).message;
+
+  it("names flags and arguments as they were written", () => {
+    expect(message("Unknown arguments: no-x, noX", "run", "run", "--no-x=1")).toBe("Unknown flag: --no-x.");
+    expect(message("Unknown argument: rum", null, "rum")).toBe("Unknown command: rum.");
+    expect(message("Unknown argument: b", "show <name>", "show", "a", "b")).toBe("Unknown argument: b.");
+    expect(message("Not enough arguments following: db", "run", "run", "--db")).toBe("--db needs a value.");
+    expect(message("Not enough arguments following: l", "run", "run", "-l")).toBe("-l needs a value.");
+  });
+
+  it("names the arguments that are missing", () => {
+    const missing = (got: number) =>
+      message(`Not enough non-option arguments: got ${got}, need at least 2`, "agents clone <id> <new_id>");
+    expect(missing(0)).toBe("agents clone needs ID and NEW_ID.");
+    expect(missing(1)).toBe("agents clone needs NEW_ID.");
+  });
+
+  it("names the subcommand that does not take a flag or a word, and the group that lacks a subcommand", () => {
+    const parent = { usage: "agents" };
+    const of = (complaint: string, ...args: string[]) => usageError(complaint, args, { usage: "agents list", parent });
+    expect(of("Unknown argument: model", "agents", "list", "--model", "x").message).toBe(
+      "agents list does not take --model.",
+    );
+    expect(of("Unknown argument: x", "agents", "list", "x").message).toBe('agents list does not take "x".');
+    expect(usageError("Unknown argument: fly", ["agents", "fly"], { usage: "agents", isGroup: true }).message).toBe(
+      "Unknown command: agents fly.",
+    );
+  });
+
+  it("points to the help of the command", () => {
+    expect(usageError("Unknown argument: b", ["show", "b"], { usage: "show <name>" }).hint).toBe(
+      "See art-e show --help.",
+    );
+    expect(usageError("No command is given.", [], null).hint).toBe("See art-e --help.");
+  });
 });
 
 describe("flags contradict each other:", () => {

@@ -1,0 +1,118 @@
+import yargs, { type Argv } from "yargs";
+import { programVersion } from "../../app/settings/program-version.js";
+import { type Command, type CommandEntry, type CommandGroup, type Flags, nameOf, type TableEntry } from "./command.js";
+import { DEFAULT_CACHE_DIR, DEFAULT_DB } from "./settings.js";
+import { type CommandInUse, usageError } from "./usage-error.js";
+
+const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };
+
+/** The flags that every command takes. */
+export const GLOBAL_FLAGS: Flags = {
+  db: { type: "string", requiresArg: true, describe: `The database [ART_E_DB, default: ${DEFAULT_DB}]` },
+  "cache-dir": {
+    type: "string",
+    requiresArg: true,
+    describe: `For downloads [ART_E_CACHE_DIR, default: ${DEFAULT_CACHE_DIR}]`,
+  },
+  json: { type: "boolean", describe: "Results as JSON on stdout, and nothing else there" },
+  quiet: { type: "boolean", describe: "No progress and no notes" },
+  "no-progress": { type: "boolean", describe: "No progress" },
+  verbose: { type: "boolean", describe: "Errors with their stack" },
+};
+
+/** Runs the command that was named, with its unchecked arguments. */
+type Execute = (command: Command, argv: Readonly<Record<string, unknown>>) => Promise<void>;
+
+export interface Parser {
+  /** Parses the command line and executes the command that it names. */
+  parse(): Promise<void>;
+  /** An error of the parser in the words of the user; any other error unchanged. */
+  explain(error: unknown): unknown;
+}
+
+export function buildParser(args: readonly string[], table: readonly TableEntry[], execute: Execute): Parser {
+  // Builders run from the outer command to the inner one: the last one set is the command that was called.
+  let inUse: CommandInUse | null = null;
+
+  const addCommand = (parser: Argv, entry: CommandEntry, group?: CommandGroup): Argv =>
+    parser.command(
+      entry.usage,
+      entry.describe,
+      async (sub) => {
+        inUse = { usage: group === undefined ? entry.usage : `${nameOf(group)} ${entry.usage}`, parent: group };
+        return addFlags(await entry.load(), sub);
+      },
+      async (argv) => execute(await entry.load(), argv),
+    );
+
+  const addGroup = (parser: Argv, group: CommandGroup): Argv =>
+    parser.command(group.usage, group.describe, async (sub) => {
+      inUse = { usage: group.usage, isGroup: true };
+      const loaded = await Promise.all(group.subcommands.map(({ load }) => load()));
+      const withSubcommands = group.subcommands.reduce((rest, entry) => addCommand(rest, entry, group), sub);
+      return hideBooleans(withSubcommands, loaded).demandCommand(1, `${group.usage} needs a subcommand.`);
+    });
+
+  const parser = table.reduce(
+    (rest, entry) => ("load" in entry ? addCommand(rest, entry) : addGroup(rest, entry)),
+    globalParser(args),
+  );
+  parser.fail((message, error) => {
+    throw error ?? usageError(message, args, inUse);
+  });
+  return {
+    async parse() {
+      await parser.parseAsync();
+    },
+    explain: (error) =>
+      // A flag without its value is an exception of the parser, which `fail` does not see.
+      error instanceof Error && error.name === "YError" ? usageError(error.message, args, inUse) : error,
+  };
+}
+
+/**
+ * Declares the boolean flags of all subcommands before the subcommand is known: in `agents --replace import FILE`, the
+ * parser would take "import" as the flag's value.
+ */
+function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
+  const booleans = commands.flatMap(({ flags }) => Object.entries(flags).filter(([, { type }]) => type === "boolean"));
+  const hidden = booleans.map(([name]) => [name, { type: "boolean", global: false, hidden: true }]);
+  return parser.options(Object.fromEntries(hidden));
+}
+
+function addFlags({ positionals = {}, flags }: Command, parser: Argv): Argv {
+  const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
+  // An array positional needs duplicates to be collected; of a flag that is given twice, the last one still counts.
+  const hasArray = Object.values(positionals).some(({ array }) => array === true);
+  const coerce = (value: unknown) => (Array.isArray(value) ? value.at(-1) : value);
+  // Without a group, yargs lists them below the global flags.
+  const grouped = Object.entries(flags).map(([name, options]) => [
+    name,
+    { ...options, group: "Options:", ...(hasArray ? { coerce } : {}) },
+  ]);
+  const complete = named.options(Object.fromEntries(grouped));
+  return hasArray ? complete.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true }) : complete;
+}
+
+function globalParser(args: readonly string[]): Argv {
+  const flags = Object.entries(GLOBAL_FLAGS).map(([name, options]) => [name, { ...options, global: true }]);
+  return yargs([...args])
+    .scriptName("art-e")
+    .usage(
+      "$0 <command>\n\nRuns the ART-E benchmark: how well an agent answers a person's questions from that person's mailbox.",
+    )
+    .options(Object.fromEntries(flags))
+    .updateStrings({ "Options:": "Global:" })
+    .parserConfiguration(PARSER)
+    .strict()
+    .demandCommand(1, "No command is given.")
+    .help("help")
+    .alias("help", "h")
+    .version(programVersion())
+    .wrap(Math.min(120, process.stdout.columns ?? 120))
+    .exitProcess(false)
+    .showHelpOnFail(false)
+    .epilogue(
+      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed), 130 interrupted.",
+    );
+}

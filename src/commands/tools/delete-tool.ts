@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { changeRegistry } from "../../app/registry/open-registry.js";
+import { deleteTool } from "../../app/registry/tools.js";
+import { EXIT } from "../../domain/errors.js";
+import type { Command } from "../cli/command.js";
+import { readFlags, text } from "../cli/read-flags.js";
+import { TOOL_ID } from "./tool-flags.js";
+
+const schema = z.object({ id: text });
+
+export const deleteToolCommand: Command = {
+  positionals: { id: TOOL_ID },
+  flags: {},
+  async run(argv, { settings, out }) {
+    const { id } = readFlags("tools delete", schema, argv);
+    await changeRegistry(settings, (db) => deleteTool(db, id));
+    out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
+    return EXIT.done;
+  },
+};
