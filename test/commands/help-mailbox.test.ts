@@ -42,7 +42,7 @@ it("--help of mcp does so too", async () => {
   expect(await helpOf("mcp")).toMatchInlineSnapshot(`
     "art-e mcp
 
-    An MCP server for one mailbox: search, read, and the mails as resources
+    Start an MCP server for one mailbox: search, read, and the mails as resources
 
     Options:
           --inbox   The mailbox: its email address; required                                                        [string]

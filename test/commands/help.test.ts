@@ -131,7 +131,7 @@ describe("--help", () => {
       Options:
         -c, --csv-path    The same as SOURCE                                                                          [string]
         -l, --limit       Mails to read; 0 = all [default: 0]                                                         [number]
-        -b, --batch-size  Mails stored between two looks at Ctrl-C [default: 1000]                                    [number]
+        -b, --batch-size  Mails per batch; Ctrl-C is checked between batches [default: 1000]                          [number]
             --filter      none, or art: ART's three rules [default: none]                                             [string]
             --format      The form, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox, eml       [string]
             --owner-map   TSV of owner folder and address, over what the mail says                                    [string]
