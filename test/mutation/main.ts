@@ -48,7 +48,7 @@ if (unknown.length > 0) throw new Error(`No room ${unknown.join(", ")}; there ar
 
 const explained = JSON.parse(readFileSync(join(import.meta.dirname, "survivors.json"), "utf8")) as Survivor[];
 const all = flags.room.flatMap((room) =>
-  filesOf(room)
+  typeScriptFilesIn(`src/${room}`)
     .flatMap(mutantsOf)
     .map((mutant) => ({ room, mutant })),
 );
@@ -131,14 +131,12 @@ function importersOf(file: string, testFolders: readonly string[]): string[] {
   return tests.filter((test) => readFileSync(test, "utf8").includes(`/${module}"`));
 }
 
-function filesOf(room: string): string[] {
-  return room.endsWith(".ts") ? [`src/${room}`] : typeScriptFilesIn(`src/${room}`);
-}
-
-function typeScriptFilesIn(folder: string): string[] {
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+/** `path`: a folder, or one file. */
+function typeScriptFilesIn(path: string): string[] {
+  if (path.endsWith(".ts")) return [path];
+  const names = readdirSync(path, { recursive: true, encoding: "utf8" });
   return names
     .filter((name) => name.endsWith(".ts"))
     .sort()
-    .map((name) => join(folder, name));
+    .map((name) => join(path, name));
 }
