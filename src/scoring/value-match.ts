@@ -54,10 +54,10 @@ function containsTime(time: TimeOfDay, answer: ParsedValues): boolean {
   );
 }
 
-/** Reads 1430 as a 24-hour time; -1, which no time equals, for other numbers. */
+/** Reads 1430 as a 24-hour time. Other numbers give -1 or more minutes than a day has, which no time equals. */
 function minutesAfterMidnight(value: number): number {
   const [hour, minute] = [Math.floor(value / 100), value % 100];
-  return Number.isInteger(value) && value >= 100 && hour < 24 && minute < 60 ? hour * 60 + minute : -1;
+  return Number.isInteger(value) && value >= 100 && minute < 60 ? hour * 60 + minute : -1;
 }
 
 export const numberMatch: ScorerEntry = {

@@ -237,7 +237,7 @@ describe("judge calibrate", () => {
       expect.objectContaining({ answer: wrong[0], label: "correct", verdict: "wrong", reason: "counted" }),
     ]);
     const text = (await artE(`judge calibrate ${labels} --judge openai/judge-1`, variables())).stdout;
-    expect(text).toMatch(/Accuracy: +0\.833 \[0\.\d{3}, 0\.\d{3}\] of 6\n/);
+    expect(text).toMatch(/Accuracy: +0\.833 \[0\.\d{3}, 0\.\d{3}\] n=6\n/);
     expect(text).toContain(`Answer:   ${wrong[0]}`);
   });
 

@@ -40,7 +40,7 @@ export class Checkout {
   /** How long the tests take without a mutant. Throws where they fail: then no mutant could survive. */
   async measure(tests: readonly string[]): Promise<number> {
     const started = performance.now();
-    const outcome = await this.vitest(tests, 0);
+    const outcome = await this.vitest(tests, 0, "inherit");
     if (outcome !== "survived") throw new Error(`The tests in ${tests.join(", ")} fail without any mutant.`);
     return Math.ceil(performance.now() - started);
   }
@@ -49,13 +49,17 @@ export class Checkout {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private vitest(tests: readonly string[], timeoutMs: number): Promise<MutantOutcome> {
+  private vitest(
+    tests: readonly string[],
+    timeoutMs: number,
+    stdio: "ignore" | "inherit" = "ignore",
+  ): Promise<MutantOutcome> {
     const program = join(this.folder, "node_modules/vitest/vitest.mjs");
     const flags = ["--bail=1", "--maxWorkers=1", "--reporter=dot"];
     return new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [program, "run", ...tests, ...flags], {
         cwd: this.folder,
-        stdio: "ignore",
+        stdio,
         timeout: timeoutMs,
         killSignal: "SIGKILL",
       });

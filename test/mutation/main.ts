@@ -8,15 +8,15 @@ import { type Mutant, mutantsOf } from "./mutants.js";
 // Mutation testing: a seeded sample of small changes to the rooms whose results people trust. Each change must make a
 // test fail; a survivor is printed and needs a reason in survivors.json.
 
-/** Room: the test folders that must kill its mutants, its own first. */
+/** Room: the tests that must kill its mutants, its own first. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   scoring: ["test/scoring/", "test/evaluation/", "test/app/score/"],
   statistics: ["test/statistics/", "test/evaluation/"],
-  web: ["test/web/", "test/tools/"],
+  web: ["test/web/"],
   tools: ["test/tools/", "test/contracts/", "test/agents/loop/"],
   "store/search": ["test/store/search/", "test/tools/"],
-  "app/run/budget.ts": ["test/app/run/"],
-  "agents/loop": ["test/agents/loop/", "test/app/run/"],
+  "app/run/budget.ts": ["test/app/run/budget.test.ts"],
+  "agents/loop": ["test/agents/"],
 };
 
 const REQUIRED_SHARE = 0.85;
@@ -48,7 +48,7 @@ if (unknown.length > 0) throw new Error(`No room ${unknown.join(", ")}; there ar
 
 const explained = JSON.parse(readFileSync(join(import.meta.dirname, "survivors.json"), "utf8")) as Survivor[];
 const all = flags.room.flatMap((room) =>
-  filesOf(room)
+  typeScriptFilesIn(`src/${room}`)
     .flatMap(mutantsOf)
     .map((mutant) => ({ room, mutant })),
 );
@@ -131,14 +131,12 @@ function importersOf(file: string, testFolders: readonly string[]): string[] {
   return tests.filter((test) => readFileSync(test, "utf8").includes(`/${module}"`));
 }
 
-function filesOf(room: string): string[] {
-  return room.endsWith(".ts") ? [`src/${room}`] : typeScriptFilesIn(`src/${room}`);
-}
-
-function typeScriptFilesIn(folder: string): string[] {
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+/** `path`: a folder, or one file. */
+function typeScriptFilesIn(path: string): string[] {
+  if (path.endsWith(".ts")) return [path];
+  const names = readdirSync(path, { recursive: true, encoding: "utf8" });
   return names
     .filter((name) => name.endsWith(".ts"))
     .sort()
-    .map((name) => join(folder, name));
+    .map((name) => join(path, name));
 }

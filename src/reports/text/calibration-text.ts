@@ -1,8 +1,8 @@
 import type { Calibration } from "../../domain/scores/calibration.js";
-import type { Estimate } from "../../domain/scores/estimate.js";
 import type { JudgeSettings } from "../../domain/scores/judgement.js";
 import { stripControls } from "../../platform/strip-controls.js";
-import { count, share, usd } from "./format-number.js";
+import { estimate } from "./format-estimate.js";
+import { count, usd } from "./format-number.js";
 import { summaryBox } from "./summary-box.js";
 
 /** How well a judge agrees with human labels, and the disagreements. */
@@ -31,10 +31,4 @@ export function calibrationText(
     ].join("\n"),
   );
   return stripControls([head, ...disagreements].join("\n"));
-}
-
-function estimate({ value, n, low, high }: Estimate): string {
-  if (value === null) return `- of ${count(n)}`;
-  const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
-  return `${share(value)}${interval} of ${count(n)}`;
 }
