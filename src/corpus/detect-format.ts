@@ -21,27 +21,27 @@ export interface DetectedFormat {
 
 /** Tells the form of a source by content alone; names do not matter. Throws the system's error where it cannot be read. */
 export async function detectFormat(path: string, stats: Stats): Promise<DetectedFormat> {
-  return stats.isDirectory() ? recogniseFolder(path) : recogniseFile(path);
+  return stats.isDirectory() ? detectFolder(path) : detectFile(path);
 }
 
-async function recogniseFile(path: string): Promise<DetectedFormat> {
+async function detectFile(path: string): Promise<DetectedFormat> {
   const head = await readHead(path, 1024);
-  const is = (format: CorpusFormat | null, instead: string | null = null) => ({ format, files: [path], instead });
-  if (head.length === 0) return is(null, "an empty file");
-  if (isParquet(head)) return is("parquet");
+  const detected = (format: CorpusFormat | null, instead: string | null = null) => ({ format, files: [path], instead });
+  if (head.length === 0) return detected(null, "an empty file");
+  if (isParquet(head)) return detected("parquet");
   if (isGzip(head)) {
-    const unzipped = await firstUnzipped(path);
-    if (isTar(unzipped)) return is("tar");
-    if (isMboxSeparator(unzipped)) return is("mbox");
-    return is(null, "a gzip file that holds neither a tar archive nor an mbox");
+    const unzipped = await readUnzippedHead(path);
+    if (isTar(unzipped)) return detected("tar");
+    if (isMboxSeparator(unzipped)) return detected("mbox");
+    return detected(null, "a gzip file that holds neither a tar archive nor an mbox");
   }
-  if (isTar(head)) return is("tar");
-  if (head.subarray(0, 4).toString("latin1") === "PK\x03\x04") return is(null, "a zip file: unzip it first");
-  if (isMboxSeparator(head)) return is("mbox");
+  if (isTar(head)) return detected("tar");
+  if (head.subarray(0, 4).toString("latin1") === "PK\x03\x04") return detected(null, "a zip file: unzip it first");
+  if (isMboxSeparator(head)) return detected("mbox");
   const names = await readCsvHeader(path);
-  if (names !== null && isKaggleHeader(names)) return is("kaggle-csv");
-  if (names !== null && isMailTable(findColumns(names))) return is("parsed-csv");
-  return is((await isMail(path)) ? "eml" : null);
+  if (names !== null && isKaggleHeader(names)) return detected("kaggle-csv");
+  if (names !== null && isMailTable(findColumns(names))) return detected("parsed-csv");
+  return detected((await isMail(path)) ? "eml" : null);
 }
 
 async function isMail(file: string): Promise<boolean> {
@@ -51,8 +51,8 @@ async function isMail(file: string): Promise<boolean> {
 /** Files looked at before a folder is given up. */
 const FILES_TRIED = 50;
 
-async function recogniseFolder(path: string): Promise<DetectedFormat> {
-  const tables = (await filesOfOneForm(path)) ?? (await filesOfOneForm(join(path, "data")));
+async function detectFolder(path: string): Promise<DetectedFormat> {
+  const tables = (await findTableFiles(path)) ?? (await findTableFiles(join(path, "data")));
   if (tables !== null) return tables;
   let tried = 0;
   for await (const { file, refused } of walk(path, "")) {
@@ -65,7 +65,7 @@ async function recogniseFolder(path: string): Promise<DetectedFormat> {
 }
 
 /** The Parquet files, else the mbox files, directly in a folder; sorted by name. Links are followed: caches lay out shards as links. */
-async function filesOfOneForm(folder: string): Promise<DetectedFormat | null> {
+async function findTableFiles(folder: string): Promise<DetectedFormat | null> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
     throw error;
@@ -78,7 +78,7 @@ async function filesOfOneForm(folder: string): Promise<DetectedFormat | null> {
     if (!(await isFile(file))) continue;
     const head = await readHead(file, 1024);
     if (isParquet(head)) parquet.push(file);
-    else if (isMboxSeparator(head) || (isGzip(head) && isMboxSeparator(await firstUnzipped(file)))) mbox.push(file);
+    else if (isMboxSeparator(head) || (isGzip(head) && isMboxSeparator(await readUnzippedHead(file)))) mbox.push(file);
   }
   if (parquet.length > 0) return { format: "parquet", files: parquet, instead: null };
   return mbox.length > 0 ? { format: "mbox", files: mbox, instead: null } : null;
@@ -102,7 +102,7 @@ function isTar(head: Buffer): boolean {
   return head.subarray(257, 262).toString("latin1") === "ustar";
 }
 
-async function firstUnzipped(path: string): Promise<Buffer> {
+async function readUnzippedHead(path: string): Promise<Buffer> {
   try {
     for await (const chunk of gunzip(createReadStream(path))) return chunk;
   } catch {

@@ -32,20 +32,20 @@ const FORMS =
 export async function openCorpus(path: string, format: CorpusFormat | null): Promise<CorpusSource> {
   try {
     const stats = await stat(path);
-    if (!stats.isFile() && !stats.isDirectory()) throw unknownForm(path, "neither a file nor a folder");
+    if (!stats.isFile() && !stats.isDirectory()) throw unknownFormat(path, "neither a file nor a folder");
     const known = await detectFormat(path, stats);
     if (format !== null) checkFormat(path, stats.isDirectory(), format, known);
     const chosen = format ?? known.format;
-    if (chosen === null) throw unknownForm(path, known.instead);
+    if (chosen === null) throw unknownFormat(path, known.instead);
     const source = await OPENERS[chosen](path, known.files);
-    return stats.isFile() ? unchanging(path, stats, source) : source;
+    return stats.isFile() ? withChangeCheck(path, stats, source) : source;
   } catch (error) {
     throw isSystemError(error) ? unreadable(path, error) : error;
   }
 }
 
 /** A file that is written to while it is read may give half of the old and half of the new: an error at its end. */
-function unchanging(path: string, opened: Stats, source: CorpusSource): CorpusSource {
+function withChangeCheck(path: string, opened: Stats, source: CorpusSource): CorpusSource {
   return {
     ...source,
     async *batches(signal) {
@@ -78,7 +78,7 @@ function checkFormat(path: string, isFolder: boolean, format: CorpusFormat, know
   );
 }
 
-function unknownForm(path: string, instead: string | null): UserError {
+function unknownFormat(path: string, instead: string | null): UserError {
   return new UserError(
     "unknown_format",
     `${path} is not mail in a form that can be read${instead === null ? "" : `: it is ${instead}`}`,

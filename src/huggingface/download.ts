@@ -22,7 +22,7 @@ export interface DownloadRequest {
   readonly onProgress?: OnProgress | undefined;
   readonly signal: AbortSignal;
   /** A sentence for the hint of every error: how to do without the download. */
-  readonly byHand: string;
+  readonly manualHint: string;
 }
 
 /**
@@ -33,14 +33,14 @@ export interface DownloadRequest {
  */
 export async function downloadFile(request: DownloadRequest): Promise<CacheRecord> {
   const { target, signal, revision } = request;
-  return withDownloadHint(request.url, request.byHand, async () => {
+  return withDownloadHint(request.url, request.manualHint, async () => {
     const expected = { revision, size: request.expectedSize, sha256: request.expectedSha256 };
     const cached = await verifiedRecord(target, expected, signal);
     if (cached !== null) return cached;
     await mkdir(dirname(target), { recursive: true });
     const partial = await lockPartialDownload(target);
     try {
-      const record = await retryRequest(() => attempt(request, partial), request.retry ?? DEFAULT_RETRY, signal);
+      const record = await retryRequest(() => downloadOnce(request, partial), request.retry ?? DEFAULT_RETRY, signal);
       await publish(partial, target, record);
       return record;
     } catch (error) {
@@ -51,10 +51,10 @@ export async function downloadFile(request: DownloadRequest): Promise<CacheRecor
   });
 }
 
-async function attempt(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
+async function downloadOnce(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
   const resumed = await downloadRange(request, partial);
   try {
-    return await check(request, partial);
+    return await verifyPartial(request, partial);
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error;
     // Wrong bytes are of no use. Where older ones were among them, the file fetched anew may still be right.
@@ -64,11 +64,11 @@ async function attempt(request: DownloadRequest, partial: PartialDownload): Prom
 }
 
 /** Checks the whole partial file and makes its record. */
-async function check(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
+async function verifyPartial(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
   const { url, revision, expectedSize, expectedSha256, magic } = request;
   const { size } = await stat(partial.bytesPath);
   if (expectedSize !== undefined && size !== expectedSize) throw wrongSize(`${size}`, expectedSize);
-  if (magic !== undefined && !(await isFramedBy(partial.bytesPath, size, magic))) {
+  if (magic !== undefined && !(await hasMagic(partial.bytesPath, size, magic))) {
     const message = `what came does not begin and end with ${magic}, so it is not the file or not all of it`;
     throw new RequestFailed(message, { retryable: false });
   }
@@ -80,7 +80,7 @@ async function check(request: DownloadRequest, partial: PartialDownload): Promis
   return { url, revision, size, sha256, etag, downloadedAt: new Date().toISOString() };
 }
 
-async function isFramedBy(path: string, size: number, magic: string): Promise<boolean> {
+async function hasMagic(path: string, size: number, magic: string): Promise<boolean> {
   if (size < 2 * magic.length) return false;
   const file = await open(path, "r");
   try {

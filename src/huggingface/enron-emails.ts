@@ -44,10 +44,11 @@ export async function downloadEnronEmails(
   onProgress?: OnProgress,
 ): Promise<string> {
   const page = datasetPage(hub, EMAILS_DATASET);
-  const byHand = `Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`;
+  const manualHint = `Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`;
   const pinPath = join(cacheDir, EMAILS_DATASET, "main.json");
   const pin =
-    (await readJson(pinPath, pinSchema)) ?? (await withDownloadHint(page, byHand, () => makePin(hub, pinPath, signal)));
+    (await readJson(pinPath, pinSchema)) ??
+    (await withDownloadHint(page, manualHint, () => createPin(hub, pinPath, signal)));
   const folder = join(cacheDir, EMAILS_DATASET, pin.commit);
   const total = pin.files.reduce((sum, file) => sum + file.size, 0);
   let done = 0;
@@ -64,7 +65,7 @@ export async function downloadEnronEmails(
       retry: hub.retry,
       onProgress: (bytes) => onProgress?.(before + bytes, total),
       signal,
-      byHand,
+      manualHint,
     });
     done += size;
     onProgress?.(done, total);
@@ -72,7 +73,7 @@ export async function downloadEnronEmails(
   return folder;
 }
 
-async function makePin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin> {
+async function createPin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin> {
   const commit = await resolveRevision(hub, EMAILS_DATASET, "main", signal);
   const listed = await listFolder(hub, EMAILS_DATASET, commit, "data", signal);
   const files = listed.filter((file) => SHARD.test(file.path)).sort((a, b) => (a.path < b.path ? -1 : 1));

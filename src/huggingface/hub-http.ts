@@ -4,7 +4,7 @@ import { parseRetryAfter } from "../platform/retry-after.js";
 import { RequestFailed, retryRequest } from "./request-failed.js";
 
 /** Failures of name look-up and of certificates do not mend themselves within seconds. */
-const PERMANENT = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
+const PERMANENT_ERROR_CODE = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
 
 const RETRYABLE_STATUS = new Set([408, 425, 429]);
 
@@ -14,7 +14,7 @@ const RETRYABLE_STATUS = new Set([408, 425, 429]);
  * Authorization header off when one leads to another origin.
  */
 export async function get(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-  const response = await networkFaults(() => fetch(url, { headers, signal, redirect: "follow" }), signal);
+  const response = await withNetworkErrors(() => fetch(url, { headers, signal, redirect: "follow" }), signal);
   if (response.ok || response.status === 416) return response;
   await response.body?.cancel();
   throw new RequestFailed(describeStatus(response), {
@@ -35,7 +35,7 @@ export async function getJson<T>(
   return retryRequest(
     async () => {
       const response = await get(url, headers, signal);
-      const text = await networkFaults(() => response.text(), signal);
+      const text = await withNetworkErrors(() => response.text(), signal);
       return { value: parseJson(text, schema), headers: response.headers };
     },
     policy,
@@ -60,22 +60,22 @@ function parseJson<T>(text: string, schema: z.ZodType<T>): T {
 }
 
 /** Runs a step of fetch; its TypeErrors (refused, reset, cut off) become a `RequestFailed`, an abort its reason. */
-export async function networkFaults<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+export async function withNetworkErrors<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await step();
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof TypeError)) throw error;
-    const { code, message } = innermost(error);
+    const { code, message } = innermostCause(error);
     throw new RequestFailed(code === "" ? message : `${message} (${code})`, {
-      retryable: !PERMANENT.test(code),
+      retryable: !PERMANENT_ERROR_CODE.test(code),
       cause: error,
     });
   }
 }
 
 /** fetch says "fetch failed" and hides the reason among its causes. */
-function innermost(error: Error): { code: string; message: string } {
+function innermostCause(error: Error): { code: string; message: string } {
   let deepest: Error = error;
   while (deepest.cause instanceof Error) deepest = deepest.cause;
   const code = "code" in deepest && typeof deepest.code === "string" ? deepest.code : "";

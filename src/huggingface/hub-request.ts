@@ -11,6 +11,6 @@ export interface HubRequest {
 }
 
 /** For the hint of an error. */
-export function questionsByHand(hub: Hub): string {
+export function manualDownloadHint(hub: Hub): string {
   return `Or fetch the questions yourself from ${datasetPage(hub, QUESTIONS_DATASET)} and give the file: --dataset FILE.`;
 }

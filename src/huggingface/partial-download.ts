@@ -29,7 +29,7 @@ export interface PartialDownload {
 const stateSchema = z.object({ etag: z.string().nullable() });
 
 /** Claims of this process that are in use: another download here must not take them for a dead process's. */
-const live = new Set<string>();
+const activeFolders = new Set<string>();
 
 /** Long enough that no download on another machine, seen over a shared folder, can still be writing. */
 const ABANDONED_AFTER_MS = 3_600_000;
@@ -37,10 +37,10 @@ const ABANDONED_AFTER_MS = 3_600_000;
 /** The target's folder must exist. */
 export async function lockPartialDownload(target: string): Promise<PartialDownload> {
   const free = `${target}.partial`;
-  const own = `${free}-${machine()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  live.add(own);
-  for (const candidate of [free, ...(await abandoned(target))]) {
-    if (await renamed(candidate, own)) return partialIn(own, target);
+  const own = `${free}-${safeHostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  activeFolders.add(own);
+  for (const candidate of [free, ...(await findAbandoned(target))]) {
+    if (await tryRename(candidate, own)) return partialIn(own, target);
   }
   await mkdir(own);
   return partialIn(own, target);
@@ -65,22 +65,22 @@ function partialIn(folder: string, target: string): PartialDownload {
     },
     async release() {
       const { size, etag } = await partial.state();
-      const kept = size > 0 && etag !== null && (await renamed(folder, `${target}.partial`));
+      const kept = size > 0 && etag !== null && (await tryRename(folder, `${target}.partial`));
       if (!kept) await rm(folder, { recursive: true, force: true });
-      live.delete(folder);
+      activeFolders.delete(folder);
     },
     async finish() {
-      for (const path of [folder, `${target}.partial`, ...(await abandoned(target))]) {
+      for (const path of [folder, `${target}.partial`, ...(await findAbandoned(target))]) {
         await rm(path, { recursive: true, force: true });
       }
-      live.delete(folder);
+      activeFolders.delete(folder);
     },
   };
   return partial;
 }
 
 /** False where the source is gone (another process took it) or the destination is taken. */
-async function renamed(from: string, to: string): Promise<boolean> {
+async function tryRename(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
     return true;
@@ -91,7 +91,7 @@ async function renamed(from: string, to: string): Promise<boolean> {
 }
 
 /** Claims on the target whose process is gone. */
-async function abandoned(target: string): Promise<string[]> {
+async function findAbandoned(target: string): Promise<string[]> {
   const prefix = `${basename(target)}.partial-`;
   const found: string[] = [];
   for (const name of await readdir(dirname(target))) {
@@ -104,12 +104,12 @@ async function abandoned(target: string): Promise<string[]> {
 }
 
 async function isAbandoned(path: string, host: string, pid: number): Promise<boolean> {
-  if (host === machine()) return pid === process.pid ? !live.has(path) : !isProcessAlive(pid);
+  if (host === safeHostname()) return pid === process.pid ? !activeFolders.has(path) : !isProcessAlive(pid);
   const touched = await stat(join(path, "bytes")).catch(() => stat(path).catch(() => null));
   return touched !== null && Date.now() - touched.mtimeMs > ABANDONED_AFTER_MS;
 }
 
-function machine(): string {
+function safeHostname(): string {
   return hostname().replace(/[^\w.-]/g, "_");
 }
 

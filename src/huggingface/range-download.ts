@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import type { OnProgress } from "./hub.js";
-import { get, networkFaults } from "./hub-http.js";
+import { get, withNetworkErrors } from "./hub-http.js";
 import type { PartialDownload } from "./partial-download.js";
 import { RequestFailed } from "./request-failed.js";
 
@@ -91,7 +91,7 @@ async function append(
   try {
     request.onProgress?.(size, total);
     for (;;) {
-      const next = await networkFaults(async () => body?.read(), request.signal);
+      const next = await withNetworkErrors(async () => body?.read(), request.signal);
       if (next === undefined || next.done) break;
       await file.appendFile(next.value);
       size += next.value.byteLength;

@@ -2,7 +2,7 @@ import { UserError } from "../domain/errors.js";
 import type { BadEmail, CorpusSource } from "../domain/mail/email.js";
 import type { Db } from "../store/connection/open-store.js";
 import { rebuildCorpusIndex } from "../store/import/corpus-index.js";
-import { readCorpusStats, renewFingerprint } from "../store/import/corpus-stats.js";
+import { readCorpusStats, updateFingerprint } from "../store/import/corpus-stats.js";
 import { openCorpusWriter } from "../store/import/corpus-writer.js";
 import { ART_RULES, type ArtRule, artFilter } from "./art-filter.js";
 import { resolveOwners } from "./resolve-owners.js";
@@ -61,8 +61,8 @@ export interface Skipped {
 }
 
 /** Skipped mails kept one by one, and reasons told apart. */
-const SKIPPED_KEPT = 10;
-const REASONS_KEPT = 50;
+const MAX_SKIPPED_LISTED = 10;
+const MAX_REASONS = 50;
 
 /**
  * Brings sources of mail into the file: all of it or, when it breaks off or is aborted, nothing.
@@ -75,14 +75,14 @@ export async function importCorpus(
   signal: AbortSignal,
 ): Promise<ImportSummary> {
   const started = performance.now();
-  begin(db);
+  beginTransaction(db);
   try {
     const before = readCorpusStats(db).distinct;
     const tally = await readAll(db, request, onProgress, signal);
     const newOwners = resolveOwners(db, request.ownerMap);
     if (tally.changed || newOwners) {
       rebuildCorpusIndex(db, (mails, total) => onProgress({ phase: "index", mails, total }));
-      renewFingerprint(db);
+      updateFingerprint(db);
     }
     signal.throwIfAborted();
     db.exec("COMMIT");
@@ -101,7 +101,7 @@ export async function importCorpus(
   }
 }
 
-function begin(db: Db): void {
+function beginTransaction(db: Db): void {
   try {
     db.exec("BEGIN IMMEDIATE");
   } catch (cause) {
@@ -125,7 +125,7 @@ async function readAll(
   const rule = request.filter === "art" ? artFilter() : () => null;
   const dropped = Object.fromEntries(ART_RULES.map((name) => [name, 0])) as Record<ArtRule, number>;
   const outcomes = { new: 0, copy: 0, known: 0, renamed: 0 };
-  const skipped = skippedMails(request);
+  const skipped = countSkipped(request);
   const totalBytes = sumOrNull(sources.map(({ source }) => source.totalBytes));
   let changed = false;
   let read = 0;
@@ -146,7 +146,7 @@ async function readAll(
         else outcomes[writer.add(email)]++;
         changed ||= writer.changed;
         if (mails === limit) break reading;
-        if (mails % request.batchSize === 0) await breathe(signal);
+        if (mails % request.batchSize === 0) await checkAbort(signal);
       }
       bytes = batch.bytesRead;
       onProgress({ phase: "read", mails: read, bytes: bytesBefore + bytes, totalBytes });
@@ -169,7 +169,7 @@ function sumOrNull(numbers: readonly (number | null)[]): number | null {
   return numbers.reduce((sum, number) => (sum === null || number === null ? null : sum + number), 0);
 }
 
-function skippedMails({ strict, onSkipped }: ImportRequest) {
+function countSkipped({ strict, onSkipped }: ImportRequest) {
   const reasons = new Map<string, number>();
   const first: BadEmail[] = [];
   let mails = 0;
@@ -183,9 +183,9 @@ function skippedMails({ strict, onSkipped }: ImportRequest) {
           1,
         );
       }
-      const reason = reasons.has(bad.reason) || reasons.size < REASONS_KEPT ? bad.reason : "of other reasons";
+      const reason = reasons.has(bad.reason) || reasons.size < MAX_REASONS ? bad.reason : "of other reasons";
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-      if (first.length < SKIPPED_KEPT) first.push(bad);
+      if (first.length < MAX_SKIPPED_LISTED) first.push(bad);
       mails++;
       onSkipped(bad);
     },
@@ -194,7 +194,7 @@ function skippedMails({ strict, onSkipped }: ImportRequest) {
 }
 
 /** Storing is synchronous: without a pause Ctrl-C would be heard at the end of the batch only. */
-async function breathe(signal: AbortSignal): Promise<void> {
+async function checkAbort(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   signal.throwIfAborted();
 }

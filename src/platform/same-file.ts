@@ -6,13 +6,13 @@ const MAX_LINKS = 40;
 
 /** Whether two paths name one file, however they are written: relative, over symbolic links, or as hard links. */
 export function isSameFile(a: string, b: string): boolean {
-  return identity(a) === identity(b);
+  return fileIdentity(a) === fileIdentity(b);
 }
 
 /** Device and inode of a file; of one that does not exist, the path where it would be made. */
-function identity(path: string): string {
+function fileIdentity(path: string): string {
   const stats = statsOf(path);
-  return stats === null ? target(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
+  return stats === null ? resolvedPath(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
 }
 
 /** Null where nothing is there, or what should be a folder is a file: whoever opens it says so. */
@@ -33,9 +33,9 @@ function linkTarget(path: string): string | null {
   }
 }
 
-function target(path: string, links: number): string {
+function resolvedPath(path: string, links: number): string {
   const linked = links > 0 ? linkTarget(path) : null;
-  if (linked !== null) return target(resolve(dirname(path), linked), links - 1);
+  if (linked !== null) return resolvedPath(resolve(dirname(path), linked), links - 1);
   try {
     return join(realpathSync(dirname(path)), basename(path));
   } catch {

@@ -14,38 +14,38 @@ export type RpcAnswer<Answer> =
 export interface WorkerRpcOptions {
   readonly data: unknown;
   /** Room for what a call makes: what is too much is filled with garbage, and counts as memory. */
-  readonly youngMegabytes: number;
+  readonly youngGenerationMb: number;
   /** Calls that come within so many milliseconds of the last are handed over together: to wake a thread takes time. */
-  readonly gatherMs?: number;
+  readonly batchDelayMs?: number;
 }
 
 /** How long the end of a thread is waited for: one in the middle of a statement of SQLite comes to it afterwards only. */
-const END_MS = 2_000;
+const TERMINATE_MS = 2_000;
 
-const open = new Set<{ readonly pending: number }>();
+const openThreads = new Set<{ readonly pending: number }>();
 
 /** Whether a thread has not answered all it was called for. */
 export function isAnyThreadBusy(): boolean {
-  return [...open].some((thread) => thread.pending > 0);
+  return [...openThreads].some((thread) => thread.pending > 0);
 }
 
 /** A thread that answers calls in any order. It keeps the process alive until it is closed. */
 export class WorkerRpc<Call, Answer> {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
-  private readonly gatherMs: number;
+  private readonly batchDelayMs: number;
   private calls = 0;
   private gathered: RpcCall<Call>[] = [];
   private gathering: NodeJS.Timeout | undefined;
   private handedOverAt = Number.NEGATIVE_INFINITY;
   private ended: Error | null = null;
 
-  constructor(file: URL, { data, youngMegabytes, gatherMs = 0 }: WorkerRpcOptions) {
-    this.gatherMs = gatherMs;
-    open.add(this);
+  constructor(file: URL, { data, youngGenerationMb, batchDelayMs = 0 }: WorkerRpcOptions) {
+    this.batchDelayMs = batchDelayMs;
+    openThreads.add(this);
     this.worker = new Worker(file, {
       workerData: data,
-      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
+      resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
     });
     this.worker.on("message", (answers: readonly RpcAnswer<Answer>[]) => {
       for (const answer of answers) this.settle(answer);
@@ -67,7 +67,7 @@ export class WorkerRpc<Call, Answer> {
       this.waiting.set(id, { resolve, reject });
       this.gathered.push({ id, call });
       if (this.gathering !== undefined) return;
-      const wait = this.handedOverAt + this.gatherMs - performance.now();
+      const wait = this.handedOverAt + this.batchDelayMs - performance.now();
       if (wait <= 0) this.handOver();
       else this.gathering = setTimeout(() => this.handOver(), wait);
     });
@@ -77,7 +77,7 @@ export class WorkerRpc<Call, Answer> {
   async close(): Promise<void> {
     clearTimeout(this.gathering);
     const waited = new AbortController();
-    const late = delay(END_MS, undefined, { signal: waited.signal }).catch(() => undefined);
+    const late = delay(TERMINATE_MS, undefined, { signal: waited.signal }).catch(() => undefined);
     await Promise.race([this.worker.terminate(), late]);
     waited.abort();
   }
@@ -106,6 +106,6 @@ export class WorkerRpc<Call, Answer> {
     this.ended ??= error;
     for (const { reject } of this.waiting.values()) reject(this.ended);
     this.waiting.clear();
-    open.delete(this);
+    openThreads.delete(this);
   }
 }

@@ -13,8 +13,8 @@ export function csvRows(text: string): RawRow[] {
     where: `row ${i + 1}`,
     value: {
       ...record,
-      id: numberIn(record.id),
-      how_realistic: numberIn(record.how_realistic),
+      id: parseNumber(record.id),
+      how_realistic: parseNumber(record.how_realistic),
       message_ids: record.message_ids === undefined ? undefined : splitMessageIds(record.message_ids),
       split: record.split?.trim() || undefined,
     },
@@ -22,7 +22,7 @@ export function csvRows(text: string): RawRow[] {
 }
 
 /** Text that is no number stays text, so that the check shows it is not one. */
-function numberIn(cell: string | undefined): number | string | undefined {
+function parseNumber(cell: string | undefined): number | string | undefined {
   if (cell === undefined || cell.trim() === "") return undefined;
   const number = Number(cell);
   return Number.isNaN(number) ? cell : number;

@@ -14,7 +14,7 @@ import {
   QUESTIONS_DATASET,
 } from "../huggingface/hub.js";
 import { getJson } from "../huggingface/hub-http.js";
-import { type HubRequest, questionsByHand } from "../huggingface/hub-request.js";
+import { type HubRequest, manualDownloadHint } from "../huggingface/hub-request.js";
 import { RequestFailed } from "../huggingface/request-failed.js";
 import { replaceFile } from "../platform/atomic-file.js";
 import { DEFAULT_RETRY } from "../platform/retry.js";
@@ -46,9 +46,9 @@ export async function loadHubRows(request: HubRequest, signal: AbortSignal): Pro
   const { split, hub, cacheDir } = request;
   const file = join(cacheDir, QUESTIONS_DATASET, "rows-api", `${split}.jsonl`);
   const url = splitUrl(hub, split);
-  const record = await withDownloadHint(url, questionsByHand(hub), async () => {
+  const record = await withDownloadHint(url, manualDownloadHint(hub), async () => {
     const cached = await verifiedRecord(file, {}, signal);
-    return cached ?? (await fetchAndKeep(url, hub, file, request.onProgress, signal));
+    return cached ?? (await fetchAndCache(url, hub, file, request.onProgress, signal));
   });
   const rows = jsonLinesRows(await readFile(file, "utf8"));
   const checked = validateQuestions(rows, { name: file, wanted: split, unmarked: split });
@@ -61,7 +61,7 @@ function splitUrl(hub: Hub, split: Split): string {
   return `${endpoint}/rows?${new URLSearchParams({ dataset: QUESTIONS_DATASET, config: "default", split })}`;
 }
 
-async function fetchAndKeep(
+async function fetchAndCache(
   url: string,
   hub: Hub,
   file: string,
@@ -101,7 +101,7 @@ async function fetchAllRows(
     if (page.value.num_rows_total !== first.total || revision !== first.revision) {
       throw new RequestFailed("the dataset changed while it was read", { retryable: true });
     }
-    refuseIncomplete(page.value, lines.length, first.total);
+    checkComplete(page.value, lines.length, first.total);
     for (const { row } of page.value.rows) {
       const line = `${JSON.stringify(row)}\n`;
       bytes += Buffer.byteLength(line);
@@ -113,7 +113,7 @@ async function fetchAllRows(
 }
 
 /** The API cuts long cells and large datasets short, and says so in passing. */
-function refuseIncomplete({ rows, partial }: Page, offset: number, total: number): void {
+function checkComplete({ rows, partial }: Page, offset: number, total: number): void {
   const fault = (message: string) => new RequestFailed(message, { retryable: false });
   if (total === 0) throw fault("the split has no rows");
   if (partial) throw fault("the rows API holds only a part of the dataset");

@@ -39,7 +39,8 @@ async function readBytes(path: string): Promise<Buffer> {
 async function readRows(path: string, bytes: Buffer): Promise<RawRow[]> {
   const text = decodeUtf8(bytes);
   const format = detectQuestionFormat(path, bytes, text);
-  if (format === null || (text === null && format !== "parquet")) throw unreadable(path, whyUnknown(path, text));
+  if (format === null || (text === null && format !== "parquet"))
+    throw unreadable(path, explainUnknownFormat(path, text));
   try {
     if (format === "parquet") return await parquetRows(bytes);
     if (format === "csv") return csvRows(text ?? "");
@@ -66,7 +67,7 @@ function decodeUtf8(bytes: Buffer): string | null {
   }
 }
 
-function whyUnknown(path: string, text: string | null): string {
+function explainUnknownFormat(path: string, text: string | null): string {
   if (text?.startsWith("version https://git-lfs.github.com/spec/")) {
     return "it is a Git LFS pointer, not the file itself (run `git lfs pull` where it was cloned)";
   }

@@ -40,11 +40,11 @@ async function checkSize(file: ArrayBuffer, { num_rows, row_groups }: FileMetaDa
 }
 
 function rawRow(row: Record<string, unknown>, index: number): RawRow {
-  const value = Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, plain(cell)]));
+  const value = Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, toJsonValue(cell)]));
   return { where: `row ${index + 1}`, value };
 }
 
-function plain(cell: unknown): unknown {
+function toJsonValue(cell: unknown): unknown {
   // A larger one stays a bigint, which the check refuses by name of its field.
   if (typeof cell === "bigint" && Number.isSafeInteger(Number(cell))) return Number(cell);
   if (cell instanceof Date) return cell.toISOString();

@@ -27,7 +27,7 @@ export function validateQuestions(
   const all = checkRows(rows, name).map((question) => ({ ...question, split: question.split ?? unmarked }));
   const split = all.every((question) => question.split === all[0]?.split) ? (all[0]?.split ?? unmarked) : wanted;
   const questions = all.filter((question) => question.split === split);
-  refuseRepeatedIds(questions, name);
+  checkUniqueIds(questions, name);
   return { split, questions };
 }
 
@@ -35,7 +35,7 @@ function checkRows(rows: readonly RawRow[], name: string): Question[] {
   const questions: Question[] = [];
   let firstProblem: string | null = null;
   for (const { where, value } of rows) {
-    const row = tidied(value);
+    const row = normalizeRow(value);
     const parsed = questionSchema.safeParse(row);
     if (parsed.success) {
       questions.push(parsed.data);
@@ -61,7 +61,7 @@ function describe(path: readonly PropertyKey[], message: string, row: unknown): 
 }
 
 /** Evens out what the public forms of the dataset differ in, before the row is checked. */
-function tidied(value: unknown): unknown {
+function normalizeRow(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const row: Record<string, unknown> = { ...value };
   // Kept as float32, 0.7 reads as 0.699999988079071; six digits are what a float32 holds for certain.
@@ -72,7 +72,7 @@ function tidied(value: unknown): unknown {
   return row;
 }
 
-function refuseRepeatedIds(questions: readonly Question[], name: string): void {
+function checkUniqueIds(questions: readonly Question[], name: string): void {
   const seen = new Set<number>();
   const repeated = new Set<number>();
   for (const { id } of questions) (seen.has(id) ? repeated : seen).add(id);

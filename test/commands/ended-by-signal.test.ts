@@ -7,9 +7,9 @@ const { path, start, write } = workFolder({ mail: MAIL });
 
 /** In the middle of a statement of SQLite that takes minutes, which nothing but the end of the process ends. */
 const BUSY = `
-  import { listenForInterrupt } from ${JSON.stringify(join(ROOT, "dist/commands/interrupt.js"))};
-  import { ThreadCalls } from ${JSON.stringify(join(ROOT, "dist/store/thread-calls.js"))};
-  const thread = new ThreadCalls(new URL("./busy-thread.mjs", import.meta.url), { data: null, youngMegabytes: 4 });
+  import { listenForInterrupt } from ${JSON.stringify(join(ROOT, "dist/commands/cli/interrupt.js"))};
+  import { WorkerRpc } from ${JSON.stringify(join(ROOT, "dist/platform/worker-rpc.js"))};
+  const thread = new WorkerRpc(new URL("./busy-thread.mjs", import.meta.url), { data: null, youngGenerationMb: 4 });
   const interrupts = listenForInterrupt();
   interrupts.signal.addEventListener("abort", async () => {
     if (process.argv[2] !== "closes") return;

@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { type AgentSnapshot, keepVersion, versionOf } from "../../store/registry/agent-versions.js";
+import { type AgentSnapshot, matchVersion, saveVersion } from "../../store/registry/agent-versions.js";
 import { getAgent, listAgentIds } from "../../store/registry/agents.js";
 import { attachedOrDefault } from "../../tools/load-tools.js";
 
@@ -11,12 +11,12 @@ export function snapshotOf(db: Db, agentId: string): AgentSnapshot {
 
 /** The number that names an agent as it is now; it is kept under it when it is changed or run. */
 export function currentVersion(db: Db, agentId: string): number {
-  return versionOf(db, snapshotOf(db, agentId)).version;
+  return matchVersion(db, snapshotOf(db, agentId)).version;
 }
 
 /** Keeps an agent as it is now and returns the number that names it. */
 export function saveCurrentVersion(db: Db, agentId: string): number {
-  return keepVersion(db, snapshotOf(db, agentId));
+  return saveVersion(db, snapshotOf(db, agentId));
 }
 
 /** Makes a change, all of it or nothing, and keeps what it made of the agents that were there before and after it. */

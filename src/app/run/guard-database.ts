@@ -1,7 +1,7 @@
 import type { CommandContext } from "../../commands/cli/command.js";
 import type { FileWatch } from "../../store/connection/file-watch.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { inWriteTransaction, type Waiting } from "../../store/connection/write-transaction.js";
+import { type LockWait, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { getRun } from "../../store/runs/runs.js";
 import { saveScoringSettings } from "../../store/runs/score-writes.js";
@@ -21,7 +21,7 @@ interface RunFile {
  * Looks after the file of a run while others may do with it what they like: one that is lost stops the run, and mail that is
  * imported meanwhile, which later tasks find and earlier ones could not, is recorded.
  */
-export function guardRunFile({ db, path, runId, watch }: RunFile, waiting: Waiting, { out }: CommandContext) {
+export function guardRunFile({ db, path, runId, watch }: RunFile, waiting: LockWait, { out }: CommandContext) {
   const before = readFingerprint(db);
   const lost = async (recent: readonly string[]): Promise<Error | null> => {
     const fault = watch.check();
@@ -37,7 +37,7 @@ export function guardRunFile({ db, path, runId, watch }: RunFile, waiting: Waiti
       out.note(`art-e: ${GROWN}: later tasks could find it, earlier ones could not.`);
       const { settings } = getRun(db, runId);
       const changes = [...(settings.changes ?? []), GROWN];
-      await inWriteTransaction(db, waiting, () => saveScoringSettings(db, runId, { ...settings, changes }));
+      await withWriteTransaction(db, waiting, () => saveScoringSettings(db, runId, { ...settings, changes }));
       return end;
     },
   };

@@ -8,7 +8,7 @@ import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { NO_LIMITS, type RunLimits } from "../../domain/runs/run-limits.js";
 import type { PlannedTask, Question } from "../../domain/tasks/question.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { inWriteTransaction, type Waiting } from "../../store/connection/write-transaction.js";
+import { type LockWait, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { getVersion } from "../../store/registry/agent-versions.js";
 import { getAgent } from "../../store/registry/agents.js";
@@ -39,7 +39,7 @@ export interface RunPlan {
   /** Which questions, over which mail. */
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   /** Once. */
-  begin(worker: RunOwner, waiting: Waiting): Promise<RunSession>;
+  begin(worker: RunOwner, waiting: LockWait): Promise<RunSession>;
 }
 
 export async function planNewRun(
@@ -85,7 +85,7 @@ export async function planNewRun(
     over: { dataset: { source, revision, sha256 }, split, corpusFingerprint: readFingerprint(db) ?? "" },
     async begin(worker, waiting) {
       if (settings.elsewhere === undefined) {
-        await inWriteTransaction(db, waiting, () => saveCurrentVersion(db, settings.agentId));
+        await withWriteTransaction(db, waiting, () => saveCurrentVersion(db, settings.agentId));
       }
       return lay(worker, waiting);
     },

@@ -7,7 +7,7 @@ import { isFailure } from "../../domain/tasks/ending.js";
 import type { PlannedTask } from "../../domain/tasks/question.js";
 import { isProvider, isRemote } from "../../models/provider-names.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { inWriteTransaction, PATIENT, type Waiting } from "../../store/connection/write-transaction.js";
+import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import type { ResultWriter } from "../../store/runs/result-writer.js";
 import { finishRun, getRun } from "../../store/runs/runs.js";
 import { aggregateRun } from "../results/aggregate-run.js";
@@ -29,7 +29,7 @@ export interface RunRequest {
   /** When it aborts, no task is begun any more and those under way are finished. */
   readonly windDown?: AbortSignal;
   readonly watch?: ServerWatch;
-  readonly waiting?: Waiting;
+  readonly waiting?: LockWait;
 }
 
 /** What ended a session of a run before its last task. */
@@ -49,7 +49,7 @@ export interface SessionEnd {
  * those under way are finished. Where the server is found dead, those under way are given up: they are asked when the run goes on.
  */
 export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { session, budget, writer, windDown, watch = new ServerWatch(), waiting = PATIENT } = request;
+  const { session, budget, writer, windDown, watch = new ServerWatch(), waiting = WAIT_INDEFINITELY } = request;
   const answering = watched(request.answering, watch);
   const { runId } = answering;
   const started = performance.now();
@@ -119,7 +119,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   const end = async (status: "completed" | "interrupted") => {
     const activeMs = performance.now() - started;
     const write = () => finishRun(db, runId, status, new Date().toISOString(), activeMs);
-    await inWriteTransaction(db, waiting, write).catch((error) => {
+    await withWriteTransaction(db, waiting, write).catch((error) => {
       if (!waiting.signal.aborted) throw error;
     });
   };

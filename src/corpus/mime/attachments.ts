@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type PostalMime from "postal-mime";
-import { tidySubject, withoutControls } from "./mail-text.js";
+import { normalizeSubject, replaceControls } from "./mail-text.js";
 
 /** A part of a mail that is listed by its name behind the body. */
 export interface Attachment {
@@ -41,13 +41,13 @@ type Params = Readonly<Record<string, string | undefined>>;
 const MAIL_TYPES = new Set(["message/rfc822", "message/global"]);
 
 /** Of an attached text so much is kept. */
-const MOST_TEXT = 1_000_000;
+const MAX_TEXT_CHARS = 1_000_000;
 
 /** Of a name: it stands on one line. */
-const LONGEST_NAME = 200;
+const MAX_NAME_CHARS = 200;
 
 /** Types that many programs give to a file whose name tells more. */
-const NO_TYPE = new Set(["application/octet-stream", "application/vnd.ms-excel", "binary/octet-stream", ""]);
+const GENERIC_TYPES = new Set(["application/octet-stream", "application/vnd.ms-excel", "binary/octet-stream", ""]);
 const TEXT_NAME = /\.(?:txt|text|csv|tsv|log|md|json|jsonl|xml|ya?ml|ics|vcf|patch|diff)$/i;
 
 /** The attachments of a mail that was read, in its order: whatever is no part of its text, or has a name. */
@@ -71,9 +71,9 @@ function attachmentOf(part: Part): Attachment | null {
   const { value: type, params } = part.contentType.parsed;
   if (part.content === null) return null;
   const content = Buffer.from(part.content);
-  const name = tidyName(part.contentDisposition.parsed.params.filename ?? params.name ?? "");
-  const isMail = MAIL_TYPES.has(type) || (NO_TYPE.has(type) && /\.eml$/i.test(name));
-  const isText = isMail || isTextType(type) || (NO_TYPE.has(type) && TEXT_NAME.test(name));
+  const name = normalizeName(part.contentDisposition.parsed.params.filename ?? params.name ?? "");
+  const isMail = MAIL_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.eml$/i.test(name));
+  const isText = isMail || isTextType(type) || (GENERIC_TYPES.has(type) && TEXT_NAME.test(name));
   const isInBody = (type === "text/plain" || type === "text/html") && !isAttached(part);
   const text = isText && !isInBody ? textOf(part, content) : null;
   return { name, type, content, text, isMail, isInBody };
@@ -109,12 +109,12 @@ export function withAttachments(
   const list = attachments.map(
     ({ name, type, content }) => `- ${name || "(no name)"} (${typeName(type)}, ${sizeOf(content)})`,
   );
-  const texts = sections.map(({ title, text }) => `----- ${title} -----\n\n${cut(text.trim())}`);
+  const texts = sections.map(({ title, text }) => `----- ${title} -----\n\n${truncate(text.trim())}`);
   return [body.trimEnd(), `Attachments:\n${list.join("\n")}`, ...texts].filter((part) => part !== "").join("\n\n");
 }
 
-function tidyName(name: string): string {
-  return withoutControls(tidySubject(name)).slice(0, LONGEST_NAME);
+function normalizeName(name: string): string {
+  return replaceControls(normalizeSubject(name)).slice(0, MAX_NAME_CHARS);
 }
 
 /** A damaged type may hold anything. */
@@ -126,7 +126,7 @@ function sizeOf({ length }: Buffer): string {
   return length === 1 ? "1 byte" : `${length.toLocaleString("en-US")} bytes`;
 }
 
-function cut(text: string): string {
-  if (text.length <= MOST_TEXT) return text;
-  return `${text.slice(0, MOST_TEXT)}\n[cut here: ${(text.length - MOST_TEXT).toLocaleString("en-US")} more characters]`;
+function truncate(text: string): string {
+  if (text.length <= MAX_TEXT_CHARS) return text;
+  return `${text.slice(0, MAX_TEXT_CHARS)}\n[cut here: ${(text.length - MAX_TEXT_CHARS).toLocaleString("en-US")} more characters]`;
 }

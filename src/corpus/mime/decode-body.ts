@@ -21,7 +21,7 @@ const WESTERN = new Set([
 ]);
 
 /** A mail forwarded in a mail forwarded in a mail ...: deeper ones are listed, not read. */
-const DEEPEST_FORWARD = 5;
+const MAX_FORWARD_DEPTH = 5;
 
 /**
  * The text of a mail. A single text part in a Western charset (every mail of the Enron corpus) is decoded here; multipart, HTML,
@@ -29,7 +29,7 @@ const DEEPEST_FORWARD = 5;
  * one; attachments and forwarded mails stand behind it; a structure that postal-mime refuses gives the body as it stands.
  */
 export function decodeBody(headers: BodyHeaders, body: Buffer, raw: Buffer): string | Promise<string> {
-  return decodePlain(headers, body) ?? decodeApart(body, raw);
+  return decodePlain(headers, body) ?? libraryDecoder(body, raw);
 }
 
 /** The text where it is one that needs no library, else null. */
@@ -64,11 +64,11 @@ function decodeWestern(bytes: Buffer, charset: string): string {
 
 type Decode = (body: Buffer, raw: Buffer) => Promise<string>;
 
-let decodeApart: Decode = decodeWithLibrary;
+let libraryDecoder: Decode = decodeWithLibrary;
 
 /** Where `decodeWithLibrary` is called from now on: it may take any time, and an import gives it a thread with a time limit. */
-export function decodeElsewhere(decode: Decode): void {
-  decodeApart = decode;
+export function setLibraryDecoder(decode: Decode): void {
+  libraryDecoder = decode;
 }
 
 export async function decodeWithLibrary(body: Buffer, raw: Buffer, depth = 0): Promise<string> {
@@ -99,7 +99,7 @@ async function textOf(mail: Awaited<ReturnType<PostalMime["parse"]>>): Promise<s
 
 /** Null where there is no text to show, or it stands in the body. */
 async function sectionOf({ name, type, content, text, isMail, isInBody }: Attachment, depth: number) {
-  if (isMail && depth === DEEPEST_FORWARD) return null;
+  if (isMail && depth === MAX_FORWARD_DEPTH) return null;
   const forwarded = isMail ? readMailFields(content) : "it is no mail";
   if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;

@@ -13,7 +13,7 @@ const NAMED_ZONES: Readonly<Record<string, number>> = {
 };
 
 /** A date with all that may stand in it is shorter; the expression takes cubic time over what is none. */
-const LONGEST_DATE = 128;
+const MAX_DATE_CHARS = 128;
 
 // day-of-week, day, month, year, hour:minute[:second], zone; RFC 5322 3.3 with the white space of 4.3.
 const MAIL_DATE =
@@ -27,7 +27,7 @@ const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.
  * three 1900 and more, as RFC 5322 4.3 says. A missing zone means UTC.
  */
 export function parseMailDate(header: string): string | null {
-  const match = MAIL_DATE.exec(withoutComments(header).replace(/\s+/g, " ").trim().slice(0, LONGEST_DATE));
+  const match = MAIL_DATE.exec(withoutComments(header).replace(/\s+/g, " ").trim().slice(0, MAX_DATE_CHARS));
   if (match === null) return null;
   const [, day = "", monthName = "", year = "", hour = "", minute = "", second = "0", zone = "Z"] = match;
   const month = MONTHS.indexOf(monthName.toLowerCase());
@@ -85,11 +85,11 @@ function offsetMinutes(zone: string): number {
 function withoutComments(text: string): string {
   if (!text.includes("(")) return text;
   let depth = 0;
-  let kept = "";
+  let result = "";
   for (const char of text) {
     if (char === "(") depth++;
     else if (char === ")" && depth > 0) depth--;
-    else if (depth === 0) kept += char;
+    else if (depth === 0) result += char;
   }
-  return kept;
+  return result;
 }

@@ -3,7 +3,7 @@ import { parseMailDate } from "./mail-date.js";
 import { splitMessage } from "./split-message.js";
 
 /** At least one of these must be there for bytes to be a mail. */
-const PROOFS = ["message-id", "date", "from", "sender", "to", "subject"];
+const IDENTIFYING_HEADERS = ["message-id", "date", "from", "sender", "to", "subject"];
 
 export interface BodyHeaders {
   readonly contentType: string;
@@ -23,7 +23,7 @@ export interface RawMail {
  */
 export function readMailFields(bytes: Buffer): RawMail | string {
   const { headers, body } = splitMessage(bytes);
-  if (!PROOFS.some((name) => headers.has(name))) {
+  if (!IDENTIFYING_HEADERS.some((name) => headers.has(name))) {
     return bytes.subarray(0, 4096).includes(0)
       ? "it is binary data, not a mail"
       : "it has no mail header (Message-ID, Date, From, To or Subject)";

@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
 
-export interface MimeOrder {
+export interface MimeRequest {
   readonly raw: Uint8Array;
   readonly bodyStart: number;
 }
 
-export type MimeAnswer = { readonly ready: true } | { readonly decoded: string } | { readonly error: string };
+export type MimeReply = { readonly ready: true } | { readonly decoded: string } | { readonly error: string };
 
 /** Why a mail is counted as unreadable; the message is the end of a sentence. */
 export class MimeFailed extends Error {
@@ -33,14 +33,14 @@ export class MimeThread {
   }
 
   private async decodeNext(body: Buffer, raw: Buffer): Promise<string> {
-    this.worker ??= await start();
+    this.worker ??= await startWorker();
     const { worker } = this;
     const limitMs = LIMIT_MS + (raw.length / 1_000_000) * LIMIT_MS_PER_MB;
     // A copy: of a part of a buffer the whole buffer would be sent.
-    const order: MimeOrder = { raw: new Uint8Array(raw), bodyStart: body.byteOffset - raw.byteOffset };
+    const order: MimeRequest = { raw: new Uint8Array(raw), bodyStart: body.byteOffset - raw.byteOffset };
     worker.ref();
     try {
-      return await answer(worker, order, limitMs);
+      return await requestDecoding(worker, order, limitMs);
     } catch (error) {
       this.worker = null;
       void worker.terminate();
@@ -52,7 +52,7 @@ export class MimeThread {
   }
 }
 
-function start(): Promise<Worker> {
+function startWorker(): Promise<Worker> {
   const worker = new Worker(new URL("./mime-worker.js", import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: LIMIT_MB },
   });
@@ -65,10 +65,10 @@ function start(): Promise<Worker> {
   });
 }
 
-function answer(worker: Worker, order: MimeOrder, limitMs: number): Promise<string> {
+function requestDecoding(worker: Worker, order: MimeRequest, limitMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (why: string) => end(() => reject(new MimeFailed(why)));
-    const onMessage = (message: MimeAnswer) => {
+    const onMessage = (message: MimeReply) => {
       if ("decoded" in message) end(() => resolve(message.decoded));
       else fail("error" in message ? message.error : "the parser answered out of turn");
     };

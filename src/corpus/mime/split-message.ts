@@ -4,7 +4,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /** The fields a mail is read by; all others are passed over. */
-const READ = new Set([
+const READ_HEADERS = new Set([
   "message-id",
   "date",
   "from",
@@ -44,7 +44,7 @@ function readFields(text: string): Map<string, string[]> {
     const colon = line.indexOf(":");
     if (colon <= 0) continue;
     const name = line.slice(0, colon).trimEnd().toLowerCase();
-    if (!READ.has(name)) continue;
+    if (!READ_HEADERS.has(name)) continue;
     const value = line.slice(colon + 1).trim();
     const values = headers.get(name);
     if (values === undefined) headers.set(name, [value]);

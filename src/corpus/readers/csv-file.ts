@@ -16,7 +16,7 @@ export interface CsvRow {
 export class CsvFile {
   readonly name: string;
   /** Bytes read so far. */
-  read = 0;
+  bytesRead = 0;
 
   constructor(private readonly path: string) {
     this.name = basename(path);
@@ -43,7 +43,7 @@ export class CsvFile {
   private async *chunks(): AsyncGenerator<Buffer> {
     try {
       for await (const chunk of createReadStream(this.path, { highWaterMark: 1024 * 1024 })) {
-        this.read += chunk.length;
+        this.bytesRead += chunk.length;
         yield chunk;
       }
     } catch (error) {

@@ -12,7 +12,7 @@ export const MAX_FIELD_BYTES = 64 * 1024 * 1024;
 export type CsvRecord = (Buffer | null)[];
 
 /** Stands for what was dropped of a field, so that it still has a beginning. */
-const DROPPED = Buffer.from('"');
+const DROPPED_FIELD_START = Buffer.from('"');
 
 /**
  * Splits CSV (RFC 4180) bytes into records as they come. A record ends with LF or CRLF; quoted fields may hold both and
@@ -77,7 +77,7 @@ export class CsvRecords {
   /** Lets go of the part of a field that has been searched for its end. */
   private drop(): void {
     this.dropping ??= this.rest[0] === QUOTE ? "quoted" : "plain";
-    this.rest = Buffer.concat([DROPPED, this.rest.subarray(Math.max(this.searched, 1))]);
+    this.rest = Buffer.concat([DROPPED_FIELD_START, this.rest.subarray(Math.max(this.searched, 1))]);
     this.searched = 1;
   }
 

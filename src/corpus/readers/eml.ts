@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { CorpusSource } from "../../domain/mail/email.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 
 /** One mail in a file of its own, as mail programs save it. It lies in no folder, so that nobody owns it. */
@@ -10,11 +10,11 @@ export async function openEml(path: string): Promise<CorpusSource> {
   return {
     format: "eml",
     totalBytes: size,
-    batches: (signal) => inBatches(readMail(path, size), () => size, signal),
+    batches: (signal) => batchMails(readMail(path, size), () => size, signal),
   };
 }
 
-async function* readMail(path: string, size: number): AsyncGenerator<Found> {
+async function* readMail(path: string, size: number): AsyncGenerator<ReadResult> {
   const name = basename(path);
   const email = size > MAX_MAIL_BYTES ? TOO_LARGE : await parseEmail(await readFile(path));
   if (typeof email === "string") yield { bad: { where: name, reason: email } };

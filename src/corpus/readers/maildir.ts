@@ -2,7 +2,7 @@ import { type Dirent, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import type { CorpusSource } from "../../domain/mail/email.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { unreadable } from "../source-errors.js";
 import { locateMail } from "./mail-location.js";
@@ -19,17 +19,17 @@ export async function openMaildir(folder: string): Promise<CorpusSource> {
     totalBytes: null,
     batches(signal) {
       const progress = { bytes: 0 };
-      return inBatches(readFolder(start, prefix, progress), () => progress.bytes, signal);
+      return batchMails(readFolder(start, prefix, progress), () => progress.bytes, signal);
     },
   };
 }
 
 interface FileRead {
-  readonly found: Found;
+  readonly found: ReadResult;
   readonly bytes: number;
 }
 
-async function* readFolder(start: string, prefix: string, progress: { bytes: number }): AsyncGenerator<Found> {
+async function* readFolder(start: string, prefix: string, progress: { bytes: number }): AsyncGenerator<ReadResult> {
   for await (const entry of walk(start, prefix)) {
     const { found, bytes } = await readMail(entry);
     progress.bytes += bytes;

@@ -4,7 +4,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /** A longer line is no separator. */
-const LONGEST_SEPARATOR = 1024;
+const MAX_SEPARATOR_BYTES = 1024;
 
 // `From`, an address, and a date as asctime writes it, with a zone before or after the year (RFC 4155, appendix A).
 const SEPARATOR =
@@ -13,7 +13,7 @@ const SEPARATOR =
 /** Whether a line, given from its beginning, can stand between two mails of an mbox. */
 export function isMboxSeparator(line: Buffer): boolean {
   const end = line.indexOf(LF);
-  const text = line.subarray(0, end === -1 ? LONGEST_SEPARATOR : Math.min(end, LONGEST_SEPARATOR));
+  const text = line.subarray(0, end === -1 ? MAX_SEPARATOR_BYTES : Math.min(end, MAX_SEPARATOR_BYTES));
   return SEPARATOR.test(text.toString("latin1"));
 }
 
@@ -39,8 +39,8 @@ export class MboxMessages {
         from = Math.max(start, bytes.length - 6);
         break;
       }
-      const line = bytes.subarray(at + 1, at + 1 + LONGEST_SEPARATOR);
-      if (line.length < LONGEST_SEPARATOR && !line.includes(LF)) {
+      const line = bytes.subarray(at + 1, at + 1 + MAX_SEPARATOR_BYTES);
+      if (line.length < MAX_SEPARATOR_BYTES && !line.includes(LF)) {
         from = at;
         break;
       }

@@ -19,20 +19,20 @@ export type Column = keyof typeof NAMES;
 /** The name each meaning has in this table. */
 export type Columns = ReadonlyMap<Column, string>;
 
-const NEEDED: readonly Column[] = ["messageId", "from", "body"];
+const REQUIRED: readonly Column[] = ["messageId", "from", "body"];
 
 /** Finds the columns of a table of mails; case and punctuation of the names do not matter, nor does their order. */
 export function findColumns(names: readonly string[]): Columns {
   const found = new Map<Column, string>();
   for (const [column, known] of Object.entries(NAMES) as [Column, readonly string[]][]) {
-    const name = known.map((k) => names.find((n) => plain(n) === k)).find((n) => n !== undefined);
+    const name = known.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
     if (name !== undefined) found.set(column, name);
   }
   return found;
 }
 
 export function isMailTable(columns: Columns): boolean {
-  return NEEDED.every((column) => columns.has(column));
+  return REQUIRED.every((column) => columns.has(column));
 }
 
 /** As `findColumns`; a `UserError` where the table cannot be one of mails. */
@@ -46,6 +46,6 @@ export function mailColumns(names: readonly string[], file: string): Columns {
   );
 }
 
-function plain(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }

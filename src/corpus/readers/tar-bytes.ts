@@ -6,7 +6,7 @@ const BLOCK = 512;
 /** The bytes of a tar archive, decompressed where need be, and what became of reading them. */
 export class TarBytes {
   /** Bytes of the file read so far, as it lies on the disk. */
-  read = 0;
+  bytesRead = 0;
   /** What stopped the reading; null while nothing has. */
   failure: unknown = null;
   private tail: Buffer = Buffer.alloc(0);
@@ -36,7 +36,7 @@ export class TarBytes {
 
   private async *raw(): AsyncGenerator<Buffer> {
     for await (const chunk of createReadStream(this.file, { highWaterMark: 128 * 1024 })) {
-      this.read += chunk.length;
+      this.bytesRead += chunk.length;
       yield chunk;
     }
   }

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { pipeline } from "node:stream";
 import { extract, type Header } from "tar-stream";
 import type { CorpusSource } from "../../domain/mail/email.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { isGzip, readHead } from "../magic-bytes.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { brokenSource, isSystemError, unreadable } from "../source-errors.js";
@@ -22,12 +22,12 @@ export async function openTarball(file: string): Promise<CorpusSource> {
     totalBytes: size,
     batches(signal) {
       const bytes = new TarBytes(file, gzipped);
-      return inBatches(readTarball(file, size, bytes), () => bytes.read, signal);
+      return batchMails(readTarball(file, size, bytes), () => bytes.bytesRead, signal);
     },
   };
 }
 
-async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncGenerator<Found> {
+async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncGenerator<ReadResult> {
   const name = basename(file);
   const archive = extract();
   let entries = 0;
@@ -43,7 +43,7 @@ async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncG
   } catch (error) {
     const cause = bytes.failure ?? error;
     if (isSystemError(cause)) throw unreadable(file, cause);
-    throw brokenSource(name, `after ${entries} whole entries (${bytes.read} of ${size} bytes were read)`, cause);
+    throw brokenSource(name, `after ${entries} whole entries (${bytes.bytesRead} of ${size} bytes were read)`, cause);
   }
 }
 
@@ -51,7 +51,7 @@ async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncG
 type Entry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
 
 /** Null for a folder. The entry's stream is always read to its end: the archive goes on only then. */
-async function readEntry(entry: Entry, archive: string): Promise<Found | null> {
+async function readEntry(entry: Entry, archive: string): Promise<ReadResult | null> {
   const { header } = entry;
   const refused = header.type === "directory" ? null : refusalOf(header);
   const chunks: Buffer[] = [];

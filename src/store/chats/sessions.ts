@@ -45,10 +45,10 @@ export interface SessionDetails extends ChatSession {
   readonly chats: number;
 }
 
-const KEPT = "session_id = s.id AND run_id IS NULL AND ending NOT IN ('model_error', 'timeout', 'interrupted')";
+const CONTINUED = "session_id = s.id AND run_id IS NULL AND ending NOT IN ('model_error', 'timeout', 'interrupted')";
 const NEWEST = "FROM traces WHERE session_id = s.id AND run_id IS NULL ORDER BY started_at DESC, rowid DESC LIMIT 1";
 const DETAILS = `SELECT ${COLUMNS}, (SELECT trace ->> '$.model' ${NEWEST}) AS model,
-  (SELECT trace ->> '$.agentVersion' ${NEWEST}) AS agentVersion, (SELECT count(*) FROM traces WHERE ${KEPT}) AS chats
+  (SELECT trace ->> '$.agentVersion' ${NEWEST}) AS agentVersion, (SELECT count(*) FROM traces WHERE ${CONTINUED}) AS chats
   FROM sessions s`;
 
 /** Newest first; `total` counts those on all pages. */
@@ -80,7 +80,9 @@ export function sessionOfAgent(
     throw new UserError("session_unknown", `Agent "${agentId}" has no session "${id}".`, hint);
   }
   const rows = db
-    .prepare(`SELECT t.trace FROM sessions s JOIN traces t ON ${KEPT} WHERE s.id = ? ORDER BY t.started_at, t.rowid`)
+    .prepare(
+      `SELECT t.trace FROM sessions s JOIN traces t ON ${CONTINUED} WHERE s.id = ? ORDER BY t.started_at, t.rowid`,
+    )
     .pluck()
     .all(id) as string[];
   return { session, traces: rows.map((row) => JSON.parse(row) as ChatTrace) };

@@ -1,5 +1,5 @@
 import { rebuildBigrams, rebuildCorpusIndex } from "../import/corpus-index.js";
-import { renewFingerprint } from "../import/corpus-stats.js";
+import { updateFingerprint } from "../import/corpus-stats.js";
 import { DATE_RANGE_SQL } from "../search/date-range.js";
 import { POSTINGS_SQL } from "../search/fts-postings.js";
 import { LOOKUP_SQL } from "../search/mail-lookup.js";
@@ -37,7 +37,7 @@ export function repairIndex(db: Db, onProgress: (done: number, total: number) =>
   db.transaction(() => {
     rebuildBigrams(db);
     rebuildCorpusIndex(db, onProgress);
-    renewFingerprint(db);
+    updateFingerprint(db);
   }).immediate();
 }
 
@@ -70,11 +70,11 @@ function counts(db: Db): Finding {
   const count = (sql: string) => db.prepare(sql).pluck().get() as number;
   const mails = count("SELECT count(*) FROM mails");
   const ordered = count("SELECT count(*) FROM mail_order");
-  const homeless = count("SELECT count(*) FROM mails WHERE id NOT IN (SELECT mail_id FROM messages)");
-  const ok = mails === ordered && homeless === 0;
+  const withoutMessageId = count("SELECT count(*) FROM mails WHERE id NOT IN (SELECT mail_id FROM messages)");
+  const ok = mails === ordered && withoutMessageId === 0;
   const detail = ok
     ? `${mails} mails, all in order and all with a Message-ID`
-    : `${mails} mails, ${ordered} in order, ${homeless} without a Message-ID; art-e doctor --repair puts them in order`;
+    : `${mails} mails, ${ordered} in order, ${withoutMessageId} without a Message-ID; art-e doctor --repair puts them in order`;
   return { check: "Counts", ok, detail };
 }
 

@@ -24,7 +24,7 @@ export function onMigrationIndexing(hear: IndexingListener): void {
 }
 
 /** Mails indexed between two calls of the listener. */
-const HEARD_EVERY = 1_000;
+const REPORT_EVERY = 1_000;
 
 /**
  * Applies `sql/NNN_name.sql` in order, each with its record in one transaction. Two processes that
@@ -52,14 +52,14 @@ export function migrate(db: Database.Database, path: string): void {
 
 /** What migrations call in their SQL. */
 function addFunctions(db: Database.Database, mails: number): void {
-  let hasBegun = false;
+  let hasReported = false;
   db.function("bigram_text", (subject: unknown, body: unknown) => {
-    if (!hasBegun) listener(0, mails);
-    hasBegun = true;
+    if (!hasReported) listener(0, mails);
+    hasReported = true;
     return bigramText(subject as string, body as string);
   });
   db.function("indexed", (position: unknown) => {
-    if ((position as number) % HEARD_EVERY === 0 || position === mails) listener(position as number, mails);
+    if ((position as number) % REPORT_EVERY === 0 || position === mails) listener(position as number, mails);
     return 1;
   });
 }

@@ -68,7 +68,7 @@ export function openDatabaseFile(file: string, path: string, pragmas: readonly s
 function openOnce(file: string, path: string, pragmas: readonly string[]): Db {
   const db = new Database(file, { timeout: BUSY_MS });
   try {
-    claim(db, path);
+    checkApplicationId(db, path);
     for (const pragma of pragmas) db.pragma(pragma);
     db.pragma("foreign_keys = ON");
     db.pragma("cache_size = -65536");
@@ -140,7 +140,7 @@ function head(path: string): string {
 }
 
 /** Refuses a SQLite file of another program rather than laying our tables into it. */
-function claim(db: Db, path: string): void {
+function checkApplicationId(db: Db, path: string): void {
   // Tables first: whoever makes this file at the same time marks it before laying tables into it.
   const tables = db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() as number;
   const id = db.pragma("application_id", { simple: true });

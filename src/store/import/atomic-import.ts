@@ -34,7 +34,7 @@ export interface AtomicImport {
  * Two imports that begin at the same moment may both find the place taken by the other, and each give way: after a pause of
  * its own length one of them is first. So often they try.
  */
-const TRIES = 5;
+const MAX_TRIES = 5;
 
 /**
  * Opens the file for an import. One that exists is written to in place, in a transaction that its readers do not see. A new one
@@ -43,25 +43,25 @@ const TRIES = 5;
  */
 export function openForImport(path: string): AtomicImport {
   for (let tries = 1; ; tries++) {
-    if (existsSync(path)) return inPlace(path);
+    if (existsSync(path)) return importInPlace(path);
     try {
-      return beside(path);
+      return importBeside(path);
     } catch (error) {
       const isTaken = error instanceof UserError && ["db_busy", "db_unusable"].includes(error.code);
-      if (!isTaken || tries === TRIES) throw error;
+      if (!isTaken || tries === MAX_TRIES) throw error;
       sleepSync(50 + Math.random() * 150);
     }
   }
 }
 
-function inPlace(path: string): AtomicImport {
+function importInPlace(path: string): AtomicImport {
   const db = openStore(path, { mustExist: true });
   // An import reads and writes all of the file: mapped, it would count as memory.
   db.pragma("mmap_size = 0");
   return { db, finish: () => db.close(), abandon: () => db.close() };
 }
 
-function beside(path: string): AtomicImport {
+function importBeside(path: string): AtomicImport {
   checkDatabaseFile(path, false);
   const partial = `${path}.partial`;
   removeLeftOver(partial, path);
@@ -81,7 +81,7 @@ function beside(path: string): AtomicImport {
         // Not before: unlocked, another import would take it for a left-over.
         db.close();
       }
-      sync(dirname(path));
+      syncFolder(dirname(path));
     },
     abandon() {
       db.close();
@@ -95,7 +95,7 @@ function beside(path: string): AtomicImport {
  * for a left-over and remove it before it is locked; whoever's file has gone by then gives way.
  */
 function openPartial(partial: string, path: string): Db {
-  const made = create(partial, path);
+  const made = createEmptyFile(partial, path);
   let db: Db | undefined;
   try {
     db = openDatabaseFile(partial, path, ["locking_mode = EXCLUSIVE", "journal_mode = OFF", "synchronous = OFF"]);
@@ -111,7 +111,7 @@ function openPartial(partial: string, path: string): Db {
 }
 
 /** Makes an empty file and gives its inode. */
-function create(partial: string, path: string): number {
+function createEmptyFile(partial: string, path: string): number {
   let file: number;
   try {
     file = openSync(partial, "wx");
@@ -168,7 +168,7 @@ function removeLeftOver(partial: string, path: string): void {
   }
   const db = new Database(partial, { timeout: 0 });
   try {
-    lock(db, partial, path);
+    lockLeftOver(db, partial, path);
     // SQLite leaves its own files lying where the database has gone from under it.
     for (const name of [partial, `${partial}-journal`, `${partial}-wal`, `${partial}-shm`])
       rmSync(name, { force: true });
@@ -177,7 +177,7 @@ function removeLeftOver(partial: string, path: string): void {
   }
 }
 
-function lock(db: Db, partial: string, path: string): void {
+function lockLeftOver(db: Db, partial: string, path: string): void {
   try {
     db.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
@@ -215,7 +215,7 @@ function publish(partial: string, path: string): void {
   }
 }
 
-function sync(path: string): void {
+function syncFolder(path: string): void {
   const file = openSync(path, "r");
   try {
     fsyncSync(file);

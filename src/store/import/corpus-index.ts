@@ -18,12 +18,12 @@ interface MailRow {
  * transaction; `onProgress` hears how many mails are indexed.
  */
 export function rebuildCorpusIndex(db: Db, onProgress: (done: number, total: number) => void): void {
-  const total = layInOrder(db);
-  setting(db, "delete-all");
+  const total = rebuildMailOrder(db);
+  ftsCommand(db, "delete-all");
   // One pass over sorted rows: big batches in memory, no merging until the one at the end.
-  setting(db, "hashsize", 16 * 1024 * 1024);
-  setting(db, "automerge", 0);
-  setting(db, "crisismerge", 1999);
+  ftsCommand(db, "hashsize", 16 * 1024 * 1024);
+  ftsCommand(db, "automerge", 0);
+  ftsCommand(db, "crisismerge", 1999);
   const add = db.prepare(
     `INSERT INTO emails_fts (rowid, subject, body, parties, bigrams)
      SELECT position, subject, body, parties, bigrams FROM indexed_mails WHERE position BETWEEN ? AND ? ORDER BY position`,
@@ -32,7 +32,7 @@ export function rebuildCorpusIndex(db: Db, onProgress: (done: number, total: num
     add.run(first, Math.min(first + CHUNK - 1, total));
     onProgress(Math.min(first + CHUNK - 1, total), total);
   }
-  setting(db, "optimize");
+  ftsCommand(db, "optimize");
 }
 
 /** Finds the pairs of characters of all mail anew; an import adds those of its own mail. */
@@ -50,16 +50,16 @@ export function rebuildBigrams(db: Db): void {
 }
 
 /** Sends FTS5 one of its special commands. It takes whole numbers only, and a JS number arrives as a REAL. */
-function setting(db: Db, name: string, value?: number): void {
+function ftsCommand(db: Db, name: string, value?: number): void {
   if (value === undefined) db.prepare("INSERT INTO emails_fts (emails_fts) VALUES (?)").run(name);
   else db.prepare("INSERT INTO emails_fts (emails_fts, rank) VALUES (?, ?)").run(name, BigInt(value));
 }
 
 /** Returns the number of mails. */
-function layInOrder(db: Db): number {
+function rebuildMailOrder(db: Db): number {
   db.exec("DELETE FROM mail_order");
   const addressId = openAddressIds(db);
-  const filedWith = readFilings(db, addressId);
+  const ownerIds = readFilings(db, addressId);
   const mails = db.prepare(
     "SELECT id, sender, recipients, date FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC",
   );
@@ -67,12 +67,12 @@ function layInOrder(db: Db): number {
   // better-sqlite3 runs no other statement while one is being iterated, so the order is read whole first.
   const order = mails.all() as MailRow[];
   order.forEach((mail, i) => {
-    add.run(i + 1, mail.id, mail.date, partiesOf(mail, addressId, filedWith.get(mail.id) ?? []));
+    add.run(i + 1, mail.id, mail.date, partiesText(mail, addressId, ownerIds.get(mail.id) ?? []));
   });
   return order.length;
 }
 
-function partiesOf(mail: MailRow, addressId: (address: string) => number, owners: readonly number[]): string {
+function partiesText(mail: MailRow, addressId: (address: string) => number, owners: readonly number[]): string {
   const sender = mail.sender === "" ? [] : [addressId(mail.sender)];
   const recipients = (JSON.parse(mail.recipients) as string[]).map(addressId);
   const inboxes = new Set([...sender, ...recipients, ...owners]);

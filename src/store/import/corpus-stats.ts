@@ -43,7 +43,7 @@ export function readFingerprint(db: Db): string | null {
 }
 
 /** SHA-256 over every Message-ID in order, the content it stands for and the mailboxes that hold it. */
-export function renewFingerprint(db: Db): void {
+export function updateFingerprint(db: Db): void {
   const rows = db.prepare(
     `SELECT x.message_id AS id, hex(m.content_hash) AS content,
             (SELECT group_concat(address, ' ') FROM

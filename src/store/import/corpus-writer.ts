@@ -51,11 +51,11 @@ export function openCorpusWriter(
   const ownerId = openOwnerIds(db);
   let changed = false;
 
-  function store(email: FiledEmail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
+  function addMessageAndMail(email: FiledEmail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
     const known = findMail.get(hash) as number | undefined;
     const mailId = known ?? insertMail(email, hash);
     addMessage.run(messageId, mailId, owner, email.path, importId);
-    file(mailId, owner);
+    addToMailbox(mailId, owner);
     changed = true;
     return known === undefined ? "new" : "copy";
   }
@@ -77,13 +77,13 @@ export function openCorpusWriter(
     return mailId;
   }
 
-  function file(mailId: number, owner: number | null): void {
+  function addToMailbox(mailId: number, owner: number | null): void {
     if (owner !== null && addFiling.run(mailId, owner).changes > 0) changed = true;
   }
 
   /** The same mail under the same Message-ID once more. */
-  function meetAgain(email: FiledEmail, messageId: string, message: Message, owner: number | null): "known" {
-    file(message.mailId, owner);
+  function addKnown(email: FiledEmail, messageId: string, message: Message, owner: number | null): "known" {
+    addToMailbox(message.mailId, owner);
     // It stands under the first path of the alphabet, whatever the order of reading; a form without paths takes none away.
     if (email.path !== "" && (message.path === "" || email.path < message.path)) {
       refile.run(owner, email.path, messageId);
@@ -100,20 +100,20 @@ export function openCorpusWriter(
       const hash = contentHash(email);
       const owner = ownerId(email);
       const message = findMessage.get(email.messageId) as Message | undefined;
-      if (message === undefined) return store(email, email.messageId, hash, owner);
-      if (message.hash.equals(hash)) return meetAgain(email, email.messageId, message, owner);
-      const ownId = `${email.messageId}~${digits(hash)}`;
+      if (message === undefined) return addMessageAndMail(email, email.messageId, hash, owner);
+      if (message.hash.equals(hash)) return addKnown(email, email.messageId, message, owner);
+      const ownId = `${email.messageId}~${hashSuffix(hash)}`;
       const renamed = findMessage.get(ownId) as Message | undefined;
-      if (renamed !== undefined) return meetAgain(email, ownId, renamed, owner);
+      if (renamed !== undefined) return addKnown(email, ownId, renamed, owner);
       const keepsId = hash.compare(message.hash) < 0;
-      if (keepsId) rename.run(`${email.messageId}~${digits(message.hash)}`, email.messageId);
-      store(email, keepsId ? email.messageId : ownId, hash, owner);
+      if (keepsId) rename.run(`${email.messageId}~${hashSuffix(message.hash)}`, email.messageId);
+      addMessageAndMail(email, keepsId ? email.messageId : ownId, hash, owner);
       return "renamed";
     },
   };
 }
 
-function digits(hash: Buffer): string {
+function hashSuffix(hash: Buffer): string {
   return hash.toString("hex", 0, 4);
 }
 

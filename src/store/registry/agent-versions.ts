@@ -39,23 +39,23 @@ export function getVersion(db: Db, agentId: string, version: number): AgentVersi
 }
 
 /** The number of a version that says the same as `snapshot`: the newest if it does, else the next, which is not kept yet. */
-export function versionOf(db: Db, snapshot: AgentSnapshot): { readonly version: number; readonly isNew: boolean } {
+export function matchVersion(db: Db, snapshot: AgentSnapshot): { readonly version: number; readonly isNew: boolean } {
   const last = db.prepare(`${SELECT} ORDER BY version DESC LIMIT 1`).get(snapshot.agent.id) as Row | undefined;
   if (last === undefined) return { version: 1, isNew: true };
-  return last.snapshot === toText(snapshot)
+  return last.snapshot === canonicalJson(snapshot)
     ? { version: last.version, isNew: false }
     : { version: last.version + 1, isNew: true };
 }
 
 /** Keeps a snapshot as the agent's newest version, unless the newest says the same. Returns its number. */
-export function keepVersion(db: Db, snapshot: AgentSnapshot): number {
+export function saveVersion(db: Db, snapshot: AgentSnapshot): number {
   const keep = db.transaction(() => {
-    const { version, isNew } = versionOf(db, snapshot);
+    const { version, isNew } = matchVersion(db, snapshot);
     if (isNew) {
       db.prepare("INSERT INTO agent_versions (agent_id, version, snapshot) VALUES (?, ?, ?)").run(
         snapshot.agent.id,
         version,
-        toText(snapshot),
+        canonicalJson(snapshot),
       );
     }
     return version;
@@ -65,7 +65,7 @@ export function keepVersion(db: Db, snapshot: AgentSnapshot): number {
 }
 
 /** The same text for the same agent, whatever else its objects carry and in whatever order. */
-function toText({ agent, tools }: AgentSnapshot): string {
+function canonicalJson({ agent, tools }: AgentSnapshot): string {
   const { id, name, description, prompt, model, settings } = agent;
   const { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens } = settings;
   return JSON.stringify({

@@ -43,7 +43,7 @@ export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[
 }
 
 /** Tasks that are read ahead: few, as they are read between the steps of those under way. */
-const AHEAD = 20;
+const TASKS_READ_AHEAD = 20;
 
 /**
  * The tasks at some places of a run's order, given in that order. Some of them are read when their turn comes, as a run has
@@ -53,11 +53,11 @@ export function* tasksAt(db: Db, runId: string, positions: readonly number[]): G
   const select = db.prepare(
     `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
-  for (const some of chunk(positions, AHEAD)) {
+  for (const some of chunk(positions, TASKS_READ_AHEAD)) {
     const rows = select.all({ runId, some: JSON.stringify(some) }) as TaskRow[];
     // A run cannot be answered whole without each of them, and would be resumed for ever.
-    const lost = some.length - rows.length;
-    if (lost > 0) throw new Error(`${lost} of ${some.length} tasks of run ${runId} are not in the file`);
+    const missing = some.length - rows.length;
+    if (missing > 0) throw new Error(`${missing} of ${some.length} tasks of run ${runId} are not in the file`);
     for (const row of rows) yield toTask(row);
   }
 }
@@ -74,7 +74,7 @@ const PAGE = 100;
  * Where in a run's order the tasks stand that are left: without a result and, if wanted, those whose last attempt failed.
  * A page of the order at a time, whether or not there are any in it.
  */
-export function* positionsLeft(db: Db, runId: string, retryFailed: boolean): Generator<readonly number[]> {
+export function* remainingPositions(db: Db, runId: string, retryFailed: boolean): Generator<readonly number[]> {
   const select = db
     .prepare(
       `SELECT t.position ${PLANNED} AND t.position > @after AND t.position <= @after + ${PAGE} AND NOT EXISTS (

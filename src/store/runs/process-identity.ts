@@ -6,23 +6,23 @@ import { isProcessAlive } from "../../platform/process-alive.js";
  * The process that works on a run, as its row names it: `host:pid@start`. The start tells it from a later process with the same
  * pid: in a container that is started again, every program is the first.
  */
-export const THIS_HOLDER = `${nameOf(process.pid)}${withStart(startOf(process.pid))}`;
+export const THIS_PROCESS = `${nameOf(process.pid)}${startSuffix(readStartTime(process.pid))}`;
 
 /** Whether a holder has ended without letting go: it was killed. Nobody here can say that of a process on another machine. */
-export function isGone(holder: string): boolean {
+export function hasHolderExited(holder: string): boolean {
   const { host, pid, start } = parse(holder);
   if (host !== hostname()) return false;
   if (!isProcessAlive(pid)) return true;
-  const now = startOf(pid);
+  const now = readStartTime(pid);
   return start !== null && now !== null && now !== start;
 }
 
-export function isElsewhere(holder: string): boolean {
+export function isOnOtherHost(holder: string): boolean {
   return parse(holder).host !== hostname();
 }
 
 /** Without its start, which says nothing to people. */
-export function holderText(holder: string): string {
+export function formatHolder(holder: string): string {
   const { host, pid } = parse(holder);
   return `${host}:${pid}`;
 }
@@ -31,7 +31,7 @@ function nameOf(pid: number): string {
   return `${hostname()}:${pid}`;
 }
 
-function withStart(start: string | null): string {
+function startSuffix(start: string | null): string {
   return start === null ? "" : `@${start}`;
 }
 
@@ -41,7 +41,7 @@ function parse(holder: string): { host: string; pid: number; start: string | nul
 }
 
 /** In ticks since the machine was started (`man 5 proc`, field 22); null where there is no /proc. */
-function startOf(pid: number): string | null {
+function readStartTime(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     // The second field is a name in brackets, which may hold anything.

@@ -15,7 +15,7 @@ lowerThreadPriority(5);
  * Pages of the log (16 MB) after which SQLite moves them into the file: it waits for the disk then, and with it what is to
  * be saved meanwhile. By itself it would do so four times as often.
  */
-const MOVED_AT = 4_000;
+const CHECKPOINT_PAGES = 4_000;
 
 const { path } = workerData as { path: string };
 const db = openStore(path, { mustExist: true });
@@ -24,21 +24,21 @@ const watch = new FileWatch(path);
 
 /** Whoever holds the file longer is waited for by those who ask again: in between this thread can be ended. */
 db.pragma("busy_timeout = 2000");
-db.pragma(`wal_autocheckpoint = ${MOVED_AT}`);
+db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 const write = openRowWriter(db);
 const writeAll = db.transaction((rows: readonly ResultRow[]) => {
   for (const row of rows) write(row);
 });
 
 /** Bytes. */
-const LONGEST_LOG = 64 * 1024 * 1024;
+const MAX_WAL_BYTES = 64 * 1024 * 1024;
 
 function save(calls: readonly RpcCall<SaveCall>[]): RpcAnswer<SaveOutcome>[] {
   const rows = calls.flatMap(({ call }) => call ?? []);
   const outcomes = saveAll(rows);
   const isLast = rows.length < calls.length;
   try {
-    cutLog(isLast ? 0 : cutAt);
+    truncateWal(isLast ? 0 : truncateAt);
   } catch {
     // What is saved is saved; it will be tried again.
   }
@@ -56,15 +56,15 @@ function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome>
   } catch (thrown) {
     const fault = watch.check();
     if (fault !== null) return outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
-    const refused = outcome(thrown);
+    const failure = outcome(thrown);
     // Each alone would wait as long again for who holds the file.
-    if (refused.code?.startsWith("SQLITE_BUSY")) return outcomes(() => refused);
+    if (failure.code?.startsWith("SQLITE_BUSY")) return outcomes(() => failure);
     // Whichever of them it was, the others are still worth keeping.
-    return outcomes(saveAlone);
+    return outcomes(saveSingly);
   }
 }
 
-let cutAt = LONGEST_LOG;
+let truncateAt = MAX_WAL_BYTES;
 
 /**
  * SQLite begins its log anew only at a moment when nobody reads: beside threads that search without a pause there may be
@@ -73,20 +73,20 @@ let cutAt = LONGEST_LOG;
  *
  * At the end it is cut however short it is: whoever closes the file last would do it, on the thread that everything else waits for.
  */
-function cutLog(longest: number): void {
+function truncateWal(longest: number): void {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (log <= longest) return;
-  const patience = db.pragma("busy_timeout", { simple: true });
+  const busyTimeout = db.pragma("busy_timeout", { simple: true });
   db.pragma("busy_timeout = 250");
   try {
     const [{ busy }] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: 0 | 1 }];
-    cutAt = busy === 1 ? log + LONGEST_LOG : LONGEST_LOG;
+    truncateAt = busy === 1 ? log + MAX_WAL_BYTES : MAX_WAL_BYTES;
   } finally {
-    db.pragma(`busy_timeout = ${patience}`);
+    db.pragma(`busy_timeout = ${busyTimeout}`);
   }
 }
 
-function saveAlone(row: ResultRow): SaveOutcome {
+function saveSingly(row: ResultRow): SaveOutcome {
   try {
     write(row);
     return null;

@@ -3,7 +3,7 @@ import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import type { Db } from "../connection/open-store.js";
-import { PATIENT, type Waiting } from "../connection/write-transaction.js";
+import { type LockWait, WAIT_INDEFINITELY } from "../connection/write-transaction.js";
 import { openRowWriter, type ResultRow, toResultRow } from "./results.js";
 
 /** Where a run's finished tasks go. */
@@ -27,13 +27,13 @@ export function resultWriter(db: Db): ResultWriter {
   };
 }
 
-const YOUNG_MEGABYTES = 8;
+const YOUNG_GENERATION_MB = 8;
 
 /**
  * Of a run of quick tasks, several finish in so short a time: a transaction for each would take twice as much of the
  * processor as one for all. Where tasks take seconds, none waits.
  */
-const GATHER_MS = 20;
+const BATCH_DELAY_MS = 20;
 
 /** A task to be saved; null: no more will come. */
 export type SaveCall = ResultRow | null;
@@ -45,7 +45,7 @@ export type SaveOutcome = { readonly message: string; readonly code?: string | u
 export const FILE_LOST = "FILE_LOST";
 
 /** Characters. */
-const ROOM = 4_000_000;
+const MAX_CHARS = 4_000_000;
 
 /** The last traces of a run as JSON, as many as have room: of a file that is cut off there is nothing else to be had. */
 class RecentTraces {
@@ -55,7 +55,7 @@ class RecentTraces {
   add(trace: string): void {
     this.traces.push(trace);
     this.length += trace.length;
-    while (this.length > ROOM && this.traces.length > 1) this.length -= this.traces.shift()?.length ?? 0;
+    while (this.length > MAX_CHARS && this.traces.length > 1) this.length -= this.traces.shift()?.length ?? 0;
   }
 
   all(): readonly string[] {
@@ -72,12 +72,12 @@ export interface ThreadedResultWriter extends ResultWriter {
  * On a thread of its own, so that no task waits for the disk but those that are saved. What comes in together is saved together.
  * While another program holds the file, tasks wait to be saved.
  */
-export function threadedResultWriter(path: string, waiting: Waiting = PATIENT): ThreadedResultWriter {
+export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDEFINITELY): ThreadedResultWriter {
   const file = new URL("./result-writer-thread.js", import.meta.url);
   const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
     data: { path },
-    youngMegabytes: YOUNG_MEGABYTES,
-    gatherMs: GATHER_MS,
+    youngGenerationMb: YOUNG_GENERATION_MB,
+    batchDelayMs: BATCH_DELAY_MS,
   });
   const recent = new RecentTraces();
   return {
@@ -87,9 +87,9 @@ export function threadedResultWriter(path: string, waiting: Waiting = PATIENT): 
       const row = toResultRow(trace, result, failed);
       recent.add(row.trace);
       for (;;) {
-        const refused = await thread.call(row);
-        if (refused === null) return true;
-        if (!refused.code?.startsWith("SQLITE_BUSY")) throw unwritable(path, refused);
+        const failure = await thread.call(row);
+        if (failure === null) return true;
+        if (!failure.code?.startsWith("SQLITE_BUSY")) throw unwritable(path, failure);
         if (waiting.signal.aborted) return false;
         waiting.onWait();
       }

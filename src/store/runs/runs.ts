@@ -3,7 +3,7 @@ import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { NO_LIMITS, type RunLimits } from "../../domain/runs/run-limits.js";
 import type { RunStatus } from "../../domain/runs/run-status.js";
 import type { Db } from "../connection/open-store.js";
-import { isGone } from "./process-identity.js";
+import { hasHolderExited } from "./process-identity.js";
 
 export interface RunRow {
   readonly id: string;
@@ -129,7 +129,7 @@ export function getRun(db: Db, id: string): RunRow {
 
 /** A run that says it is running and has nobody who works on it was killed. */
 function statusOf(status: RunStatus, worker: string | null): RunStatus {
-  return status === "running" && (worker === null || isGone(worker)) ? "interrupted" : status;
+  return status === "running" && (worker === null || hasHolderExited(worker)) ? "interrupted" : status;
 }
 
 export interface RunSummary {

@@ -3,13 +3,13 @@ import type { Trace } from "../../domain/runs/trace.js";
 import type { Db } from "../connection/open-store.js";
 
 /** Where a reading of a run's traces stands. */
-export interface TraceCursor {
+export interface TaskCursor {
   readonly taskId: number;
   readonly epoch: number;
 }
 
 /** The next graded or gradable traces of a run after a place (null: from the start), in the order of the task ids and repeats. */
-export function tracesAfter(db: Db, runId: string, after: TraceCursor | null, limit: number): Trace[] {
+export function tracesAfter(db: Db, runId: string, after: TaskCursor | null, limit: number): Trace[] {
   const rows = db
     .prepare(
       `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id

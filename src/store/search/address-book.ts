@@ -28,9 +28,9 @@ export interface AddressBook {
 export function openAddressBook(db: Db): AddressBook {
   const exact = db.prepare("SELECT id FROM addresses WHERE address = ?").pluck();
   const containing = db.prepare("SELECT id FROM addresses WHERE instr(address, ?) > 0 LIMIT ?").pluck();
-  const inTurn = withTickTransaction(db);
+  const inTickTransaction = withTickTransaction(db);
   const idOf = (address: string) =>
-    (inTurn(() => exact.get(address.trim().toLowerCase())) as number | undefined) ?? null;
+    (inTickTransaction(() => exact.get(address.trim().toLowerCase())) as number | undefined) ?? null;
   return {
     idOf,
     matching(text) {
@@ -39,7 +39,7 @@ export function openAddressBook(db: Db): AddressBook {
       // A name as people write it: "Kay Mann" is kay.mann@ in the mail.
       const wanted = text.trim().toLowerCase().replace(/\s+/g, ".");
       if (wanted === "") return { found: "none" };
-      const ids = inTurn(() => containing.all(wanted, MAX_FILTER_ADDRESSES + 1)) as number[];
+      const ids = inTickTransaction(() => containing.all(wanted, MAX_FILTER_ADDRESSES + 1)) as number[];
       if (ids.length === 0) return { found: "none" };
       if (ids.length > MAX_FILTER_ADDRESSES) return { found: "too_many", count: ids.length };
       return { found: "some", ids };

@@ -21,8 +21,8 @@ export interface ArtHit {
 }
 
 /** Mails looked at before it is seen whether they are enough; then twice as many, and so on. */
-const FIRST_LOOK = 20;
-const MOST_AT_ONCE = 500;
+const FIRST_BATCH = 20;
+const MAX_BATCH = 500;
 
 const ART_SQL = {
   table: "CREATE VIRTUAL TABLE mail USING fts5(subject, body)",
@@ -37,27 +37,27 @@ const ART_SQL = {
  * them and makes the snippets. Words are equal there only where their stems are equal here, so none is missed.
  */
 export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
-  const periods = openDateRanges(db);
-  const candidatesOf = openPostings(db);
-  const read = db.prepare(SEARCH_SQL.ranked).raw();
-  const listed = db.prepare(SEARCH_SQL.listed).raw();
-  const chosen = openChoice();
+  const dateRanges = openDateRanges(db);
+  const postingsFor = openPostings(db);
+  const selectText = db.prepare(SEARCH_SQL.ranked).raw();
+  const selectMessageId = db.prepare(SEARCH_SQL.listed).raw();
+  const matchExactly = openExactMatcher();
   return db.transaction(({ keywords, limit, period, ...parties }: ArtQuery) => {
     const words = allWordsExpression(keywords.map((keyword) => `"${keyword.replaceAll('"', " ")}"`).join(" "));
     if (words === null) return [];
     const expression = keywords.map((keyword) => `"${keyword.replaceAll('"', '""').replaceAll("\0", " ")}"`).join(" ");
-    const range = periods.positions(period);
-    const candidates = candidatesOf({ ...parties, inboxId: null, range });
+    const range = dateRanges.positions(period);
+    const postings = postingsFor({ ...parties, inboxId: null, range });
     const hits: ArtHit[] = [];
     let first = range.first;
-    for (let look = FIRST_LOOK; hits.length < limit; look = Math.min(look * 2, MOST_AT_ONCE)) {
-      const positions = candidates.newest(words, { first, last: range.last }, look);
+    for (let look = FIRST_BATCH; hits.length < limit; look = Math.min(look * 2, MAX_BATCH)) {
+      const positions = postings.newestMatching(words, { first, last: range.last }, look);
       const mails = positions.map(
-        (position) => [position, read.get(candidates.mailAt(position)) as [number, string, string]] as const,
+        (position) => [position, selectText.get(postings.mailAt(position)) as [number, string, string]] as const,
       );
-      for (const [position, snippet] of chosen(mails, expression)) {
+      for (const [position, snippet] of matchExactly(mails, expression)) {
         if (hits.length === limit) break;
-        const [messageId] = listed.get(candidates.mailAt(position)) as [string];
+        const [messageId] = selectMessageId.get(postings.mailAt(position)) as [string];
         hits.push({ messageId, snippet });
       }
       if (positions.length < look) break;
@@ -70,7 +70,7 @@ export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
 type Mail = readonly [position: number, mail: readonly [id: number, subject: string, body: string]];
 
 /** Which of some mails match, each with its snippet. One for all searches of a thread, made when it is first needed. */
-function openChoice(): (mails: readonly Mail[], expression: string) => [number, string][] {
+function openExactMatcher(): (mails: readonly Mail[], expression: string) => [number, string][] {
   let statements: { [name in "add" | "match" | "clear"]: Database.Statement } | null = null;
   return (mails, expression) => {
     if (mails.length === 0) return [];

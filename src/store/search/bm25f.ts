@@ -12,7 +12,7 @@ export interface TermStatistics {
   /** Mails searched. */
   readonly mails: number;
   /** Of these, how many hold the term. */
-  readonly holding: readonly number[];
+  readonly documentFrequencies: readonly number[];
 }
 
 /** Saturation and length normalisation of BM25 (Robertson and Zaragoza, 2009). */
@@ -41,11 +41,11 @@ function mayQuote(body: string): boolean {
 }
 
 /** Characters of a body of ordinary length. Fixed, so that the mail of others has no say in an order. */
-const ORDINARY_LENGTH = 800;
+const AVERAGE_BODY_CHARS = 800;
 
 /** Inverse document frequency as BM25 has it, never negative. */
-export function idf({ mails, holding }: TermStatistics, term: number): number {
-  const n = Math.min(holding[term] ?? 0, mails);
+export function idf({ mails, documentFrequencies }: TermStatistics, term: number): number {
+  const n = Math.min(documentFrequencies[term] ?? 0, mails);
   return Math.log(1 + (mails - n + 0.5) / (n + 0.5));
 }
 
@@ -57,7 +57,7 @@ export function bm25f({ body, inSubject, inBody }: RankedText, weights: readonly
   for (const { term, start } of inBody) {
     frequency[term] = (frequency[term] ?? 0) + (quoted !== -1 && start > quoted ? QUOTED_WEIGHT : 1);
   }
-  const length = 1 - B + (B * body.length) / ORDINARY_LENGTH;
+  const length = 1 - B + (B * body.length) / AVERAGE_BODY_CHARS;
   let score = 0;
   for (const [term, weight] of weights.entries()) {
     const tf = frequency[term] ?? 0;

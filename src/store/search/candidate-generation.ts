@@ -2,7 +2,7 @@ import { insertTopK } from "../../platform/top-k.js";
 import { isRare, type PostingLists } from "./posting-lists.js";
 
 /** Best matches are chosen from so many mails, or as many as are wanted: those whose words weigh most. */
-const BEST_MATCH_RANKED = 30;
+const MIN_CANDIDATES = 30;
 
 /** A mail that may be among the best, with the weight of the terms it holds: no score is above `MAX_PER_WEIGHT` times that. */
 export interface Candidate {
@@ -15,22 +15,22 @@ export function generateCandidates(lists: PostingLists, weights: readonly number
   // Where the rare words name too few to fill the list, the common ones name candidates too.
   const rare = lists.filter(isRare);
   const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
-  const isNaming = (list: readonly number[]) => isRare(list) || !enough;
+  const generatesCandidates = (list: readonly number[]) => isRare(list) || !enough;
   // A common term may be held by mails that its list, cut off, does not name.
-  const unlisted = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
-  const most = Math.max(BEST_MATCH_RANKED, wanted);
+  const unlistedWeight = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
+  const limit = Math.max(MIN_CANDIDATES, wanted);
   const heaviest: Candidate[] = [];
-  merge(
-    lists.filter(isNaming),
-    weights.filter((_, term) => isNaming(lists[term] ?? [])),
+  mergePostings(
+    lists.filter(generatesCandidates),
+    weights.filter((_, term) => generatesCandidates(lists[term] ?? [])),
     (position, weight) => {
-      const lightest = heaviest[most - 1];
+      const lightest = heaviest[limit - 1];
       // Of equals the newest stay first, as they come first.
       if (lightest === undefined || weight > lightest.weight)
-        insertTopK(heaviest, { position, weight }, most, isHeavier);
+        insertTopK(heaviest, { position, weight }, limit, isHeavier);
     },
   );
-  return heaviest.map(({ position, weight }) => ({ position, weight: weight + unlisted }));
+  return heaviest.map(({ position, weight }) => ({ position, weight: weight + unlistedWeight }));
 }
 
 function isHeavier(a: Candidate, b: Candidate): boolean {
@@ -38,7 +38,7 @@ function isHeavier(a: Candidate, b: Candidate): boolean {
 }
 
 /** Visits the positions of all lists, newest first as they are, each once with the weights of its lists together. */
-function merge(
+function mergePostings(
   lists: PostingLists,
   listWeights: readonly number[],
   visit: (position: number, weight: number) => void,

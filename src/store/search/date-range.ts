@@ -14,7 +14,7 @@ export interface PositionRange {
 }
 
 export const ALL_POSITIONS: PositionRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
-const NOTHING: PositionRange = { first: 1, last: 0 };
+const NO_POSITIONS: PositionRange = { first: 1, last: 0 };
 
 export const DATE_RANGE_SQL = {
   newestBefore: "SELECT position FROM mail_order WHERE date < ? ORDER BY date DESC, position LIMIT 1",
@@ -34,7 +34,7 @@ export function openDateRanges(db: Db): { positions(period: DateRange): Position
       const first = before === null ? ALL_POSITIONS.first : (newestBefore.get(before) as number | undefined);
       // Every date comes after "".
       const last = oldestFrom.get(after ?? "") as number | undefined;
-      return first === undefined || last === undefined ? NOTHING : { first, last };
+      return first === undefined || last === undefined ? NO_POSITIONS : { first, last };
     },
   };
 }

@@ -47,22 +47,22 @@ export function openMailLookup(db: Db): MailLookup {
   const get = db.prepare(LOOKUP_SQL.get);
   const parties = db.prepare(LOOKUP_SQL.parties).pluck();
   const canonical = db.prepare(LOOKUP_SQL.canonical).pluck();
-  const inTurn = withTickTransaction(db);
+  const inTickTransaction = withTickTransaction(db);
   return {
     get(messageId) {
       for (const id of spellings(messageId)) {
-        const row = inTurn(() => get.get(id)) as Row | undefined;
+        const row = inTickTransaction(() => get.get(id)) as Row | undefined;
         if (row !== undefined) return toMail(row);
       }
       return null;
     },
     isInInbox(mailId, addressId) {
-      const row = inTurn(() => parties.get(mailId)) as string | undefined;
+      const row = inTickTransaction(() => parties.get(mailId)) as string | undefined;
       return row?.split(" ").includes(PARTY.in(addressId)) ?? false;
     },
     canonicalId(messageId) {
       for (const id of spellings(messageId)) {
-        const found = inTurn(() => canonical.get(id)) as string | null;
+        const found = inTickTransaction(() => canonical.get(id)) as string | null;
         if (found !== null) return found;
       }
       return messageId;

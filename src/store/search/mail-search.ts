@@ -5,7 +5,7 @@ import { type Candidate, generateCandidates } from "./candidate-generation.js";
 import { type DateRange, openDateRanges } from "./date-range.js";
 import { type FtsPostings, type MailFilter, openPostings } from "./fts-postings.js";
 import { allWordsExpression, contentTokens, queryTokens } from "./fts-query.js";
-import { commonRange, hasPosting, idfWeights, type PostingLists, termsAt } from "./posting-lists.js";
+import { hasPosting, idfWeights, intersectionRange, type PostingLists, termsAt } from "./posting-lists.js";
 import { snippet } from "./snippet.js";
 import { distinctTerms, type FindTermMatches, type TermMatch, termMatcher } from "./term-matches.js";
 
@@ -44,28 +44,28 @@ export interface MailSearch {
 }
 
 /** Of the mails with every word, the newest so many compete for the first places. */
-const ALL_WORDS_RANKED = 60;
+const MAX_ALL_WORDS_RANKED = 60;
 
 /** Mails with every word are counted up to here: where there are more, nobody needs to know how many. */
-const COUNTED = 1_000;
+const ALL_WORDS_COUNT_LIMIT = 1_000;
 
 /** Bodies are ranked by their beginning: what a mail is about stands there, quoted mail behind it. */
-const RANKED_REACH = 4_000;
+const RANKED_BODY_CHARS = 4_000;
 
 /** Of a mail that is listed the body is searched this far for words not found so far; beyond it the mail's beginning is shown. */
-const SHOWN_REACH = 60_000;
+const SNIPPET_BODY_CHARS = 60_000;
 
 /** What ranking reads of a mail. */
-type Ranked = readonly [mailId: number, subject: string, body: string];
+type RankedRow = readonly [mailId: number, subject: string, body: string];
 
 /** What only a listed mail is asked for. */
-type Listed = readonly [messageId: string, sender: string, date: string | null];
+type ListedRow = readonly [messageId: string, sender: string, date: string | null];
 
 /** A mail that was read for its score. What was found in it is kept for the snippet. */
 interface Scored {
   readonly position: number;
   readonly score: number;
-  readonly mail: Ranked;
+  readonly mail: RankedRow;
   /** That it holds, or may hold. */
   readonly terms: readonly number[];
   readonly inSubject: readonly TermMatch[];
@@ -80,20 +80,25 @@ export const SEARCH_SQL = {
 } as const;
 
 export function openMailSearch(db: Db): MailSearch {
-  const periods = openDateRanges(db);
-  const candidatesOf = openPostings(db);
+  const dateRanges = openDateRanges(db);
+  const postingsFor = openPostings(db);
   // As lists: to name the columns of a row takes longer than to read it.
-  const ranked = db.prepare(SEARCH_SQL.ranked).raw();
-  const listed = db.prepare(SEARCH_SQL.listed).raw();
+  const selectRanked = db.prepare(SEARCH_SQL.ranked).raw();
+  const selectListed = db.prepare(SEARCH_SQL.listed).raw();
   const filterOf = ({ inboxId, fromIds, toIds, period }: MailQuery): MailFilter => ({
     inboxId,
     fromIds,
     toIds,
-    range: periods.positions(period),
+    range: dateRanges.positions(period),
   });
-  const readAt = (candidates: FtsPostings, position: number) => ranked.get(candidates.mailAt(position)) as Ranked;
-  const toHit = ([mailId, subject, body]: Ranked, inBody: readonly TermMatch[], match: MailHit["match"]): MailHit => {
-    const [messageId, sender, date] = listed.get(mailId) as Listed;
+  const readAt = (candidates: FtsPostings, position: number) =>
+    selectRanked.get(candidates.mailAt(position)) as RankedRow;
+  const toHit = (
+    [mailId, subject, body]: RankedRow,
+    inBody: readonly TermMatch[],
+    match: MailHit["match"],
+  ): MailHit => {
+    const [messageId, sender, date] = selectListed.get(mailId) as ListedRow;
     return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
   };
   const scorer =
@@ -101,7 +106,7 @@ export function openMailSearch(db: Db): MailSearch {
     (position: number) => {
       const mail = readAt(candidates, position);
       const [, subject, whole] = mail;
-      const body = whole.slice(0, RANKED_REACH);
+      const body = whole.slice(0, RANKED_BODY_CHARS);
       const terms = termsAt(lists, position);
       const inSubject = find(subject, terms);
       const inBody = find(body, terms);
@@ -116,10 +121,10 @@ export function openMailSearch(db: Db): MailSearch {
       if (words === null) return [];
       const find = termMatcher(distinctTerms(queryTokens(query.words)));
       const filter = filterOf(query);
-      const candidates = candidatesOf(filter);
-      return candidates.newest(words, filter.range, query.limit).map((position) => {
-        const mail = readAt(candidates, position);
-        return toHit(mail, find(shownOf(mail)), "all_words");
+      const postings = postingsFor(filter);
+      return postings.newestMatching(words, filter.range, query.limit).map((position) => {
+        const mail = readAt(postings, position);
+        return toHit(mail, find(snippetSource(mail)), "all_words");
       });
     }),
 
@@ -130,46 +135,50 @@ export function openMailSearch(db: Db): MailSearch {
       const filter = filterOf(query);
       const terms = distinctTerms(contentTokens(query.words));
       const find = termMatcher(terms);
-      const candidates = candidatesOf(filter);
-      const lists = terms.map((term) => candidates.holding(term));
-      const weights = idfWeights(lists, candidates.inMailbox);
-      const matching = candidates.newest(words, commonRange(lists, filter.range), COUNTED);
-      const all = matching.slice(0, ALL_WORDS_RANKED);
+      const candidates = postingsFor(filter);
+      const lists = terms.map((term) => candidates.postingsOf(term));
+      const weights = idfWeights(lists, candidates.mailboxSize);
+      const matching = candidates.newestMatching(words, intersectionRange(lists, filter.range), ALL_WORDS_COUNT_LIMIT);
+      const allWords = matching.slice(0, MAX_ALL_WORDS_RANKED);
       const scoreAt = scorer(candidates, find, lists, weights);
-      const whole = weights.reduce((sum, weight) => sum + weight, 0);
-      const first = best(
-        all.map((position) => ({ position, weight: whole })),
+      const totalWeight = weights.reduce((sum, weight) => sum + weight, 0);
+      const allWordsBest = rankBest(
+        allWords.map((position) => ({ position, weight: totalWeight })),
         limit,
         scoreAt,
       );
-      const have = new Set(all);
-      const others =
-        all.length < limit ? generateCandidates(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
-      const rest = best(others, limit - first.length, scoreAt);
-      const shown = (match: MailHit["match"]) => (one: Scored) =>
-        toHit(one.mail, holdsMore(one, lists) ? find(shownOf(one.mail), one.terms) : one.inBody, match);
-      const hits = [...first.map(shown("all_words")), ...rest.map(shown("best_match"))];
+      const allWordsPositions = new Set(allWords);
+      const otherCandidates =
+        allWords.length < limit
+          ? generateCandidates(lists, weights, limit).filter((one) => !allWordsPositions.has(one.position))
+          : [];
+      const anyWordBest = rankBest(otherCandidates, limit - allWordsBest.length, scoreAt);
+      const toHitFromScore = (match: MailHit["match"]) => (one: Scored) =>
+        toHit(one.mail, hasUnlocatedTerm(one, lists) ? find(snippetSource(one.mail), one.terms) : one.inBody, match);
+      const hits = [...allWordsBest.map(toHitFromScore("all_words")), ...anyWordBest.map(toHitFromScore("best_match"))];
       return { hits, total: Math.max(matching.length, hits.length) };
     }),
   };
 }
 
-function shownOf([, , body]: Ranked): string {
-  return body.slice(0, SHOWN_REACH);
+function snippetSource([, , body]: RankedRow): string {
+  return body.slice(0, SNIPPET_BODY_CHARS);
 }
 
 /** Whether the mail holds a word, by the lists of those that do, that was not found in its subject or its beginning. */
-function holdsMore({ position, mail, terms, inSubject, inBody }: Scored, lists: PostingLists): boolean {
+function hasUnlocatedTerm({ position, mail, terms, inSubject, inBody }: Scored, lists: PostingLists): boolean {
   const [, , body] = mail;
   const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
-  return body.length > RANKED_REACH && terms.some((term) => !isFound(term) && hasPosting(lists[term] ?? [], position));
+  return (
+    body.length > RANKED_BODY_CHARS && terms.some((term) => !isFound(term) && hasPosting(lists[term] ?? [], position))
+  );
 }
 
 /**
  * The `wanted` best of the nominees, heaviest first, by their scores; the newer of two that score the same. Mails that cannot be
  * among them any more are not read.
  */
-function best(nominees: readonly Candidate[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
+function rankBest(nominees: readonly Candidate[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
   const found: Scored[] = [];
   for (const { position, weight } of nominees) {
     const worst = found.length < wanted ? undefined : found.at(-1);

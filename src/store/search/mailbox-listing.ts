@@ -21,7 +21,7 @@ export interface MailboxListing {
 }
 
 /** Message-IDs looked at for one completion: most begin with a number, and a prefix of one figure fits a tenth of all mail. */
-const LOOKED_AT = 2_000;
+const MAX_IDS_SCANNED = 2_000;
 
 export const LISTING_SQL = {
   list: `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
@@ -48,7 +48,7 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
     },
     complete(prefix, limit) {
       const from = `<${prefix.trim().replace(/^</, "")}`;
-      const rows = idsFrom.all(from, `${from}\u{10ffff}`, LOOKED_AT) as {
+      const rows = idsFrom.all(from, `${from}\u{10ffff}`, MAX_IDS_SCANNED) as {
         messageId: string;
         mailId: number;
         date: string | null;
@@ -60,7 +60,7 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
         if (ids.length === limit) return { ids, hasMore: true };
         ids.push(messageId);
       }
-      return { ids, hasMore: rows.length === LOOKED_AT };
+      return { ids, hasMore: rows.length === MAX_IDS_SCANNED };
     },
   };
 }

@@ -11,19 +11,19 @@ export interface TermMatch {
 }
 
 /** Words of late and their stems: the same few thousand stand in most mails. */
-const stems = new Map<string, string>();
-const MOST_STEMS = 20_000;
+const stemCache = new Map<string, string>();
+const MAX_CACHED_STEMS = 20_000;
 
 /** A longer word, cut out of a text, may keep the whole text in memory (V8 copies only what is shorter than 13). */
-const LONGEST_KEPT = 12;
+const MAX_CACHED_CHARS = 12;
 
 function stemOf(word: string): string {
-  if (word.length > LONGEST_KEPT) return porterStemOf(word);
-  let stem = stems.get(word);
+  if (word.length > MAX_CACHED_CHARS) return porterStemOf(word);
+  let stem = stemCache.get(word);
   if (stem === undefined) {
     stem = porterStemOf(word);
-    if (stems.size >= MOST_STEMS) stems.clear();
-    stems.set(word, stem);
+    if (stemCache.size >= MAX_CACHED_STEMS) stemCache.clear();
+    stemCache.set(word, stem);
   }
   return stem;
 }
@@ -73,17 +73,17 @@ function findCharacters(characters: string): FindTerm {
 
 function findWord(word: string): FindTerm {
   const stem = stemOf(word);
-  const beginnings = beginningsOf(stem);
+  const prefixes = prefixesOf(stem);
   return (folded, found) => {
-    for (const beginning of beginnings) {
-      for (let start = folded.indexOf(beginning); start !== -1; ) {
-        const end = endOfWord(folded, start + beginning.length);
+    for (const prefix of prefixes) {
+      for (let start = folded.indexOf(prefix); start !== -1; ) {
+        const end = endOfWord(folded, start + prefix.length);
         if (!isInWord(folded, start - 1)) {
           const candidate = folded.slice(start, end);
           // Most often it is the term itself: to look its stem up takes longer than to see that.
           if (candidate === word || stemOf(candidate) === stem) found(start, end);
         }
-        start = folded.indexOf(beginning, end);
+        start = folded.indexOf(prefix, end);
       }
     }
   };
@@ -102,7 +102,7 @@ function isInWord(text: string, index: number): boolean {
 }
 
 /** What every word with this stem begins with, one way or the other: stems end in `e`, `i`, `y` or `bl` (possibility) where the words need not. */
-function beginningsOf(stem: string): string[] {
+function prefixesOf(stem: string): string[] {
   // Of two letters one would be too little to begin with: `ai` is the stem of `ays`.
   if (stem.length <= 2) return (stem.endsWith("i") ? [stem, stem.replace(/i$/, "y")] : [stem]).map(textOf);
   return [textOf(stem.replace(/[eiy]$|(?<=b)l$/, ""))];

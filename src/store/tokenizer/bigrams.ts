@@ -14,17 +14,17 @@ const UNSEGMENTED =
 const BREAK = "\ue000";
 
 /** By code unit, filled as they are asked for: 0 unknown, 1 segmented, 2 not. */
-const known = new Uint8Array(0x10000);
+const scriptCache = new Uint8Array(0x10000);
 
 /** Whether the character at an index of a folded text belongs to such a script. */
 export function isUnsegmentedAt(text: string, index: number): boolean {
   let unit = text.charCodeAt(index);
   if (unit < 0x0e00 || Number.isNaN(unit)) return false;
   if (unit >= 0xdc00 && unit <= 0xdfff) unit = text.charCodeAt(index - 1);
-  let found = known[unit] as number;
+  let found = scriptCache[unit] as number;
   if (found === 0) {
     found = UNSEGMENTED.test(String.fromCharCode(unit)) ? 2 : 1;
-    known[unit] = found;
+    scriptCache[unit] = found;
   }
   return found === 2;
 }

@@ -4,10 +4,10 @@
  */
 
 /** FTS5_PORTER_MAX_TOKEN: longer tokens are left as they are, as are those below three bytes. */
-const LONGEST = 64;
+const MAX_STEMMED_BYTES = 64;
 
 /** FTS5_MAX_TOKEN_SIZE: what is behind it is cut off. */
-const MOST_BYTES = 32_768;
+const MAX_TOKEN_BYTES = 32_768;
 
 type Rule = readonly [suffix: string, becomes: string];
 
@@ -26,7 +26,7 @@ const STEP_4 = rules(
  */
 export function stemOf(token: string): string {
   const bytes = bytesOf(token);
-  if (bytes.length < 3 || bytes.length > LONGEST) return bytes.slice(0, MOST_BYTES);
+  if (bytes.length < 3 || bytes.length > MAX_STEMMED_BYTES) return bytes.slice(0, MAX_TOKEN_BYTES);
   let stem = step1b(step1a(bytes));
   if (stem.endsWith("y") && hasVowel(stem.slice(0, -1))) stem = `${stem.slice(0, -1)}i`;
   stem = replaceSuffix(stem, STEP_2, (rest) => measure(rest) > 0);
