@@ -1,6 +1,6 @@
 import { UserError } from "../domain/errors.js";
 
-/** A program with its arguments as one would type them: blanks part the words, quotes keep them together. No shell is asked. */
+/** Splits a command line into words at white space; single and double quotes group. No shell is involved. */
 export function splitShellWords(line: string, flag: string): string[] {
   const words: string[] = [];
   let rest = line.trimStart();

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
-/** A call to a thread and its answer bear the same number. Both go as many at a time as there are. */
+/** A call and its answer carry the same id. Both are sent in batches. */
 export interface RpcCall<Call> {
   readonly id: number;
   readonly call: Call;
@@ -13,23 +13,23 @@ export type RpcAnswer<Answer> =
 
 export interface WorkerRpcOptions {
   readonly data: unknown;
-  /** Room for what a call makes: what is too much is filled with garbage, and counts as memory. */
+  /** V8 fills a larger young generation with garbage, which counts as memory. */
   readonly youngGenerationMb: number;
-  /** Calls that come within so many milliseconds of the last are handed over together: to wake a thread takes time. */
+  /** Calls within so many milliseconds of the last batch are sent together: waking a thread costs time. */
   readonly batchDelayMs?: number;
 }
 
-/** How long the end of a thread is waited for: one in the middle of a statement of SQLite comes to it afterwards only. */
+/** How long to wait for termination: a thread inside a SQLite statement terminates only after it. */
 const TERMINATE_MS = 2_000;
 
 const openThreads = new Set<{ readonly pending: number }>();
 
-/** Whether a thread has not answered all it was called for. */
+/** Whether any thread has unanswered calls. */
 export function isAnyThreadBusy(): boolean {
   return [...openThreads].some((thread) => thread.pending > 0);
 }
 
-/** A thread that answers calls in any order. It keeps the process alive until it is closed. */
+/** A worker thread that answers calls in any order. It keeps the process alive until it is closed. */
 export class WorkerRpc<Call, Answer> {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
@@ -54,12 +54,12 @@ export class WorkerRpc<Call, Answer> {
     this.worker.on("exit", (code) => this.end(new Error(`a thread ended (${code})`)));
   }
 
-  /** Calls that have no answer yet. */
+  /** Calls without an answer so far. */
   get pending(): number {
     return this.waiting.size;
   }
 
-  /** Rejects with what the thread threw, and where it has ended. */
+  /** Rejects with the error the thread threw, or with the reason it ended. */
   call(call: Call): Promise<Answer> {
     if (this.ended !== null) return Promise.reject(this.ended);
     const id = this.calls++;
@@ -73,7 +73,7 @@ export class WorkerRpc<Call, Answer> {
     });
   }
 
-  /** Ends the thread, whatever it is doing. */
+  /** Terminates the thread, also during a call. */
   async close(): Promise<void> {
     clearTimeout(this.gathering);
     const waited = new AbortController();
@@ -90,7 +90,7 @@ export class WorkerRpc<Call, Answer> {
     try {
       this.worker.postMessage(calls);
     } catch (error) {
-      // Something in them cannot be copied.
+      // A value cannot be cloned.
       for (const { id } of calls) this.settle({ id, error: error as Error });
     }
   }

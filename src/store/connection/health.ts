@@ -10,11 +10,11 @@ import type { Db } from "./open-store.js";
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
-  /** What was found, in words. */
+  /** The result in words. */
   readonly detail: string;
 }
 
-/** The queries that every search and every read makes: each must find its rows by an index. */
+/** The queries of every search and read: each must use an index. */
 const HOT_QUERIES: Readonly<Record<string, string>> = {
   ...POSTINGS_SQL,
   ...SEARCH_SQL,
@@ -23,7 +23,7 @@ const HOT_QUERIES: Readonly<Record<string, string>> = {
   ...LISTING_SQL,
 };
 
-/** Looks the whole file over, check by check; reads all of it and takes about as long as indexing. */
+/** Checks the whole file; takes about as long as indexing. */
 export function* checkHealth(db: Db): Generator<Finding> {
   yield sqliteIntegrity(db);
   yield foreignKeys(db);
@@ -32,7 +32,7 @@ export function* checkHealth(db: Db): Generator<Finding> {
   yield queryPlans(db);
 }
 
-/** Makes the full-text index and the order of the mails anew from the mails themselves. */
+/** Rebuilds the full-text index and the mail order from the mails. */
 export function repairIndex(db: Db, onProgress: (done: number, total: number) => void): void {
   db.transaction(() => {
     rebuildBigrams(db);
@@ -55,7 +55,7 @@ function foreignKeys(db: Db): Finding {
   return { check: "Foreign keys", ok: found.length === 0, detail };
 }
 
-/** FTS5's own check, against the text of the mails; rank 1 asks for that. */
+/** FTS5's own check; rank 1 compares the index with the text of the mails. */
 function indexIntegrity(db: Db): Finding {
   const check = "Full-text index";
   try {
@@ -93,7 +93,7 @@ function isScan(detail: string): boolean {
   return /^SCAN\b/.test(detail) && !/M\d/.test(detail.split("VIRTUAL TABLE INDEX")[1] ?? "");
 }
 
-/** EXPLAIN wants its parameters bound, though it does not use them. */
+/** EXPLAIN requires bound parameters, though it does not use them. */
 function parametersOf(sql: string): null[] {
   return Array.from(sql.matchAll(/\?/g), () => null);
 }
