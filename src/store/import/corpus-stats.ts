@@ -4,7 +4,7 @@ import type { Db } from "../connection/open-store.js";
 export interface CorpusStats {
   /** Message-IDs, as `SELECT COUNT(*) FROM emails` counts them. */
   readonly messages: number;
-  /** Different mails, whatever the number of their copies. */
+  /** Mails without their copies. */
   readonly distinct: number;
   /** Mailboxes whose owner's address is known. */
   readonly inboxes: number;
@@ -13,7 +13,7 @@ export interface CorpusStats {
   readonly addresses: number;
   readonly firstDate: string | null;
   readonly lastDate: string | null;
-  /** Equal for equal mail in equal mailboxes, whichever form it was imported from. Null: no mail. */
+  /** Equal for the same mail in the same mailboxes, whatever format it was imported from. Null: no mail. */
   readonly fingerprint: string | null;
 }
 

@@ -7,7 +7,7 @@ import { SEARCH_SQL } from "./mail-search.js";
 
 export interface ArtQuery {
   readonly keywords: readonly string[];
-  /** Address ids: who sent or got the mail; whom it is from; to whom it went. */
+  /** Address ids: sender or recipient; sender; recipient. */
   readonly namedId: number;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
@@ -20,7 +20,7 @@ export interface ArtHit {
   readonly snippet: string;
 }
 
-/** Mails looked at before it is seen whether they are enough; then twice as many, and so on. */
+/** Mails in the first batch; each further one is twice as large, up to `MAX_BATCH`. */
 const FIRST_BATCH = 20;
 const MAX_BATCH = 500;
 
@@ -32,9 +32,9 @@ const ART_SQL = {
 } as const;
 
 /**
- * ART's search: every keyword as it stands, not its stem, in mail from or to the address; newest first. Our index knows
- * stems only, so it names candidates, and an index in memory with the tokenizer of ART's, SQLite's default, chooses among
- * them and makes the snippets. Words are equal there only where their stems are equal here, so none is missed.
+ * ART's search: mail from or to the address with every keyword unstemmed, newest first. Our index holds stems, so it yields
+ * a superset, which an in-memory index with ART's tokenizer (SQLite's default) filters and cuts snippets from. Equal words
+ * have equal stems, so none is missed.
  */
 export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
   const dateRanges = openDateRanges(db);
@@ -69,7 +69,7 @@ export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
 
 type Mail = readonly [position: number, mail: readonly [id: number, subject: string, body: string]];
 
-/** Which of some mails match, each with its snippet. One for all searches of a thread, made when it is first needed. */
+/** Filters mails by the exact words and cuts their snippets. The in-memory index is created on first use. */
 function openExactMatcher(): (mails: readonly Mail[], expression: string) => [number, string][] {
   let statements: { [name in "add" | "match" | "clear"]: Database.Statement } | null = null;
   return (mails, expression) => {

@@ -1,6 +1,6 @@
 import type { Db } from "../connection/open-store.js";
 
-/** A stretch of time in ISO 8601 UTC; null leaves that side open. */
+/** ISO 8601 UTC; null leaves that side open. */
 export interface DateRange {
   /** Inclusive. */
   readonly after: string | null;
@@ -21,10 +21,7 @@ export const DATE_RANGE_SQL = {
   oldestFrom: "SELECT position FROM mail_order WHERE date >= ? ORDER BY date, position DESC LIMIT 1",
 } as const;
 
-/**
- * A period as a range of positions, newest first. Mail without a date is in no period: nobody can say
- * that it was written before a cutoff.
- */
+/** Dates to positions, newest first. Mail without a date is in no range, as it may be later than a cutoff. */
 export function openDateRanges(db: Db): { positions(period: DateRange): PositionRange } {
   const newestBefore = db.prepare(DATE_RANGE_SQL.newestBefore).pluck();
   const oldestFrom = db.prepare(DATE_RANGE_SQL.oldestFrom).pluck();
@@ -39,7 +36,7 @@ export function openDateRanges(db: Db): { positions(period: DateRange): Position
   };
 }
 
-/** The first moment after a day, `2001-05-14` -> `2001-05-15T00:00:00Z`: a cutoff that the day itself is before. */
+/** The exclusive end of a day: `2001-05-14` -> `2001-05-15T00:00:00Z`. */
 export function endOfDay(day: string): string {
   // The year 10000 would sort before all others.
   if (day.startsWith("9999-12-31")) return "9999-12-31T24:00:00Z";

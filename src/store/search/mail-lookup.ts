@@ -2,7 +2,7 @@ import type { Db } from "../connection/open-store.js";
 import { withTickTransaction } from "../connection/tick-transaction.js";
 import { PARTY } from "./address-book.js";
 
-/** One mail, whole. */
+/** A complete mail. */
 export interface StoredMail {
   readonly mailId: number;
   readonly messageId: string;
@@ -16,10 +16,10 @@ export interface StoredMail {
 }
 
 export interface MailLookup {
-  /** By any of its Message-IDs; the angle brackets may be missing. Null: there is no such mail. */
+  /** By any of its Message-IDs, with or without angle brackets. Null: no such mail. */
   get(messageId: string): StoredMail | null;
   isInInbox(mailId: number, addressId: number): boolean;
-  /** The same name for every Message-ID of one mail; an id that is not in the file names itself. */
+  /** One id for all Message-IDs of a mail; an unknown id is returned as it is. */
   canonicalId(messageId: string): string;
 }
 
@@ -70,7 +70,7 @@ export function openMailLookup(db: Db): MailLookup {
   };
 }
 
-/** As it is first, which most are found by. */
+/** The id as given comes first, as it mostly matches. */
 function* spellings(messageId: string): Generator<string> {
   yield messageId;
   const bare = messageId.trim();

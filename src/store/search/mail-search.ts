@@ -11,7 +11,7 @@ import { distinctTerms, type FindTermMatches, type TermMatch, termMatcher } from
 
 export interface MailQuery {
   readonly words: string;
-  /** Address ids, from the address book. Null: everybody's mail. */
+  /** Address ids, from the address book. Null: any. */
   readonly inboxId: number | null;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
@@ -26,13 +26,13 @@ export interface MailHit {
   readonly sender: string;
   readonly date: string | null;
   readonly snippet: string;
-  /** Whether the mail holds every word of the query, or was the best match on some. */
+  /** Whether the mail holds every word of the query, or some of them. */
   readonly match: "all_words" | "best_match";
 }
 
 export interface MailHits {
   readonly hits: readonly MailHit[];
-  /** Mails that hold every word, counted up to 1,000; or as many as are listed where best matches fill up. */
+  /** Mails that hold every word, counted up to 1,000; at least the number of hits. */
   readonly total: number;
 }
 
@@ -43,33 +43,33 @@ export interface MailSearch {
   bestFirst(query: MailQuery): MailHits;
 }
 
-/** Of the mails with every word, the newest so many compete for the first places. */
+/** The newest so many of the mails with every word are ranked. */
 const MAX_ALL_WORDS_RANKED = 60;
 
-/** Mails with every word are counted up to here: where there are more, nobody needs to know how many. */
+/** Mails with every word are counted up to this. */
 const ALL_WORDS_COUNT_LIMIT = 1_000;
 
-/** Bodies are ranked by their beginning: what a mail is about stands there, quoted mail behind it. */
+/** Characters of a body that are ranked: the subject matter is at the start, quoted mail follows. */
 const RANKED_BODY_CHARS = 4_000;
 
-/** Of a mail that is listed the body is searched this far for words not found so far; beyond it the mail's beginning is shown. */
+/** Characters of a hit's body searched for a snippet; without a match in them the snippet is the start of the body. */
 const SNIPPET_BODY_CHARS = 60_000;
 
-/** What ranking reads of a mail. */
+/** The columns that ranking reads. */
 type RankedRow = readonly [mailId: number, subject: string, body: string];
 
-/** What only a listed mail is asked for. */
+/** The columns read for hits only. */
 type ListedRow = readonly [messageId: string, sender: string, date: string | null];
 
-/** A mail that was read for its score. What was found in it is kept for the snippet. */
+/** A ranked mail with its term matches, which the snippet reuses. */
 interface Scored {
   readonly position: number;
   readonly score: number;
   readonly mail: RankedRow;
-  /** That it holds, or may hold. */
+  /** Indices of the terms it holds or may hold. */
   readonly terms: readonly number[];
   readonly inSubject: readonly TermMatch[];
-  /** In its beginning. */
+  /** In the ranked part of the body. */
   readonly inBody: readonly TermMatch[];
 }
 
@@ -82,7 +82,7 @@ export const SEARCH_SQL = {
 export function openMailSearch(db: Db): MailSearch {
   const dateRanges = openDateRanges(db);
   const postingsFor = openPostings(db);
-  // As lists: to name the columns of a row takes longer than to read it.
+  // Raw rows: building an object takes longer than reading the row.
   const selectRanked = db.prepare(SEARCH_SQL.ranked).raw();
   const selectListed = db.prepare(SEARCH_SQL.listed).raw();
   const filterOf = ({ inboxId, fromIds, toIds, period }: MailQuery): MailFilter => ({
@@ -113,8 +113,8 @@ export function openMailSearch(db: Db): MailSearch {
       return { position, mail, terms, inSubject, inBody, score: bm25f({ body, inSubject, inBody }, weights) };
     };
 
-  // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
-  // Of the forty statements of a search only the first then asks for SQLite's locks, and looks whether a page has changed.
+  // One transaction per search: an import that commits in between renumbers the positions. It also saves the locks and
+  // the page cache checks of all but the first of some forty statements.
   return {
     newestFirst: db.transaction((query: MailQuery) => {
       const words = allWordsExpression(query.words);
@@ -165,7 +165,7 @@ function snippetSource([, , body]: RankedRow): string {
   return body.slice(0, SNIPPET_BODY_CHARS);
 }
 
-/** Whether the mail holds a word, by the lists of those that do, that was not found in its subject or its beginning. */
+/** Whether a posting list has the mail for a term that was not found in its subject or in the ranked part of its body. */
 function hasUnlocatedTerm({ position, mail, terms, inSubject, inBody }: Scored, lists: PostingLists): boolean {
   const [, , body] = mail;
   const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
@@ -175,12 +175,12 @@ function hasUnlocatedTerm({ position, mail, terms, inSubject, inBody }: Scored, 
 }
 
 /**
- * The `wanted` best of the nominees, heaviest first, by their scores; the newer of two that score the same. Mails that cannot be
- * among them any more are not read.
+ * The `wanted` best candidates by score, of equal ones the newer. Candidates come by descending weight; once the upper bound
+ * of a score is below the worst hit, the rest is not read.
  */
-function rankBest(nominees: readonly Candidate[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
+function rankBest(candidates: readonly Candidate[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
   const found: Scored[] = [];
-  for (const { position, weight } of nominees) {
+  for (const { position, weight } of candidates) {
     const worst = found.length < wanted ? undefined : found.at(-1);
     if (worst !== undefined && weight * BM25_TF_UPPER_BOUND < worst.score) break;
     insertTopK(found, scoreAt(position), wanted, isBetter);

@@ -2,18 +2,18 @@ import type { TermMatch } from "./term-matches.js";
 
 const WIDTH = 240;
 
-/** Three characters, not the one: beyond Latin-1 it would make every text twice as large that it goes into, up to the trace. */
+/** ASCII: U+2026 would make V8 store every string it becomes part of, up to the trace, with two bytes a character. */
 const ELLIPSIS = "...";
 
-/** All that is not one space already. */
+/** White space other than a single space. */
 const WHITE_SPACE = /\s{2,}|[^\S ]/g;
 
-/** What cutting inside a surrogate pair leaves at the ends of a text. */
+/** Halves of surrogate pairs at the ends of a cut text. */
 const HALF_PAIRS = /^[\udc00-\udfff]|[\ud800-\udbff]$/g;
 
 /**
- * The stretch of `body` (about 240 characters, white space collapsed) that holds the most different terms; the
- * beginning where none occurs. Made here for the few winners only: FTS5's own snippet() costs more than the search.
+ * The window of `body` (about 240 characters, white space collapsed) with the most distinct terms; its start if there is no
+ * match. Made for hits only: FTS5's snippet() costs more than the search.
  */
 export function snippet(body: string, words: readonly TermMatch[]): string {
   const window = bestWindow(words);
@@ -51,7 +51,7 @@ function excerpt(body: string, from: number): string {
     .replace(WHITE_SPACE, " ")
     .trim();
   const space = text.lastIndexOf(" ", WIDTH);
-  // What was found begins in the first half, so the last space counts only behind it.
+  // Matches begin in the first half, so only a space after it may end the excerpt.
   const end = text.length <= WIDTH ? text.length : space > WIDTH / 2 ? space : WIDTH;
   const more = end < text.length || start + WIDTH * 2 < body.length;
   return `${start > 0 ? `${ELLIPSIS} ` : ""}${text.slice(0, end).replace(HALF_PAIRS, "")}${more ? ` ${ELLIPSIS}` : ""}`;
