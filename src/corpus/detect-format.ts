@@ -11,15 +11,15 @@ import { walk } from "./readers/maildir.js";
 import { isMboxSeparator } from "./readers/mbox-messages.js";
 import { findColumns, isMailTable } from "./readers/table-columns.js";
 
-/** What lies at a path. `format` is null where no form fits; `files` are the files to read, one or a folder's. */
+/** `format` is null where none fits; `files` are the files to read, one or those of a folder. */
 export interface DetectedFormat {
   readonly format: CorpusFormat | null;
   readonly files: readonly string[];
-  /** What it is instead, where that can be told. */
+  /** What an unknown source is, if known. */
   readonly instead: string | null;
 }
 
-/** Tells the form of a source by content alone; names do not matter. Throws the system's error where it cannot be read. */
+/** Detects the format by content; file names do not matter. Throws the system's error where it cannot be read. */
 export async function detectFormat(path: string, stats: Stats): Promise<DetectedFormat> {
   return stats.isDirectory() ? detectFolder(path) : detectFile(path);
 }
@@ -48,7 +48,7 @@ async function isMail(file: string): Promise<boolean> {
   return typeof (await parseEmail(await readHead(file, 64 * 1024))) !== "string";
 }
 
-/** Files looked at before a folder is given up. */
+/** Files tried before a folder counts as unknown. */
 const FILES_TRIED = 50;
 
 async function detectFolder(path: string): Promise<DetectedFormat> {
@@ -64,7 +64,7 @@ async function detectFolder(path: string): Promise<DetectedFormat> {
   return { format: null, files: [path], instead: tried === 0 ? "an empty folder" : null };
 }
 
-/** The Parquet files, else the mbox files, directly in a folder; sorted by name. Links are followed: caches lay out shards as links. */
+/** The Parquet, else the mbox files directly in a folder, by name. Follows links, as caches store shards as links. */
 async function findTableFiles(folder: string): Promise<DetectedFormat | null> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
@@ -88,7 +88,7 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
   } catch {
-    // A link that leads nowhere.
+    // A broken link.
     return false;
   }
 }
@@ -106,7 +106,7 @@ async function readUnzippedHead(path: string): Promise<Buffer> {
   try {
     for await (const chunk of gunzip(createReadStream(path))) return chunk;
   } catch {
-    // Not gzip after all, or cut off before the first block.
+    // Not gzip, or cut off in the first block.
   }
   return Buffer.alloc(0);
 }

@@ -3,16 +3,13 @@ import { UserError } from "../domain/errors.js";
 import type { CorpusBatch, CorpusSource } from "../domain/mail/email.js";
 import { deserializeError, type ReadMessage, type ReadRequest, serializeError } from "./worker-messages.js";
 
-/** What reading may take: a source that needs more is broken, or means to do harm. */
+/** A source that needs more memory is broken or malicious. */
 const LIMIT_MB = 2_048;
 
-/** Batches that may lie ready before the reader waits for their user. */
+/** Batches buffered before the reader waits. */
 const AHEAD = 4;
 
-/**
- * The same source, read and parsed on a thread of its own, so that storing goes on meanwhile. `path` and the source's
- * format are opened again there.
- */
+/** The same source, read and parsed on a thread while this one stores. The thread opens `path` again. */
 export function readInWorker(path: string, source: CorpusSource): CorpusSource {
   const { format, totalBytes } = source;
   return { format, totalBytes, batches: (signal) => receive({ path, format, ahead: AHEAD }, signal) };
@@ -22,7 +19,7 @@ async function* receive(order: ReadRequest, signal: AbortSignal): AsyncGenerator
   signal.throwIfAborted();
   const worker = new Worker(new URL("./reader-worker.js", import.meta.url), {
     workerData: order,
-    // Nearly all it makes is thrown away at once: room for it saves a third of the collector's work.
+    // Nearly all objects are short-lived: a large young generation saves a third of the collector's work.
     resourceLimits: { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: LIMIT_MB },
   });
   const ready: ReadMessage[] = [];

@@ -1,4 +1,4 @@
-/** The reading thread: opens the source it is told of and posts its batches, `ahead` of them before it waits. */
+/** The reading thread: posts the batches of a source, at most `ahead` before the main thread takes one. */
 import { once } from "node:events";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { setLibraryDecoder } from "./mime/decode-body.js";

@@ -1,21 +1,21 @@
 import { type ExitCode, UserError } from "../domain/errors.js";
 import type { CorpusBatch, CorpusFormat } from "../domain/mail/email.js";
 
-/** What the reading thread is to read. */
+/** The request to the reading thread. */
 export interface ReadRequest {
   readonly path: string;
   readonly format: CorpusFormat;
   readonly ahead: number;
 }
 
-/** What it answers: batches, then one of the others. */
+/** Its messages: batches, then one of the others. */
 export type ReadMessage =
   | { readonly batch: CorpusBatch }
   | { readonly failure: Failure }
   | { readonly aborted: true }
   | { readonly end: true };
 
-/** An error on its way between threads, which keeps no class. */
+/** An error between threads: structured cloning drops its class. */
 interface Failure {
   readonly name: string;
   readonly message: string;

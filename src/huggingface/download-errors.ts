@@ -2,9 +2,8 @@ import { EXIT, UserError } from "../domain/errors.js";
 import { RequestFailed } from "./request-failed.js";
 
 /**
- * Runs a download; what stops it for good becomes a `UserError` that says how to go on by hand.
- * Aborts and faults of ours pass unchanged.
- * @param what the address, or what was to be had
+ * Runs a download. Its final error becomes a `UserError`; aborts and unexpected errors pass unchanged.
+ * @param what the address or name of the download
  * @param manualHint a sentence: how to do without the download
  */
 export async function withDownloadHint<T>(what: string, manualHint: string, work: () => Promise<T>): Promise<T> {
@@ -32,7 +31,7 @@ function hintFor(error: RequestFailed): string {
   return "Check the connection and run it again; a file is continued where it stopped.";
 }
 
-/** Node's errors of file operations name the call that failed; those of sockets never get here bare. */
+/** Node's file system errors name the failed call; socket errors are always wrapped. */
 function isFileSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "code" in error;
 }

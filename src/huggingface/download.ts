@@ -11,7 +11,7 @@ import { RequestFailed, retryRequest } from "./request-failed.js";
 export interface DownloadRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
-  /** Where the file is to lie; its record is written beside it, and while it is unfinished `<target>.partial`. */
+  /** The record goes beside it; an unfinished download is `<target>.partial`. */
   readonly target: string;
   readonly revision: string | null;
   readonly expectedSize?: number | undefined;
@@ -26,9 +26,8 @@ export interface DownloadRequest {
 }
 
 /**
- * Makes sure that `target` holds the file, whole and verified, and returns its record. A verified file
- * is used without asking the server. An interrupted download goes on where it stopped, in this run or a
- * later one, as long as the server still has the same file.
+ * Downloads and verifies `target` and returns its record. A verified cached file needs no request. An interrupted download
+ * resumes, now or in a later process, as long as the server has the same file.
  * @throws UserError where the file cannot be had; the signal's reason where it aborts.
  */
 export async function downloadFile(request: DownloadRequest): Promise<CacheRecord> {
@@ -44,7 +43,7 @@ export async function downloadFile(request: DownloadRequest): Promise<CacheRecor
       await publish(partial, target, record);
       return record;
     } catch (error) {
-      // Why the download failed is worth more than why its rest could not be kept.
+      // The error of the download matters more than one of the release.
       await partial.release().catch(() => undefined);
       throw error;
     }
@@ -57,13 +56,13 @@ async function downloadOnce(request: DownloadRequest, partial: PartialDownload):
     return await verifyPartial(request, partial);
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error;
-    // Wrong bytes are of no use. Where older ones were among them, the file fetched anew may still be right.
+    // Discard wrong bytes. If older bytes were among them, a fresh download may succeed.
     await partial.restart(null);
     throw resumed ? new RequestFailed(error.message, { retryable: true, cause: error }) : error;
   }
 }
 
-/** Checks the whole partial file and makes its record. */
+/** Verifies the complete partial file and returns its record. */
 async function verifyPartial(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
   const { url, revision, expectedSize, expectedSha256, magic } = request;
   const { size } = await stat(partial.bytesPath);
@@ -96,7 +95,7 @@ async function textAt(file: FileHandle, position: number, length: number): Promi
   return buffer.toString("latin1");
 }
 
-/** The record goes first: a file beside a record that is not its own fails verification, never passes it. */
+/** The record first: an old file beside a new record fails verification. */
 async function publish(partial: PartialDownload, target: string, record: CacheRecord): Promise<void> {
   await writeRecord(target, record);
   await rename(partial.bytesPath, target);

@@ -20,7 +20,7 @@ import { RequestFailed } from "./request-failed.js";
 /** `data/train-00000-of-00003.parquet` */
 const SHARD = /^data\/train-\d{5}-of-(\d{5})\.parquet$/;
 
-/** The commit `main` stood for when the download began, and its files; all of them are taken from it. */
+/** The commit of `main` at the start of the download, and its files. */
 const pinSchema = z.object({
   dataset: z.literal(EMAILS_DATASET),
   branch: z.literal("main"),
@@ -31,9 +31,8 @@ const pinSchema = z.object({
 type Pin = z.output<typeof pinSchema>;
 
 /**
- * Makes sure that all shards of the mail corpus lie in the cache, whole and verified. What `main` stands
- * for is asked once and kept in `<cacheDir>/corbt/enron-emails/main.json`; deleting that file asks anew.
- * Progress counts the bytes of all shards together, the cached ones included.
+ * Downloads and verifies all shards of the mail corpus. The commit of `main` is resolved once and stored in
+ * `<cacheDir>/corbt/enron-emails/main.json`; delete that file for a newer one. Progress counts all shards, also cached ones.
  * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`); its name is the commit
  * @throws UserError; the signal's reason where it aborts
  */

@@ -8,24 +8,24 @@ import { ART_RULES, type ArtRule, artFilter } from "./art-filter.js";
 import { resolveOwners } from "./resolve-owners.js";
 
 export interface NamedSource {
-  /** As the user named it; kept in the file. */
+  /** As the user named it; stored in the file. */
   readonly name: string;
   readonly source: CorpusSource;
 }
 
 export interface ImportRequest {
-  /** Read one after the other, all of them or none. */
+  /** Read in order, all or none. */
   readonly sources: readonly NamedSource[];
   readonly filter: "none" | "art";
-  /** Mails to read, those that cannot be used not counted; 0: all. */
+  /** Mails to read, without bad ones; 0: all. */
   readonly limit: number;
-  /** Mails stored between two looks at the signal and two words to the listener. */
+  /** Mails stored between two checks of the signal. */
   readonly batchSize: number;
-  /** Owner folder to address, over what the mail itself says. */
+  /** Owner folder to address; overrides the address found in the mail. */
   readonly ownerMap: ReadonlyMap<string, string>;
-  /** The first mail that cannot be used ends the import. */
+  /** The first bad mail fails the import. */
   readonly strict: boolean;
-  /** Hears of every mail that is passed over. */
+  /** Called for every skipped mail. */
   readonly onSkipped: (bad: BadEmail) => void;
 }
 
@@ -34,40 +34,37 @@ export type ImportProgress =
   | { readonly phase: "index"; readonly mails: number; readonly total: number };
 
 export interface ImportSummary {
-  /** Of the sources, each once. */
+  /** The distinct formats of the sources. */
   readonly format: string;
   readonly read: number;
   /** New Message-IDs. */
   readonly stored: number;
-  /** New mails among them; the others are copies of a mail under another Message-ID. */
+  /** Of these, new mails; the others are copies under another Message-ID. */
   readonly distinct: number;
-  /** Message-IDs that were here already, with the same content. */
+  /** Message-IDs that were in the file with the same content. */
   readonly duplicates: number;
-  /** Message-IDs that belonged to a different mail and were kept under a changed one. */
+  /** Message-IDs of a different mail, stored with a suffix. */
   readonly renamed: number;
   readonly skipped: Skipped;
-  /** What ART's rules dropped; null without the filter. */
+  /** Mails dropped by each of ART's rules; null without the filter. */
   readonly dropped: Readonly<Record<ArtRule, number>> | null;
   readonly inboxes: number;
   readonly unresolvedOwners: number;
   readonly seconds: number;
 }
 
-/** Mails that could not be used. Only the first are kept here: there may be any number. */
+/** Bad mails; only the first are listed. */
 export interface Skipped {
   readonly mails: number;
   readonly reasons: Readonly<Record<string, number>>;
   readonly first: readonly BadEmail[];
 }
 
-/** Skipped mails kept one by one, and reasons told apart. */
+/** Skipped mails listed, and distinct reasons counted. */
 const MAX_SKIPPED_LISTED = 10;
 const MAX_REASONS = 50;
 
-/**
- * Brings sources of mail into the file: all of it or, when it breaks off or is aborted, nothing.
- * Importing the same source again changes nothing; another source adds to what is there.
- */
+/** Imports sources of mail in one transaction. Importing a source again changes nothing; another source adds its mail. */
 export async function importCorpus(
   db: Db,
   request: ImportRequest,
@@ -193,7 +190,7 @@ function countSkipped({ strict, onSkipped }: ImportRequest) {
   };
 }
 
-/** Storing is synchronous: without a pause Ctrl-C would be heard at the end of the batch only. */
+/** Storing is synchronous: without this pause Ctrl-C would take effect only at the end of a batch. */
 async function checkAbort(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   signal.throwIfAborted();

@@ -9,14 +9,13 @@ import {
   setOwnerAddress,
 } from "../store/import/owners.js";
 
-/** An address with the owner's name on it counts as the owner's from this share of the sent mail on. */
+/** Minimum share of the sent mail for an address that matches the owner's name. */
 const MIN_NAMED_SHARE = 0.02;
 
 /**
- * Finds the address of every owner folder: from the map file; else whoever bears the folder's name among
- * those who send from its sent folders (an assistant may send more), else whoever bears it among those
- * the folder's mail is addressed to, else the most frequent sender, else the most frequent recipient.
- * Returns true where an address changed.
+ * Finds the address of every owner folder: by the map file; else the sender in its sent folders that matches the folder's
+ * name (an assistant may send more), else the recipient that matches it, else the most frequent sender, else the most
+ * frequent recipient. Returns whether an address changed.
  */
 export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
   const open = listOwners(db).filter((owner) => owner.basis !== "source" || map.has(owner.folder));
@@ -30,7 +29,7 @@ export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean
   for (const owner of open) {
     const [address, basis] = resolve(owner, map, senders, recipients);
     if (address === owner.address && basis === owner.basis) continue;
-    // An address given by an earlier map file stays, unless a newer one names another.
+    // An address from an earlier map file stays unless a newer map changes it.
     if (owner.basis === "map" && basis !== "map") continue;
     setOwnerAddress(db, owner.id, address, basis);
     changed = true;

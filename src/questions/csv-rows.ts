@@ -21,7 +21,7 @@ export function csvRows(text: string): RawRow[] {
   }));
 }
 
-/** Text that is no number stays text, so that the check shows it is not one. */
+/** Text that is no number stays text, which validation then rejects. */
 function parseNumber(cell: string | undefined): number | string | undefined {
   if (cell === undefined || cell.trim() === "") return undefined;
   const number = Number(cell);

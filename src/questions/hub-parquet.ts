@@ -9,10 +9,10 @@ import { type HubRequest, manualDownloadHint } from "../huggingface/hub-request.
 import { parquetRows } from "./parquet-rows.js";
 import { validateQuestions } from "./validate.js";
 
-/** Bytes of the files at `QUESTIONS_REVISION`; nothing is known of other revisions beforehand. */
+/** File sizes at `QUESTIONS_REVISION`. */
 const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520 };
 
-/** Questions from the dataset's Parquet file, kept in `<cacheDir>/<dataset>/<commit>/`. */
+/** Questions from the dataset's Parquet file, cached in `<cacheDir>/<dataset>/<commit>/`. */
 export async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
   const { split, hub, cacheDir } = request;
   const manualHint = manualDownloadHint(hub);

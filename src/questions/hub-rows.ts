@@ -21,7 +21,7 @@ import { DEFAULT_RETRY } from "../platform/retry.js";
 import { jsonLinesRows } from "./json-rows.js";
 import { validateQuestions } from "./validate.js";
 
-/** The most rows the API gives in one answer. */
+/** Maximum of the API. */
 const PAGE_ROWS = 100;
 
 const pageSchema = z.object({
@@ -38,10 +38,7 @@ const pageSchema = z.object({
 
 type Page = z.output<typeof pageSchema>;
 
-/**
- * Questions from the JSON rows API, every page of them, kept as JSON Lines once complete. The API serves
- * the newest revision only; the one it served is recorded.
- */
+/** All questions of the JSON rows API, cached as JSON Lines. It serves the newest revision only, which is recorded. */
 export async function loadHubRows(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
   const { split, hub, cacheDir } = request;
   const file = join(cacheDir, QUESTIONS_DATASET, "rows-api", `${split}.jsonl`);
@@ -112,7 +109,7 @@ async function fetchAllRows(
   return { lines, revision: first.revision };
 }
 
-/** The API cuts long cells and large datasets short, and says so in passing. */
+/** The API truncates long cells and large datasets and reports it in these fields. */
 function checkComplete({ rows, partial }: Page, offset: number, total: number): void {
   const fault = (message: string) => new RequestFailed(message, { retryable: false });
   if (total === 0) throw fault("the split has no rows");
@@ -124,7 +121,7 @@ function checkComplete({ rows, partial }: Page, offset: number, total: number): 
   });
 }
 
-/** A token for a mirror of the hub is not shown to Hugging Face. */
+/** The token of a mirror is not sent to Hugging Face. */
 function rowsHeaders(hub: Hub): Record<string, string> {
   const sameService = hub.rowsEndpoint !== undefined || checkedEndpoint(hub.endpoint) === DEFAULT_ENDPOINT;
   return authorization(sameService ? hub.token : null);

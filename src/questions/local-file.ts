@@ -13,8 +13,8 @@ import { validateQuestions } from "./validate.js";
 const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
 
 /**
- * Questions from a file. Its split is what the rows say, else what the file's name says, else `wanted`.
- * @throws UserError that names the file, and the row where one is at fault
+ * Questions from a file. The split is that of the rows, else of the file name, else `wanted`.
+ * @throws UserError that names the file, and the bad row if any
  */
 export async function loadQuestionFile(path: string, wanted: Split, signal: AbortSignal): Promise<QuestionSet> {
   const bytes = await readBytes(path);

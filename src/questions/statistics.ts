@@ -4,7 +4,7 @@ export interface QuestionStatistics {
   readonly split: Split;
   readonly totalTasks: number;
   readonly uniqueInboxes: number;
-  /** Null without tasks, as are all averages and dates. */
+  /** Averages and dates are null without tasks. */
   readonly averageRealism: number | null;
   readonly averageMessageIds: number | null;
   /** Of `query_date`, `YYYY-MM-DD`. */
@@ -41,7 +41,7 @@ function mean(values: readonly number[]): number | null {
 }
 
 function histogram(values: readonly number[]): RealismBin[] {
-  // i / 10 is the very number that 0.1, 0.2, ... are read as; a multiple of 0.1 is not.
+  // i / 10 equals the literals 0.1, 0.2, ...; i * 0.1 does not.
   const bounds = Array.from({ length: BINS + 1 }, (_, i) => i / BINS);
   return bounds.slice(0, BINS).map((from, i) => {
     const to = bounds[i + 1] ?? 1;

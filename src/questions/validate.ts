@@ -5,16 +5,16 @@ import type { RawRow } from "./raw-row.js";
 export interface ValidateRequest {
   /** Name of the file or dataset, for messages. */
   readonly name: string;
-  /** The split the user asked for; chosen from a file that holds both. */
+  /** The requested split, for files that hold both. */
   readonly wanted: Split;
-  /** The split of rows that do not say theirs. */
+  /** The split of rows without one. */
   readonly unmarked: Split;
 }
 
 /**
- * Questions from raw rows, each with its split, in the order of the rows. One bad row refuses the whole,
- * since a benchmark over some of its questions is another benchmark.
- * @throws UserError: no rows, bad rows, or ids that occur twice
+ * Validates raw rows and selects a split. One bad row rejects the dataset, as a benchmark over some of its questions is
+ * another benchmark.
+ * @throws UserError for no rows, bad rows or duplicate ids
  */
 export function validateQuestions(
   rows: readonly RawRow[],
@@ -60,13 +60,13 @@ function describe(path: readonly PropertyKey[], message: string, row: unknown): 
   return missing ? `field "${String(field)}" is missing` : `field "${path.map(String).join(".")}": ${message}`;
 }
 
-/** Evens out what the public forms of the dataset differ in, before the row is checked. */
+/** Removes differences between the published forms of the dataset. */
 function normalizeRow(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const row: Record<string, unknown> = { ...value };
-  // Kept as float32, 0.7 reads as 0.699999988079071; six digits are what a float32 holds for certain.
+  // A float32 0.7 reads as 0.699999988079071; six digits are exact in a float32.
   if (typeof row.how_realistic === "number") row.how_realistic = Number(row.how_realistic.toPrecision(6));
-  // Both datasets write an empty list as [''] in places.
+  // Both datasets have [''] for some empty lists.
   if (Array.isArray(row.message_ids)) row.message_ids = row.message_ids.filter((id) => id !== "");
   if (row.split === null) delete row.split;
   return row;

@@ -3,7 +3,7 @@ import type { Email } from "../../domain/mail/email.js";
 import { parseAllAddresses } from "./addresses.js";
 import { normalizeMessageId, normalizeSubject, splitBody } from "./mail-text.js";
 
-/** A mail's fields as its source writes them; `to`, `cc` and `bcc` are comma lists, `date` is ready. */
+/** A mail's raw fields; `to`, `cc` and `bcc` are comma lists, `date` is parsed. */
 export interface EmailFields {
   readonly messageId: string;
   readonly subject: string;
@@ -16,9 +16,8 @@ export interface EmailFields {
 }
 
 /**
- * The one place where fields become an `Email`, so that every form of the same mail gives the same one. A mail without
- * Message-ID gets `<H@missing>`, H being the first 32 hex digits of the SHA-256 of all its other fields: the same mail
- * has the same id in every form and on every import.
+ * Builds an `Email` from the fields of any format, so that the same mail is equal in all of them. Without a Message-ID it
+ * gets `<H@missing>`, H being the first 32 hex digits of the SHA-256 of its other fields.
  */
 export function buildEmail(fields: EmailFields): Email {
   const { before, body, behind } = splitBody(fields.body);
@@ -40,7 +39,7 @@ export function buildEmail(fields: EmailFields): Email {
   return { messageId, ...content, ...(isUnchanged ? {} : { asWritten }) };
 }
 
-/** As `emailOf`, for a row of a table; the reason it is no mail where it says nothing at all. */
+/** As `buildEmail` for a row of a table; the reason as a string if the row is empty. */
 export function buildEmailFromRow(fields: EmailFields): Email | string {
   const identifyingFields = [fields.messageId, fields.from, fields.subject, fields.body];
   if (identifyingFields.every((field) => field.trim() === ""))

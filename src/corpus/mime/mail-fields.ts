@@ -2,7 +2,7 @@ import type { EmailFields } from "./build-email.js";
 import { parseMailDate } from "./mail-date.js";
 import { splitMessage } from "./split-message.js";
 
-/** At least one of these must be there for bytes to be a mail. */
+/** A mail has at least one of these. */
 const IDENTIFYING_HEADERS = ["message-id", "date", "from", "sender", "to", "subject"];
 
 export interface BodyHeaders {
@@ -18,8 +18,8 @@ export interface RawMail {
 }
 
 /**
- * A mail's header, read, and its body as it stands; the reason, as the end of a sentence, where the bytes are no mail.
- * X- headers are ignored; of a repeated address header all values count, of any other the first.
+ * The parsed header and the raw body of a mail; the reason, as the end of a sentence, where the bytes are no mail. Of a
+ * repeated address header all values count, of any other the first.
  */
 export function readMailFields(bytes: Buffer): RawMail | string {
   const { headers, body } = splitMessage(bytes);

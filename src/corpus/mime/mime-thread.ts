@@ -7,25 +7,25 @@ export interface MimeRequest {
 
 export type MimeReply = { readonly ready: true } | { readonly decoded: string } | { readonly error: string };
 
-/** Why a mail is counted as unreadable; the message is the end of a sentence. */
+/** A mail that cannot be decoded; the message is the end of a sentence. */
 export class MimeFailed extends Error {
   override readonly name = "MimeFailed";
 }
 
-/** What parsing one mail may take. Ordinary mail takes a millisecond, and a megabyte of attachment a tenth of a second. */
+/** Limits for one mail. Typical is 1 ms, and 0.1 s per MB of attachments. */
 const LIMIT_MS = 5_000;
 const LIMIT_MS_PER_MB = 1_000;
 const LIMIT_MB = 1_024;
 
 /**
- * postal-mime in a thread of its own. Some mail takes it quadratic time or more memory than there is: the thread is ended over
- * it, the mail counted as unreadable, and the next one gets a new thread.
+ * postal-mime on a thread. Some mail takes it quadratic time or too much memory: then the thread is terminated, the mail
+ * counts as unreadable, and the next one gets a new thread.
  */
 export class MimeThread {
   private worker: Worker | null = null;
   private last: Promise<unknown> = Promise.resolve();
 
-  /** One mail after the other, so that the time of each is its own. */
+  /** One mail at a time, so that the time limit applies to each. */
   decode(body: Buffer, raw: Buffer): Promise<string> {
     const decoded = this.last.then(() => this.decodeNext(body, raw));
     this.last = decoded.catch(() => undefined);
@@ -36,7 +36,7 @@ export class MimeThread {
     this.worker ??= await startWorker();
     const { worker } = this;
     const limitMs = LIMIT_MS + (raw.length / 1_000_000) * LIMIT_MS_PER_MB;
-    // A copy: of a part of a buffer the whole buffer would be sent.
+    // A copy: transferring a view would send its whole buffer.
     const order: MimeRequest = { raw: new Uint8Array(raw), bodyStart: body.byteOffset - raw.byteOffset };
     worker.ref();
     try {
@@ -46,7 +46,7 @@ export class MimeThread {
       void worker.terminate();
       throw error;
     } finally {
-      // It keeps no process alive that has nothing else to do.
+      // An idle worker must not keep the process alive.
       worker.unref();
     }
   }
@@ -82,7 +82,7 @@ function requestDecoding(worker: Worker, order: MimeRequest, limitMs: number): P
     const end = (settle: () => void) => {
       clearTimeout(timer);
       worker.off("message", onMessage).off("error", onError);
-      // An ended thread may still fail.
+      // A terminated worker may still emit an error.
       worker.on("error", () => undefined);
       settle();
     };

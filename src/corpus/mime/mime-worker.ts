@@ -1,4 +1,4 @@
-/** The thread that postal-mime works in: one mail at a time, and ended where it takes too long over one. */
+/** The thread of `MimeThread`: decodes one mail at a time. */
 import { parentPort } from "node:worker_threads";
 import { decodeWithLibrary } from "./decode-body.js";
 import type { MimeReply, MimeRequest } from "./mime-thread.js";

@@ -4,7 +4,7 @@ import type { CorpusSource } from "../../domain/mail/email.js";
 import { batchMails, type ReadResult } from "../batching.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 
-/** One mail in a file of its own, as mail programs save it. It lies in no folder, so that nobody owns it. */
+/** A single mail in a file, as mail programs save it. It has no owner. */
 export async function openEml(path: string): Promise<CorpusSource> {
   const { size } = await stat(path);
   return {

@@ -20,7 +20,7 @@ import { brokenSource } from "../source-errors.js";
 import { locateMail } from "./mail-location.js";
 import { type Column, type Columns, mailColumns } from "./table-columns.js";
 
-/** Rows in memory at once. A larger piece takes more of it, a smaller one reads the pages at its ends twice. */
+/** Rows in memory at once. Fewer would read more pages twice, at the borders. */
 const ROWS_PER_READ = 100_000;
 
 const NO_MAIL = "No file of mail is like that; name another.";
@@ -33,9 +33,8 @@ interface Shard {
 }
 
 /**
- * The layout of `corbt/enron-emails`, from one file or several in this order: strings, `to`, `cc`, `bcc` as lists (`['']` is an empty one), `date`
- * a timestamp. All footers are read first, so that a cut-off shard is known before any mail is given; then one row
- * group is in memory at a time.
+ * The layout of `corbt/enron-emails` in one or more files: strings, `to`, `cc`, `bcc` as lists (`['']` is an empty one),
+ * `date` a timestamp. All footers are read first, to detect a truncated shard before any mail is read.
  */
 export async function openParquet(paths: readonly string[]): Promise<CorpusSource> {
   const shards: Shard[] = [];
@@ -143,7 +142,7 @@ function readMail(row: Record<string, unknown>, columns: Columns, where: string)
   return { email: { ...email, ...locateMail(text("path")), inbox: text("inbox").trim().toLowerCase() || null } };
 }
 
-/** Null is empty; a list becomes a comma list. */
+/** Null becomes empty, a list a comma list. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return Array.isArray(value) ? value.map(textOf).join(", ") : "";

@@ -11,8 +11,8 @@ import { locateMail } from "./mail-location.js";
 import { type Column, mailColumns } from "./table-columns.js";
 
 /**
- * Mails already taken apart, one a row: `message_id,inbox,subject,sender,recipients,date,body` in any order. `recipients` (a JSON array or a
- * comma list) become `to`, as this form does not tell to, cc and bcc apart; columns cc and bcc are read where there are any.
+ * Parsed mails, one per row: `message_id,inbox,subject,sender,recipients,date,body` in any order. `recipients` (a JSON array
+ * or a comma list) become `to`; columns cc and bcc are optional.
  */
 export async function openParsedCsv(path: string): Promise<CorpusSource> {
   const names = (await readCsvHeader(path)) ?? [];
@@ -68,7 +68,7 @@ function fieldsOf(text: (column: Column) => string): EmailFields {
 
 const jsonList = z.array(z.string());
 
-/** A list as a comma list: from JSON, from a Python list (`['a', 'b']`) or already one. */
+/** A comma list from a JSON list, a Python list (`['a', 'b']`) or a comma list. */
 function addressList(text: string): string {
   const list = text.trim();
   if (!list.startsWith("[")) return list;

@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 
-/** What a column of a table of mails may mean, with the names it goes by: lower case, letters and digits only. */
+/** Accepted column names by field, normalized: lower-case letters and digits. */
 const NAMES = {
   messageId: ["messageid"],
   subject: ["subject"],
@@ -16,12 +16,12 @@ const NAMES = {
 
 export type Column = keyof typeof NAMES;
 
-/** The name each meaning has in this table. */
+/** The column name of each field in a table. */
 export type Columns = ReadonlyMap<Column, string>;
 
 const REQUIRED: readonly Column[] = ["messageId", "from", "body"];
 
-/** Finds the columns of a table of mails; case and punctuation of the names do not matter, nor does their order. */
+/** Maps fields to columns, ignoring case, punctuation and order. */
 export function findColumns(names: readonly string[]): Columns {
   const found = new Map<Column, string>();
   for (const [column, known] of Object.entries(NAMES) as [Column, readonly string[]][]) {
@@ -35,7 +35,7 @@ export function isMailTable(columns: Columns): boolean {
   return REQUIRED.every((column) => columns.has(column));
 }
 
-/** As `findColumns`; a `UserError` where the table cannot be one of mails. */
+/** As `findColumns`. @throws UserError where required columns are missing */
 export function mailColumns(names: readonly string[], file: string): Columns {
   const columns = findColumns(names);
   if (isMailTable(columns)) return columns;

@@ -11,8 +11,8 @@ import { locateMail } from "./mail-location.js";
 import { TarBytes } from "./tar-bytes.js";
 
 /**
- * A tar archive, gzipped or not, read as a stream: nothing is ever unpacked to disk. Progress is in bytes of
- * the file as it lies there. Entries that are no plain file, or whose path leads out of the archive, are bad.
+ * A tar archive, gzipped or not, read as a stream; nothing is unpacked to disk. Progress counts bytes on disk. Entries that
+ * are no plain file, or whose path leads out of the archive, are reported as bad.
  */
 export async function openTarball(file: string): Promise<CorpusSource> {
   const { size } = await stat(file);
@@ -50,7 +50,7 @@ async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncG
 /** One entry as tar-stream gives it. */
 type Entry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
 
-/** Null for a folder. The entry's stream is always read to its end: the archive goes on only then. */
+/** Null for a folder. Reads the entry to its end, as the archive continues only then. */
 async function readEntry(entry: Entry, archive: string): Promise<ReadResult | null> {
   const { header } = entry;
   const refused = header.type === "directory" ? null : refusalOf(header);
@@ -60,7 +60,7 @@ async function readEntry(entry: Entry, archive: string): Promise<ReadResult | nu
     length += chunk.length;
     if (refused === null) chunks.push(chunk);
   }
-  // tar-stream may end the last entry of a cut-off archive as if it were whole.
+  // tar-stream may end the last entry of a truncated archive without an error.
   if (length < (header.size ?? 0)) throw new Error(`entry ${header.name} is not all there`);
   if (header.type === "directory") return null;
   const email = refused ?? (await parseEmail(Buffer.concat(chunks)));
