@@ -8,8 +8,8 @@ const MAILS_PER_BATCH = 500;
 const CHARS_PER_BATCH = 8_000_000;
 
 /**
- * Groups items of a reader into batches of at most 500. Rejects with the signal's reason after the batch during which it
- * aborts. If the source fails, the items before the error are yielded first.
+ * Groups items of a reader into batches of at most 500. Rejects with the signal's reason after the batch during which
+ * it aborts. If the source fails, the items before the error are yielded first.
  */
 export async function* batchMails(
   found: AsyncIterable<ReadResult | readonly ReadResult[]>,

@@ -30,8 +30,8 @@ function recordPath(file: string): string {
 }
 
 /**
- * The record of a cached file after its size and SHA-256 have been checked. Null where file or record are missing, damaged
- * or of another revision.
+ * The record of a cached file after its size and SHA-256 have been checked. Null where file or record are missing,
+ * damaged or of another revision.
  */
 export async function verifiedRecord(
   file: string,

@@ -26,8 +26,8 @@ export interface DownloadRequest {
 }
 
 /**
- * Downloads and verifies `target` and returns its record. A verified cached file needs no request. An interrupted download
- * resumes, now or in a later process, as long as the server has the same file.
+ * Downloads and verifies `target` and returns its record. A verified cached file needs no request. An interrupted
+ * download resumes, now or in a later process, as long as the server has the same file.
  * @throws UserError where the file cannot be had; the signal's reason where it aborts.
  */
 export async function downloadFile(request: DownloadRequest): Promise<CacheRecord> {

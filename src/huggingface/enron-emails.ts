@@ -32,7 +32,8 @@ type Pin = z.output<typeof pinSchema>;
 
 /**
  * Downloads and verifies all shards of the mail corpus. The commit of `main` is resolved once and stored in
- * `<cacheDir>/corbt/enron-emails/main.json`; delete that file for a newer one. Progress counts all shards, also cached ones.
+ * `<cacheDir>/corbt/enron-emails/main.json`; delete that file for a newer one. Progress counts all shards, also
+ * cached ones.
  * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`); its name is the commit
  * @throws UserError; the signal's reason where it aborts
  */

@@ -9,9 +9,9 @@ import { isProcessAlive } from "../platform/process-alive.js";
 /**
  * An unfinished download that a later attempt can resume: a folder `<target>.partial` with the bytes and their ETag.
  *
- * A process locks it by renaming it to a name with its host and process id. A rename succeeds for one process only, so no
- * two write the same bytes and none waits. A process that finds no folder creates one. Folders of killed processes are
- * taken over the same way.
+ * A process locks it by renaming it to a name with its host and process id. A rename succeeds for one process only,
+ * so no two write the same bytes and none waits. A process that finds no folder creates one. Folders of killed
+ * processes are taken over the same way.
  */
 export interface PartialDownload {
   readonly bytesPath: string;

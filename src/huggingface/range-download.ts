@@ -22,8 +22,8 @@ interface Extent {
 const PROGRESS_BYTES = 1 << 20;
 
 /**
- * One request for the rest of a partial file (RFC 9110: Range with If-Range), or for all of it. Bytes received before an
- * error stay in the partial file. Resolves to true where bytes of an earlier attempt were reused.
+ * One request for the rest of a partial file (RFC 9110: Range with If-Range), or for all of it. Bytes received before
+ * an error stay in the partial file. Resolves to true where bytes of an earlier attempt were reused.
  * @throws RequestFailed
  */
 export async function downloadRange(request: RangeRequest, partial: PartialDownload): Promise<boolean> {

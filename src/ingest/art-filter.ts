@@ -10,9 +10,9 @@ const MAX_BODY = 5_000;
 const MAX_RECIPIENTS = 30;
 
 /**
- * The import filter of OpenPipe's ART, applied to mail before normalization: at most 5,000 characters of body, white space
- * included; at most 30 recipients (to, cc and bcc, repeats included); of mails with equal subject, body and sender only the
- * first. Returns the rule that drops a mail, or null.
+ * The import filter of OpenPipe's ART, applied to mail before normalization: at most 5,000 characters of body, white
+ * space included; at most 30 recipients (to, cc and bcc, repeats included); of mails with equal subject, body and
+ * sender only the first. Returns the rule that drops a mail, or null.
  */
 export function artFilter(): (email: Email) => ArtRule | null {
   const passed = new Set<string>();

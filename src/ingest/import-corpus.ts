@@ -64,7 +64,9 @@ export interface Skipped {
 const MAX_SKIPPED_LISTED = 10;
 const MAX_REASONS = 50;
 
-/** Imports sources of mail in one transaction. Importing a source again changes nothing; another source adds its mail. */
+/**
+ * Imports sources of mail in one transaction. Importing a source again changes nothing; another source adds its mail.
+ */
 export async function importCorpus(
   db: Db,
   request: ImportRequest,

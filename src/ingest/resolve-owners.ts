@@ -13,9 +13,9 @@ import {
 const MIN_NAMED_SHARE = 0.02;
 
 /**
- * Finds the address of every owner folder: by the map file; else the sender in its sent folders that matches the folder's
- * name (an assistant may send more), else the recipient that matches it, else the most frequent sender, else the most
- * frequent recipient. Returns whether an address changed.
+ * Finds the address of every owner folder: by the map file; else the sender in its sent folders that matches the
+ * folder's name (an assistant may send more), else the recipient that matches it, else the most frequent sender, else
+ * the most frequent recipient. Returns whether an address changed.
  */
 export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
   const open = listOwners(db).filter((owner) => owner.basis !== "source" || map.has(owner.folder));

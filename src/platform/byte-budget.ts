@@ -6,8 +6,8 @@ export interface HeldBytes {
 }
 
 /**
- * A limit on the bytes that all holders have at once. The first `free` bytes of each holder are not counted, so that small
- * requests pass while large ones are refused.
+ * A limit on the bytes that all holders have at once. The first `free` bytes of each holder are not counted, so that
+ * small requests pass while large ones are refused.
  */
 export class ByteBudget {
   private held = 0;

@@ -36,7 +36,10 @@ export function checkRowCount(rows: number, fileBytes: number): void {
   throw new Error(`it claims ${rows.toLocaleString("en")} rows in ${fileBytes.toLocaleString("en")} bytes`);
 }
 
-/** Throws where a page would take too much memory: run-length encoding packs any number of equal values in a few bytes. */
+/**
+ * Throws where a page would take too much memory: run-length encoding packs any number of equal values in a few
+ * bytes.
+ */
 export async function checkPages(chunk: ColumnChunk, read: ReadBytes, readHeader: ReadPageHeader): Promise<void> {
   for (let at = chunk.start; at < chunk.end; ) {
     const { header, bytes } = await headerAt(at, chunk.end, read, readHeader);

@@ -1,6 +1,6 @@
 /**
- * Replaces control characters and bidi marks, which could steer a terminal or reverse a line, by visible symbols (U+2400
- * and up) or U+FFFD.
+ * Replaces control characters and bidi marks, which could steer a terminal or reverse a line, by visible symbols
+ * (U+2400 and up) or U+FFFD.
  */
 export function stripControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.

@@ -2,8 +2,9 @@ import { readdirSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 
 /**
- * With few cores, the event loop of a run must not wait for its own helper threads: a delay there holds up every task. Only
- * Linux has a priority per thread (`man 2 setpriority`, "C library/kernel differences"); elsewhere nothing is changed.
+ * With few cores, the event loop of a run must not wait for its own helper threads: a delay there holds up every
+ * task. Only Linux has a priority per thread (`man 2 setpriority`, "C library/kernel differences"); elsewhere nothing
+ * is changed.
  */
 const HAS_PRIORITY_BY_THREAD = process.platform === "linux";
 
@@ -13,8 +14,8 @@ export function lowerThreadPriority(by: number): void {
 }
 
 /**
- * Raises the nice value of all other threads of the process. Called before the program starts threads of its own, these are
- * V8's compiler and garbage collector threads and libuv's pool for files and DNS.
+ * Raises the nice value of all other threads of the process. Called before the program starts threads of its own,
+ * these are V8's compiler and garbage collector threads and libuv's pool for files and DNS.
  */
 export function prioritizeThisThread(by: number): void {
   if (!HAS_PRIORITY_BY_THREAD) return;

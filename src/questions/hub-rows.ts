@@ -38,7 +38,9 @@ const pageSchema = z.object({
 
 type Page = z.output<typeof pageSchema>;
 
-/** All questions of the JSON rows API, cached as JSON Lines. It serves the newest revision only, which is recorded. */
+/**
+ * All questions of the JSON rows API, cached as JSON Lines. It serves the newest revision only, which is recorded.
+ */
 export async function loadHubRows(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
   const { split, hub, cacheDir } = request;
   const file = join(cacheDir, QUESTIONS_DATASET, "rows-api", `${split}.jsonl`);

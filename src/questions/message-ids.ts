@@ -2,8 +2,8 @@ import { z } from "zod";
 import { parseJsonOrNull } from "../platform/parse-json.js";
 
 /**
- * Message-IDs of a CSV cell: a JSON array, a Python list (`['<a>', '<b>']`), a NumPy array (`['<a>' '<b>']`), or separated by
- * commas or spaces. Other text is returned unchanged.
+ * Message-IDs of a CSV cell: a JSON array, a Python list (`['<a>', '<b>']`), a NumPy array (`['<a>' '<b>']`), or
+ * separated by commas or spaces. Other text is returned unchanged.
  */
 export function splitMessageIds(cell: string): string[] | string {
   const text = cell.trim();

@@ -23,7 +23,8 @@ export interface Selection {
 }
 
 /**
- * Filters, shuffles, then takes the first `limit`, so that with one seed a smaller limit gives a prefix of a larger one.
+ * Filters, shuffles, then takes the first `limit`, so that with one seed a smaller limit gives a prefix of a larger
+ * one.
  * @throws UserError where `ids` are not in the dataset
  */
 export function selectQuestions(questions: readonly Question[], selection: Selection): Question[] {

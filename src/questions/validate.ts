@@ -12,8 +12,8 @@ export interface ValidateRequest {
 }
 
 /**
- * Validates raw rows and selects a split. One bad row rejects the dataset, as a benchmark over some of its questions is
- * another benchmark.
+ * Validates raw rows and selects a split. One bad row rejects the dataset, as a benchmark over some of its questions
+ * is another benchmark.
  * @throws UserError for no rows, bad rows or duplicate ids
  */
 export function validateQuestions(

@@ -10,8 +10,8 @@ const MAX_PARSED_CHARS = 200_000;
 const ANY_ADDRESS = /(?<![^\s<>"',;:()[\]\\@])[^\s<>"',;:()[\]\\@]+@[^\s<>"',;:()[\]\\@]+/g;
 
 /**
- * The distinct addresses of a From, To, Cc or Bcc field, in order and lower case, without display names and quotes; groups
- * (RFC 5322 3.4) are expanded. If no entry has an `@`, their texts.
+ * The distinct addresses of a From, To, Cc or Bcc field, in order and lower case, without display names and quotes;
+ * groups (RFC 5322 3.4) are expanded. If no entry has an `@`, their texts.
  */
 export function parseAddresses(field: string): string[] {
   return [...new Set(parseAllAddresses(field))];

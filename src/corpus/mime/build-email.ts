@@ -16,8 +16,8 @@ export interface EmailFields {
 }
 
 /**
- * Builds an `Email` from the fields of any format, so that the same mail is equal in all of them. Without a Message-ID it
- * gets `<H@missing>`, H being the first 32 hex digits of the SHA-256 of its other fields.
+ * Builds an `Email` from the fields of any format, so that the same mail is equal in all of them. Without a
+ * Message-ID it gets `<H@missing>`, H being the first 32 hex digits of the SHA-256 of its other fields.
  */
 export function buildEmail(fields: EmailFields): Email {
   const { before, body, behind } = splitBody(fields.body);

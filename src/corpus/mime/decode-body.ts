@@ -24,9 +24,9 @@ const WESTERN = new Set([
 const MAX_FORWARD_DEPTH = 5;
 
 /**
- * The text of a mail, followed by its attachments and forwarded mails. A single text part in a Western charset (every mail of
- * the Enron corpus) is decoded here; postal-mime does multipart, HTML, base64, flowed text and other charsets. Empty where
- * there is no readable text; the raw body where postal-mime fails.
+ * The text of a mail, followed by its attachments and forwarded mails. A single text part in a Western charset (every
+ * mail of the Enron corpus) is decoded here; postal-mime does multipart, HTML, base64, flowed text and other
+ * charsets. Empty where there is no readable text; the raw body where postal-mime fails.
  */
 export function decodeBody(headers: BodyHeaders, body: Buffer, raw: Buffer): string | Promise<string> {
   return decodePlain(headers, body) ?? libraryDecoder(body, raw);
@@ -52,8 +52,9 @@ function westernCharset(contentType: string): string | null {
 }
 
 /**
- * Valid UTF-8 is decoded as such whatever the label: a latin1 mail exported to a UTF-8 CSV keeps its label, and latin1 text
- * is practically never valid multi-byte UTF-8. Otherwise latin1; `mail-text.ts` maps the windows-1252 characters.
+ * Valid UTF-8 is decoded as such whatever the label: a latin1 mail exported to a UTF-8 CSV keeps its label, and
+ * latin1 text is practically never valid multi-byte UTF-8. Otherwise latin1; `mail-text.ts` maps the windows-1252
+ * characters.
  */
 function decodeWestern(bytes: Buffer, charset: string): string {
   if (isAscii(bytes)) return bytes.toString("latin1");

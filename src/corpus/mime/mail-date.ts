@@ -22,9 +22,9 @@ const MAIL_DATE =
 const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /**
- * A Date header (RFC 5322 3.3 and the obsolete forms of 4.3) as `YYYY-MM-DDTHH:MM:SSZ`; null where it cannot be parsed or
- * the day does not exist. Two-digit years are 1950 to 2049, three digits are added to 1900 (RFC 5322 4.3). A missing zone
- * means UTC.
+ * A Date header (RFC 5322 3.3 and the obsolete forms of 4.3) as `YYYY-MM-DDTHH:MM:SSZ`; null where it cannot be
+ * parsed or the day does not exist. Two-digit years are 1950 to 2049, three digits are added to 1900 (RFC 5322 4.3).
+ * A missing zone means UTC.
  */
 export function parseMailDate(header: string): string | null {
   const match = MAIL_DATE.exec(withoutComments(header).replace(/\s+/g, " ").trim().slice(0, MAX_DATE_CHARS));

@@ -18,8 +18,8 @@ export interface RawMail {
 }
 
 /**
- * The parsed header and the raw body of a mail; the reason, as the end of a sentence, where the bytes are no mail. Of a
- * repeated address header all values count, of any other the first.
+ * The parsed header and the raw body of a mail; the reason, as the end of a sentence, where the bytes are no mail. Of
+ * a repeated address header all values count, of any other the first.
  */
 export function readMailFields(bytes: Buffer): RawMail | string {
   const { headers, body } = splitMessage(bytes);

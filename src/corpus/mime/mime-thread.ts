@@ -18,8 +18,8 @@ const LIMIT_MS_PER_MB = 1_000;
 const LIMIT_MB = 1_024;
 
 /**
- * postal-mime on a thread. Some mail takes it quadratic time or too much memory: then the thread is terminated, the mail
- * counts as unreadable, and the next one gets a new thread.
+ * postal-mime on a thread. Some mail takes it quadratic time or too much memory: then the thread is terminated, the
+ * mail counts as unreadable, and the next one gets a new thread.
  */
 export class MimeThread {
   private worker: Worker | null = null;

@@ -9,8 +9,8 @@ export const MAX_MAIL_BYTES = 64 * 1024 * 1024;
 export const TOO_LARGE = "it is larger than 64 MB";
 
 /**
- * Parses one mail (RFC 5322, MIME). Returns the reason, as the end of a sentence, where the bytes are no mail. Synchronous
- * where possible: for most mails a promise costs more than parsing.
+ * Parses one mail (RFC 5322, MIME). Returns the reason, as the end of a sentence, where the bytes are no mail.
+ * Synchronous where possible: for most mails a promise costs more than parsing.
  */
 export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | string> {
   if (raw.length === 0) return "it is empty";

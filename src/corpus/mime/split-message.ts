@@ -26,8 +26,8 @@ export interface SplitMessage {
 
 /**
  * Splits a mail at its first blank line and parses the header fields (RFC 5322 2.2). Lines may end in CRLF, LF or CR.
- * Unfolding removes the line end and keeps the white space. Other lines, such as an mbox `From ` line, are skipped. Bytes
- * that are not UTF-8 become U+FFFD.
+ * Unfolding removes the line end and keeps the white space. Other lines, such as an mbox `From ` line, are skipped.
+ * Bytes that are not UTF-8 become U+FFFD.
  */
 export function splitMessage(raw: Buffer): SplitMessage {
   const start = startOfHeader(raw);

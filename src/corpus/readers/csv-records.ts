@@ -15,8 +15,8 @@ export type CsvRecord = (Buffer | null)[];
 const DROPPED_FIELD_START = Buffer.from('"');
 
 /**
- * A streaming CSV parser (RFC 4180). Records end with LF or CRLF; a quote that neither opens nor closes a field is text;
- * empty lines and a byte order mark are skipped.
+ * A streaming CSV parser (RFC 4180). Records end with LF or CRLF; a quote that neither opens nor closes a field is
+ * text; empty lines and a byte order mark are skipped.
  *
  * `end` yields the last records, then throws a `UserError` with the row (the header is row 1) for an unclosed quote.
  */

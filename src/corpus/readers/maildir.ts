@@ -8,8 +8,8 @@ import { unreadable } from "../source-errors.js";
 import { locateMail } from "./mail-location.js";
 
 /**
- * One file per mail: the CMU layout (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one owner's
- * folder, and real Maildirs (cur, new). Files come in name order; symbolic links are reported, not followed.
+ * One file per mail: the CMU layout (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one
+ * owner's folder, and real Maildirs (cur, new). Files come in name order; symbolic links are reported, not followed.
  */
 export async function openMaildir(folder: string): Promise<CorpusSource> {
   const { start, prefix } = await findMailRoot(folder);

@@ -18,8 +18,9 @@ export function isMboxSeparator(line: Buffer): boolean {
 }
 
 /**
- * A streaming mbox splitter. A separator counts only at the start of the file or after a blank line, so a sentence that
- * begins with "From " stays in its mail. Unquotes `>From ` (mboxo and mboxrd). Yields null for an oversized mail.
+ * A streaming mbox splitter. A separator counts only at the start of the file or after a blank line, so a sentence
+ * that begins with "From " stays in its mail. Unquotes `>From ` (mboxo and mboxrd). Yields null for an oversized
+ * mail.
  */
 export class MboxMessages {
   /** The current mail from its separator on. */

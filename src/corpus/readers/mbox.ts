@@ -10,8 +10,8 @@ import { gunzip } from "./gunzip.js";
 import { MboxMessages } from "./mbox-messages.js";
 
 /**
- * One or more mbox files (RFC 4155), gzipped or not. Mails have no path; the owner is the file name without extensions.
- * Progress counts bytes on disk.
+ * One or more mbox files (RFC 4155), gzipped or not. Mails have no path; the owner is the file name without
+ * extensions. Progress counts bytes on disk.
  */
 export async function openMbox(paths: readonly string[]): Promise<CorpusSource> {
   let totalBytes = 0;

@@ -33,8 +33,8 @@ interface Shard {
 }
 
 /**
- * The layout of `corbt/enron-emails` in one or more files: strings, `to`, `cc`, `bcc` as lists (`['']` is an empty one),
- * `date` a timestamp. All footers are read first, to detect a truncated shard before any mail is read.
+ * The layout of `corbt/enron-emails` in one or more files: strings, `to`, `cc`, `bcc` as lists (`['']` is an empty
+ * one), `date` a timestamp. All footers are read first, to detect a truncated shard before any mail is read.
  */
 export async function openParquet(paths: readonly string[]): Promise<CorpusSource> {
   const shards: Shard[] = [];

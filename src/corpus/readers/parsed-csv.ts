@@ -11,8 +11,8 @@ import { locateMail } from "./mail-location.js";
 import { type Column, mailColumns } from "./table-columns.js";
 
 /**
- * Parsed mails, one per row: `message_id,inbox,subject,sender,recipients,date,body` in any order. `recipients` (a JSON array
- * or a comma list) become `to`; columns cc and bcc are optional.
+ * Parsed mails, one per row: `message_id,inbox,subject,sender,recipients,date,body` in any order. `recipients` (a
+ * JSON array or a comma list) become `to`; columns cc and bcc are optional.
  */
 export async function openParsedCsv(path: string): Promise<CorpusSource> {
   const names = (await readCsvHeader(path)) ?? [];

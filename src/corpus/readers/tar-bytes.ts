@@ -28,7 +28,9 @@ export class TarBytes {
     }
   }
 
-  /** Throws where the archive is truncated. The zero blocks at its end are missing if it is cut between two entries. */
+  /**
+   * Throws where the archive is truncated. The zero blocks at its end are missing if it is cut between two entries.
+   */
   checkEnd(): void {
     if (this.failure !== null) throw this.failure;
     if (this.tail.length < BLOCK || this.tail.some((byte) => byte !== 0)) throw new Error("the end mark is missing");

@@ -11,8 +11,8 @@ import { locateMail } from "./mail-location.js";
 import { TarBytes } from "./tar-bytes.js";
 
 /**
- * A tar archive, gzipped or not, read as a stream; nothing is unpacked to disk. Progress counts bytes on disk. Entries that
- * are no plain file, or whose path leads out of the archive, are reported as bad.
+ * A tar archive, gzipped or not, read as a stream; nothing is unpacked to disk. Progress counts bytes on disk.
+ * Entries that are no plain file, or whose path leads out of the archive, are reported as bad.
  */
 export async function openTarball(file: string): Promise<CorpusSource> {
   const { size } = await stat(file);

@@ -27,8 +27,8 @@ export function onMigrationIndexing(hear: IndexingListener): void {
 const REPORT_EVERY = 1_000;
 
 /**
- * Applies `sql/NNN_name.sql` in order, each in one transaction with its record, so that two processes may open a new file at
- * once. Rejects a file of a newer program, and one whose applied migrations differ from ours.
+ * Applies `sql/NNN_name.sql` in order, each in one transaction with its record, so that two processes may open a new
+ * file at once. Rejects a file of a newer program, and one whose applied migrations differ from ours.
  */
 export function migrate(db: Database.Database, path: string): void {
   const known = readMigrations();

@@ -16,8 +16,8 @@ const SQLITE_MAGIC = "SQLite format 3\0";
 const BUSY_MS = 10_000;
 
 /**
- * Opens the database, creates it unless `mustExist`, and migrates it. With WAL, readers do not wait for a writer; a second
- * writer waits up to 10 s.
+ * Opens the database, creates it unless `mustExist`, and migrates it. With WAL, readers do not wait for a writer; a
+ * second writer waits up to 10 s.
  */
 export function openStore(path: string, options: { mustExist: boolean }): Db {
   checkDatabaseFile(path, options.mustExist);
@@ -25,8 +25,8 @@ export function openStore(path: string, options: { mustExist: boolean }): Db {
 }
 
 /**
- * A read-only connection to a file that `openStore` has opened, for a search thread. Cache size: twice as much made searches
- * over 200,000 mails no faster, half as much 2 % slower.
+ * A read-only connection to a file that `openStore` has opened, for a search thread. Cache size: twice as much made
+ * searches over 200,000 mails no faster, half as much 2 % slower.
  */
 export function openReadOnly(path: string): Db {
   const db = new Database(path, { readonly: true, timeout: BUSY_MS });
@@ -35,8 +35,8 @@ export function openReadOnly(path: string): Db {
 }
 
 /**
- * For a connection that lives as long as a run and reads little: pages mapped or cached of a file that grows by gigabytes
- * would count as this process's memory.
+ * For a connection that lives as long as a run and reads little: pages mapped or cached of a file that grows by
+ * gigabytes would count as this process's memory.
  */
 export function limitPageCache(db: Db): void {
   db.pragma("mmap_size = 0");
@@ -49,8 +49,9 @@ export function deferCheckpoints(db: Db): void {
 }
 
 /**
- * Opens and migrates `file`; errors name it `path`, as the user knows it. SQLite's busy timeout does not cover two processes
- * that switch a file to WAL at the same moment: it reports "locked" at once, so the opening is retried here.
+ * Opens and migrates `file`; errors name it `path`, as the user knows it. SQLite's busy timeout does not cover two
+ * processes that switch a file to WAL at the same moment: it reports "locked" at once, so the opening is retried
+ * here.
  */
 export function openDatabaseFile(file: string, path: string, pragmas: readonly string[]): Db {
   const giveUpAt = Date.now() + BUSY_MS;

@@ -1,8 +1,9 @@
 import type { Db } from "./open-store.js";
 
 /**
- * Runs all reads of one tick of the event loop in one transaction. A concurrent writer invalidates SQLite's page cache per
- * transaction, so one transaction serves a tick. Longer ones are no gain: a checkpoint waits for its readers.
+ * Runs all reads of one tick of the event loop in one transaction. A concurrent writer invalidates SQLite's page
+ * cache per transaction, so one transaction serves a tick. Longer ones are no gain: a checkpoint waits for its
+ * readers.
  *
  * Only on read-only connections; on others a write would be committed only at the end of the tick.
  */

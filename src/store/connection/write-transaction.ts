@@ -14,8 +14,8 @@ const BLOCKED_MS = 100;
 const PAUSE_MS = 250;
 
 /**
- * Runs `work` in one write transaction, waiting for the lock as long as needed. Rejects with the signal's reason, nothing
- * written. BEGIN IMMEDIATE: a read transaction could not be upgraded after another write.
+ * Runs `work` in one write transaction, waiting for the lock as long as needed. Rejects with the signal's reason,
+ * nothing written. BEGIN IMMEDIATE: a read transaction could not be upgraded after another write.
  */
 export async function withWriteTransaction<T>(db: Db, waiting: LockWait, work: () => T | Promise<T>): Promise<T> {
   while (!tryBegin(db)) {

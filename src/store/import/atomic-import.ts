@@ -87,8 +87,8 @@ function importBeside(path: string): AtomicImport {
 }
 
 /**
- * Creates and locks the partial file. Of two imports that start at the same moment one may delete the other's file as left
- * over before it is locked; the import whose file is gone backs off.
+ * Creates and locks the partial file. Of two imports that start at the same moment one may delete the other's file as
+ * left over before it is locked; the import whose file is gone backs off.
  */
 function openPartial(partial: string, path: string): Db {
   const made = createEmptyFile(partial, path);
@@ -147,8 +147,8 @@ export function importFailure(error: unknown, path: string): unknown {
 }
 
 /**
- * Deletes the partial file of a killed import, but not of a running one, which holds a lock. Deleted while locked here, so
- * that an import that starts at the same moment notices before it writes any mail.
+ * Deletes the partial file of a killed import, but not of a running one, which holds a lock. Deleted while locked
+ * here, so that an import that starts at the same moment notices before it writes any mail.
  */
 function removeLeftOver(partial: string, path: string): void {
   if (!existsSync(partial)) return;

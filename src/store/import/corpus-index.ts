@@ -13,8 +13,8 @@ interface MailRow {
 }
 
 /**
- * Rebuilds the mail order (by date, with the parties of each mail) and the full-text index, completely each time, so that
- * the rowids of the index are in date order. Runs inside the caller's transaction.
+ * Rebuilds the mail order (by date, with the parties of each mail) and the full-text index, completely each time, so
+ * that the rowids of the index are in date order. Runs inside the caller's transaction.
  */
 export function rebuildCorpusIndex(db: Db, onProgress: (done: number, total: number) => void): void {
   const total = rebuildMailOrder(db);

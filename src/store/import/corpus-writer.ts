@@ -4,9 +4,9 @@ import type { Db } from "../connection/open-store.js";
 import { bigramText } from "../tokenizer/bigrams.js";
 
 /**
- * `new` content; a `copy` of known content under a new Message-ID; `known`: both are in the file already; `renamed`: the
- * Message-ID belongs to a different mail, so one of the two got a suffix of `~` and eight digits of its content hash. The
- * smaller hash keeps the id, as the reading order differs between formats.
+ * `new` content; a `copy` of known content under a new Message-ID; `known`: both are in the file already; `renamed`:
+ * the Message-ID belongs to a different mail, so one of the two got a suffix of `~` and eight digits of its content
+ * hash. The smaller hash keeps the id, as the reading order differs between formats.
  */
 export type InsertOutcome = "new" | "copy" | "known" | "renamed";
 
@@ -142,8 +142,8 @@ function joinRecipients(email: Email): { recipients: string[]; toCount: number; 
 }
 
 /**
- * Mails with the same subject, body, sender, recipients (as a set) and date are one mail. Readers replace NUL in all of
- * these, so it can separate them.
+ * Mails with the same subject, body, sender, recipients (as a set) and date are one mail. Readers replace NUL in all
+ * of these, so it can separate them.
  */
 function contentHash(email: Email): Buffer {
   const { recipients } = joinRecipients(email);

@@ -29,7 +29,10 @@ export function setOwnerAddress(db: Db, id: number, address: string | null, basi
   db.prepare("UPDATE owners SET address = ?, basis = ? WHERE id = ?").run(address, basis, id);
 }
 
-/** Senders in each owner's sent folders (`sent`, `sent_items`, `_sent_mail`, `.Sent`; not `presentations`), most first. */
+/**
+ * Senders in each owner's sent folders (`sent`, `sent_items`, `_sent_mail`, `.Sent`; not `presentations`), most
+ * first.
+ */
 export function countSentFolderSenders(db: Db): Map<number, AddressCount[]> {
   return group(
     db

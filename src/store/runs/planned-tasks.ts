@@ -45,7 +45,10 @@ export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[
 /** Tasks read per query: few, as reading blocks the event loop of the running tasks. */
 const TASKS_READ_AHEAD = 20;
 
-/** The tasks at these positions of a run's order, read in small batches, as all of a run's tasks need not be in memory. */
+/**
+ * The tasks at these positions of a run's order, read in small batches, as all of a run's tasks need not be in
+ * memory.
+ */
 export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
   const select = db.prepare(
     `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
@@ -68,8 +71,8 @@ const PLANNED = `FROM run_tasks t
 const PAGE = 100;
 
 /**
- * Positions of the tasks without a result and, with `retryFailed`, of those whose last attempt failed. Yields one list per
- * page of the order, possibly empty.
+ * Positions of the tasks without a result and, with `retryFailed`, of those whose last attempt failed. Yields one
+ * list per page of the order, possibly empty.
  */
 export function* remainingPositions(db: Db, runId: string, retryFailed: boolean): Generator<readonly number[]> {
   const select = db

@@ -3,12 +3,14 @@ import { hostname } from "node:os";
 import { isProcessAlive } from "../../platform/process-alive.js";
 
 /**
- * The holder of a run lock, as stored in the run's row: `host:pid@start`. The start time distinguishes it from a later
- * process with the same pid: in a restarted container the program often has the same one.
+ * The holder of a run lock, as stored in the run's row: `host:pid@start`. The start time distinguishes it from a
+ * later process with the same pid: in a restarted container the program often has the same one.
  */
 export const THIS_PROCESS = `${nameOf(process.pid)}${startSuffix(readStartTime(process.pid))}`;
 
-/** Whether a holder ended without releasing its lock. False for a process on another host, which cannot be checked. */
+/**
+ * Whether a holder ended without releasing its lock. False for a process on another host, which cannot be checked.
+ */
 export function hasHolderExited(holder: string): boolean {
   const { host, pid, start } = parse(holder);
   if (host !== hostname()) return false;

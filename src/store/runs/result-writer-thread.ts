@@ -11,7 +11,9 @@ import { openRowWriter, type ResultRow } from "./results.js";
 /** Only finished tasks wait for this thread. At equal priority it would preempt the event loop each time it wakes. */
 lowerThreadPriority(5);
 
-/** WAL pages (16 MB) between checkpoints, four times the default: a checkpoint waits for the disk, and delays saves. */
+/**
+ * WAL pages (16 MB) between checkpoints, four times the default: a checkpoint waits for the disk, and delays saves.
+ */
 const CHECKPOINT_PAGES = 4_000;
 
 const { path } = workerData as { path: string };
@@ -63,9 +65,9 @@ function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome>
 let truncateAt = MAX_WAL_BYTES;
 
 /**
- * SQLite restarts the WAL only when no reader is active. Beside threads that search without a pause that may never happen,
- * and the log would grow with the run, so a TRUNCATE checkpoint waits for the readers here: usually milliseconds, at most
- * 250 ms, then again after as much growth.
+ * SQLite restarts the WAL only when no reader is active. Beside threads that search without a pause that may never
+ * happen, and the log would grow with the run, so a TRUNCATE checkpoint waits for the readers here: usually
+ * milliseconds, at most 250 ms, then again after as much growth.
  *
  * At the end it is truncated at any size: the last connection to close would do it on the event loop's thread.
  */

@@ -30,8 +30,8 @@ export function resultWriter(db: Db): ResultWriter {
 const YOUNG_GENERATION_MB = 8;
 
 /**
- * Quick tasks that finish within this time share a transaction: one for each takes twice the CPU time. Where tasks take
- * seconds, none waits.
+ * Quick tasks that finish within this time share a transaction: one for each takes twice the CPU time. Where tasks
+ * take seconds, none waits.
  */
 const BATCH_DELAY_MS = 20;
 
@@ -69,8 +69,8 @@ export interface ThreadedResultWriter extends ResultWriter {
 }
 
 /**
- * Writes on a thread, so that the disk blocks no running task. Tasks that finish together share a transaction; while another
- * program holds the file, they wait.
+ * Writes on a thread, so that the disk blocks no running task. Tasks that finish together share a transaction; while
+ * another program holds the file, they wait.
  */
 export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDEFINITELY): ThreadedResultWriter {
   const file = new URL("./result-writer-thread.js", import.meta.url);

@@ -73,8 +73,8 @@ export function reopenRun(db: Db, id: string, { settings, limits, output }: RunC
 }
 
 /**
- * Locks a run for `worker` (`host:pid@start`). Returns null on success, otherwise the holder. The lock of a holder that
- * `isGone`, as it was killed, is taken over.
+ * Locks a run for `worker` (`host:pid@start`). Returns null on success, otherwise the holder. The lock of a holder
+ * that `isGone`, as it was killed, is taken over.
  */
 export function lockRun(db: Db, id: string, worker: string, isGone: (holder: string) => boolean): string | null {
   return db

@@ -37,7 +37,9 @@ export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
   for (const row of rows.iterate({ runId, minScore, maxScore }) as Iterable<string>) yield JSON.parse(row) as Trace;
 }
 
-/** Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`. */
+/**
+ * Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`.
+ */
 export function getTrace(db: Db, name: string): Trace | ChatTrace {
   const [, run, task, epoch = "1"] = /^([^/]+)\/(\d+)(?:\/(\d+))?$/.exec(name) ?? [];
   const rows = (

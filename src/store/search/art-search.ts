@@ -32,9 +32,9 @@ const ART_SQL = {
 } as const;
 
 /**
- * ART's search: mail from or to the address with every keyword unstemmed, newest first. Our index holds stems, so it yields
- * a superset, which an in-memory index with ART's tokenizer (SQLite's default) filters and cuts snippets from. Equal words
- * have equal stems, so none is missed.
+ * ART's search: mail from or to the address with every keyword unstemmed, newest first. Our index holds stems, so it
+ * yields a superset, which an in-memory index with ART's tokenizer (SQLite's default) filters and cuts snippets from.
+ * Equal words have equal stems, so none is missed.
  */
 export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
   const dateRanges = openDateRanges(db);

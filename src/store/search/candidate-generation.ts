@@ -5,8 +5,8 @@ import { isRare, type PostingLists } from "./posting-lists.js";
 const MIN_CANDIDATES = 30;
 
 /**
- * A mail to rank, with the summed idf weight of the terms it may hold. BM25 upper bound: score <= `BM25_TF_UPPER_BOUND` *
- * weight.
+ * A mail to rank, with the summed idf weight of the terms it may hold. BM25 upper bound: score <=
+ * `BM25_TF_UPPER_BOUND` * weight.
  */
 export interface Candidate {
   readonly position: number;

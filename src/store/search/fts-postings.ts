@@ -46,7 +46,9 @@ class CorpusCache {
   });
   /** Mails by inbox id. */
   readonly mailboxSizes = new Map<number, number>();
-  /** By position; 0: not read yet. At four bytes a mail it halves the pages a search reads: each mail is on another. */
+  /**
+   * By position; 0: not read yet. At four bytes a mail it halves the pages a search reads: each mail is on another.
+   */
   readonly mailIds: Uint32Array;
 
   constructor(
@@ -60,8 +62,8 @@ class CorpusCache {
 }
 
 /**
- * Asks the index which mails match. It does not rank: FTS5's bm25() reads every mail of the file that holds a word. Posting
- * lists are cached, as an agent that searches a mailbox again mostly repeats words.
+ * Asks the index which mails match. It does not rank: FTS5's bm25() reads every mail of the file that holds a word.
+ * Posting lists are cached, as an agent that searches a mailbox again mostly repeats words.
  */
 export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   const matching = db.prepare(POSTINGS_SQL.newest).pluck();

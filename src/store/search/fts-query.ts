@@ -3,8 +3,8 @@ import { bigramsOf, isUnsegmentedAt, type Piece, piecesOf, runTokens } from "../
 import { foldText } from "../tokenizer/fold.js";
 
 /**
- * Builds FTS5 expressions. Any string is safe: only letters and digits, as the index's tokenizer reads them, reach the
- * expression, always in double quotes, so nothing is read as an operator.
+ * Builds FTS5 expressions. Any string is safe: only letters and digits, as the index's tokenizer reads them, reach
+ * the expression, always in double quotes, so nothing is read as an operator.
  */
 
 /** Longer queries are cut: FTS5 would accept them, but a 65th word does not help. */
@@ -30,7 +30,9 @@ export function contentTokens(text: string): string[] {
   return (content.length > 0 ? content : tokens).slice(0, MAX_TERMS);
 }
 
-/** Every word must occur; `"quoted words"` and words joined by punctuation (`Q3-budget`) as phrases. Null: no words. */
+/**
+ * Every word must occur; `"quoted words"` and words joined by punctuation (`Q3-budget`) as phrases. Null: no words.
+ */
 export function allWordsExpression(text: string): string | null {
   const phrases = phrasesOf(text);
   return phrases.length === 0 ? null : [...new Set(phrases.map(phraseExpression))].join(" AND ");

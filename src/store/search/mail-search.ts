@@ -52,7 +52,9 @@ const ALL_WORDS_COUNT_LIMIT = 1_000;
 /** Characters of a body that are ranked: the subject matter is at the start, quoted mail follows. */
 const RANKED_BODY_CHARS = 4_000;
 
-/** Characters of a hit's body searched for a snippet; without a match in them the snippet is the start of the body. */
+/**
+ * Characters of a hit's body searched for a snippet; without a match in them the snippet is the start of the body.
+ */
 const SNIPPET_BODY_CHARS = 60_000;
 
 /** The columns that ranking reads. */
@@ -165,7 +167,9 @@ function snippetSource([, , body]: RankedRow): string {
   return body.slice(0, SNIPPET_BODY_CHARS);
 }
 
-/** Whether a posting list has the mail for a term that was not found in its subject or in the ranked part of its body. */
+/**
+ * Whether a posting list has the mail for a term that was not found in its subject or in the ranked part of its body.
+ */
 function hasUnlocatedTerm({ position, mail, terms, inSubject, inBody }: Scored, lists: PostingLists): boolean {
   const [, , body] = mail;
   const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
@@ -175,8 +179,8 @@ function hasUnlocatedTerm({ position, mail, terms, inSubject, inBody }: Scored, 
 }
 
 /**
- * The `wanted` best candidates by score, of equal ones the newer. Candidates come by descending weight; once the upper bound
- * of a score is below the worst hit, the rest is not read.
+ * The `wanted` best candidates by score, of equal ones the newer. Candidates come by descending weight; once the
+ * upper bound of a score is below the worst hit, the rest is not read.
  */
 function rankBest(candidates: readonly Candidate[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
   const found: Scored[] = [];

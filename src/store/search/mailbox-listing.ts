@@ -20,7 +20,9 @@ export interface MailboxListing {
   complete(prefix: string, limit: number): { ids: string[]; hasMore: boolean };
 }
 
-/** Message-IDs scanned for a completion: most begin with a digit, and a prefix of one digit fits a tenth of all mail. */
+/**
+ * Message-IDs scanned for a completion: most begin with a digit, and a prefix of one digit fits a tenth of all mail.
+ */
 const MAX_IDS_SCANNED = 2_000;
 
 export const LISTING_SQL = {

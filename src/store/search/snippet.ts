@@ -12,8 +12,8 @@ const WHITE_SPACE = /\s{2,}|[^\S ]/g;
 const HALF_PAIRS = /^[\udc00-\udfff]|[\ud800-\udbff]$/g;
 
 /**
- * The window of `body` (about 240 characters, white space collapsed) with the most distinct terms; its start if there is no
- * match. Made for hits only: FTS5's snippet() costs more than the search.
+ * The window of `body` (about 240 characters, white space collapsed) with the most distinct terms; its start if there
+ * is no match. Made for hits only: FTS5's snippet() costs more than the search.
  */
 export function snippet(body: string, words: readonly TermMatch[]): string {
   const window = bestWindow(words);

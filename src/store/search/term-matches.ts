@@ -41,8 +41,8 @@ export type FindTermMatches = (text: string, among?: readonly number[]) => TermM
 type FindTerm = (folded: string, found: (start: number, end: number) => void) => void;
 
 /**
- * Finds the words of a text that share a stem with one of the terms, tokenized like the index. Terms are searched one by
- * one, so that the caller can exclude those that the text cannot hold, which is most of the speed.
+ * Finds the words of a text that share a stem with one of the terms, tokenized like the index. Terms are searched one
+ * by one, so that the caller can exclude those that the text cannot hold, which is most of the speed.
  */
 export function termMatcher(terms: readonly string[]): FindTermMatches {
   const finders = terms.map((term) => {
@@ -101,7 +101,10 @@ function isInWord(text: string, index: number): boolean {
   return isWordUnit(unit) && (unit < 0x80 || !isUnsegmentedAt(text, index));
 }
 
-/** Prefixes of all words with this stem: a final `e`, `i`, `y`, or `l` after `b` (possibility), may not be in the word. */
+/**
+ * Prefixes of all words with this stem: a final `e`, `i`, `y`, or `l` after `b` (possibility), may not be in the
+ * word.
+ */
 function prefixesOf(stem: string): string[] {
   // A prefix of one letter would be too short: `ai` is the stem of `ays`.
   if (stem.length <= 2) return (stem.endsWith("i") ? [stem, stem.replace(/i$/, "y")] : [stem]).map(textOf);

@@ -1,9 +1,9 @@
 import { foldText, isWordUnit } from "./fold.js";
 
 /**
- * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so the
- * tokenizer takes a sentence for one word. Such text is also indexed and searched by character bigrams, as in Lucene's
- * CJKAnalyzer.
+ * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so
+ * the tokenizer takes a sentence for one word. Such text is also indexed and searched by character bigrams, as in
+ * Lucene's CJKAnalyzer.
  */
 
 /** Letters of these scripts, and the high surrogates of U+20000 to U+3FFFF, the rarer Chinese characters. */

@@ -1,8 +1,8 @@
 import { readCharacters } from "./unicode61.js";
 
 /**
- * A text as the index's tokenizer (`unicode61 remove_diacritics 2`) reads it: lower case, without accents, and with a space
- * for each separator beyond ASCII.
+ * A text as the index's tokenizer (`unicode61 remove_diacritics 2`) reads it: lower case, without accents, and with a
+ * space for each separator beyond ASCII.
  */
 export interface FoldedText {
   readonly text: string;

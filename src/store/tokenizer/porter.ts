@@ -1,6 +1,6 @@
 /**
- * Porter's stemmer as in FTS5: over the UTF-8 bytes of a token, so that a letter beyond ASCII is two to four consonants, and
- * with FTS5's treatment of `y`. Libraries differ in both.
+ * Porter's stemmer as in FTS5: over the UTF-8 bytes of a token, so that a letter beyond ASCII is two to four
+ * consonants, and with FTS5's treatment of `y`. Libraries differ in both.
  */
 
 /** FTS5_PORTER_MAX_TOKEN: longer tokens are not stemmed, nor are those below three bytes. */

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * How FTS5's tokenizer folds each character. Its Unicode version differs from Node's, so the table is a file generated from
- * FTS5; a test compares the two.
+ * How FTS5's tokenizer folds each character. Its Unicode version differs from Node's, so the table is a file
+ * generated from FTS5; a test compares the two.
  */
 const FILE = new URL("../../../assets/search/unicode61.json", import.meta.url);
 
