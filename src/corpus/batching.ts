@@ -1,19 +1,18 @@
 import type { BadEmail, CorpusBatch, FiledEmail } from "../domain/mail/email.js";
 
-/** What a reader found next: a mail or a bad one. */
-export type Found = { readonly email: FiledEmail } | { readonly bad: BadEmail };
+/** One item of a reader: a mail, or one that cannot be used. */
+export type ReadResult = { readonly email: FiledEmail } | { readonly bad: BadEmail };
 
-const MAILS_A_BATCH = 500;
-/** Characters of bodies after which a batch is given early, so that a run of huge mails stays small in memory. */
-const TEXT_A_BATCH = 8_000_000;
+const MAILS_PER_BATCH = 500;
+/** Characters of bodies that end a batch early, to bound memory with huge mails. */
+const CHARS_PER_BATCH = 8_000_000;
 
 /**
- * Gathers what a reader finds, one by one or several at once, into batches of at most 500. When the signal aborts, the iteration rejects with
- * the signal's reason at the next batch border. When the source breaks off, what was found before is given
- * first, then the error is thrown.
+ * Groups items of a reader into batches of at most 500. Rejects with the signal's reason after the batch during which
+ * it aborts. If the source fails, the items before the error are yielded first.
  */
-export async function* inBatches(
-  found: AsyncIterable<Found | readonly Found[]>,
+export async function* batchMails(
+  found: AsyncIterable<ReadResult | readonly ReadResult[]>,
   bytesRead: () => number,
   signal: AbortSignal,
 ): AsyncGenerator<CorpusBatch> {
@@ -21,7 +20,7 @@ export async function* inBatches(
   let emails: FiledEmail[] = [];
   let bad: BadEmail[] = [];
   let text = 0;
-  const take = (): CorpusBatch => {
+  const takeBatch = (): CorpusBatch => {
     const batch = { emails, bad, bytesRead: bytesRead() };
     emails = [];
     bad = [];
@@ -37,14 +36,14 @@ export async function* inBatches(
         } else {
           bad.push(item.bad);
         }
-        if (emails.length + bad.length < MAILS_A_BATCH && text < TEXT_A_BATCH) continue;
-        yield take();
+        if (emails.length + bad.length < MAILS_PER_BATCH && text < CHARS_PER_BATCH) continue;
+        yield takeBatch();
         signal.throwIfAborted();
       }
     }
   } catch (error) {
-    if (emails.length + bad.length > 0) yield take();
+    if (emails.length + bad.length > 0) yield takeBatch();
     throw error;
   }
-  if (emails.length + bad.length > 0) yield take();
+  if (emails.length + bad.length > 0) yield takeBatch();
 }

@@ -11,48 +11,48 @@ import { walk } from "./readers/maildir.js";
 import { isMboxSeparator } from "./readers/mbox-messages.js";
 import { findColumns, isMailTable } from "./readers/table-columns.js";
 
-/** What lies at a path. `format` is null where no form fits; `files` are the files to read, one or a folder's. */
+/** `format` is null where none fits; `files` are the files to read, one or those of a folder. */
 export interface DetectedFormat {
   readonly format: CorpusFormat | null;
   readonly files: readonly string[];
-  /** What it is instead, where that can be told. */
+  /** What an unknown source is, if known. */
   readonly instead: string | null;
 }
 
-/** Tells the form of a source by content alone; names do not matter. Throws the system's error where it cannot be read. */
+/** Detects the format by content; file names do not matter. Throws the system's error where it cannot be read. */
 export async function detectFormat(path: string, stats: Stats): Promise<DetectedFormat> {
-  return stats.isDirectory() ? recogniseFolder(path) : recogniseFile(path);
+  return stats.isDirectory() ? detectFolder(path) : detectFile(path);
 }
 
-async function recogniseFile(path: string): Promise<DetectedFormat> {
+async function detectFile(path: string): Promise<DetectedFormat> {
   const head = await readHead(path, 1024);
-  const is = (format: CorpusFormat | null, instead: string | null = null) => ({ format, files: [path], instead });
-  if (head.length === 0) return is(null, "an empty file");
-  if (isParquet(head)) return is("parquet");
+  const detected = (format: CorpusFormat | null, instead: string | null = null) => ({ format, files: [path], instead });
+  if (head.length === 0) return detected(null, "an empty file");
+  if (isParquet(head)) return detected("parquet");
   if (isGzip(head)) {
-    const unzipped = await firstUnzipped(path);
-    if (isTar(unzipped)) return is("tar");
-    if (isMboxSeparator(unzipped)) return is("mbox");
-    return is(null, "a gzip file that holds neither a tar archive nor an mbox");
+    const unzipped = await readUnzippedHead(path);
+    if (isTar(unzipped)) return detected("tar");
+    if (isMboxSeparator(unzipped)) return detected("mbox");
+    return detected(null, "a gzip file that holds neither a tar archive nor an mbox");
   }
-  if (isTar(head)) return is("tar");
-  if (head.subarray(0, 4).toString("latin1") === "PK\x03\x04") return is(null, "a zip file: unzip it first");
-  if (isMboxSeparator(head)) return is("mbox");
+  if (isTar(head)) return detected("tar");
+  if (head.subarray(0, 4).toString("latin1") === "PK\x03\x04") return detected(null, "a zip file: unzip it first");
+  if (isMboxSeparator(head)) return detected("mbox");
   const names = await readCsvHeader(path);
-  if (names !== null && isKaggleHeader(names)) return is("kaggle-csv");
-  if (names !== null && isMailTable(findColumns(names))) return is("parsed-csv");
-  return is((await isMail(path)) ? "eml" : null);
+  if (names !== null && isKaggleHeader(names)) return detected("kaggle-csv");
+  if (names !== null && isMailTable(findColumns(names))) return detected("parsed-csv");
+  return detected((await isMail(path)) ? "eml" : null);
 }
 
 async function isMail(file: string): Promise<boolean> {
   return typeof (await parseEmail(await readHead(file, 64 * 1024))) !== "string";
 }
 
-/** Files looked at before a folder is given up. */
+/** Files tried before a folder counts as unknown. */
 const FILES_TRIED = 50;
 
-async function recogniseFolder(path: string): Promise<DetectedFormat> {
-  const tables = (await filesOfOneForm(path)) ?? (await filesOfOneForm(join(path, "data")));
+async function detectFolder(path: string): Promise<DetectedFormat> {
+  const tables = (await findTableFiles(path)) ?? (await findTableFiles(join(path, "data")));
   if (tables !== null) return tables;
   let tried = 0;
   for await (const { file, refused } of walk(path, "")) {
@@ -64,8 +64,8 @@ async function recogniseFolder(path: string): Promise<DetectedFormat> {
   return { format: null, files: [path], instead: tried === 0 ? "an empty folder" : null };
 }
 
-/** The Parquet files, else the mbox files, directly in a folder; sorted by name. Links are followed: caches lay out shards as links. */
-async function filesOfOneForm(folder: string): Promise<DetectedFormat | null> {
+/** The Parquet, else the mbox files directly in a folder, by name. Follows links, as caches store shards as links. */
+async function findTableFiles(folder: string): Promise<DetectedFormat | null> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
     throw error;
@@ -78,7 +78,7 @@ async function filesOfOneForm(folder: string): Promise<DetectedFormat | null> {
     if (!(await isFile(file))) continue;
     const head = await readHead(file, 1024);
     if (isParquet(head)) parquet.push(file);
-    else if (isMboxSeparator(head) || (isGzip(head) && isMboxSeparator(await firstUnzipped(file)))) mbox.push(file);
+    else if (isMboxSeparator(head) || (isGzip(head) && isMboxSeparator(await readUnzippedHead(file)))) mbox.push(file);
   }
   if (parquet.length > 0) return { format: "parquet", files: parquet, instead: null };
   return mbox.length > 0 ? { format: "mbox", files: mbox, instead: null } : null;
@@ -88,7 +88,7 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
   } catch {
-    // A link that leads nowhere.
+    // A broken link.
     return false;
   }
 }
@@ -102,11 +102,11 @@ function isTar(head: Buffer): boolean {
   return head.subarray(257, 262).toString("latin1") === "ustar";
 }
 
-async function firstUnzipped(path: string): Promise<Buffer> {
+async function readUnzippedHead(path: string): Promise<Buffer> {
   try {
     for await (const chunk of gunzip(createReadStream(path))) return chunk;
   } catch {
-    // Not gzip after all, or cut off before the first block.
+    // Not gzip, or cut off in the first block.
   }
   return Buffer.alloc(0);
 }

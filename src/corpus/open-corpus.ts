@@ -26,26 +26,26 @@ const FORMS =
   "a maildir folder, a tar archive (gzipped or not), Kaggle's emails.csv, a parsed CSV, Parquet, an mbox (gzipped or not) or one mail (.eml)";
 
 /**
- * Opens a source of mail, its form recognised by content where `format` is null. Throws a `UserError` where there is
- * nothing at the path, no form fits, or the content is not of the `format` named; nothing is read beyond headers and footers.
+ * Opens a source of mail; a null `format` is detected by content. Reads headers and footers only.
+ * @throws UserError where the path does not exist, no format fits, or the content does not match `format`
  */
 export async function openCorpus(path: string, format: CorpusFormat | null): Promise<CorpusSource> {
   try {
     const stats = await stat(path);
-    if (!stats.isFile() && !stats.isDirectory()) throw unknownForm(path, "neither a file nor a folder");
+    if (!stats.isFile() && !stats.isDirectory()) throw unknownFormat(path, "neither a file nor a folder");
     const known = await detectFormat(path, stats);
     if (format !== null) checkFormat(path, stats.isDirectory(), format, known);
     const chosen = format ?? known.format;
-    if (chosen === null) throw unknownForm(path, known.instead);
+    if (chosen === null) throw unknownFormat(path, known.instead);
     const source = await OPENERS[chosen](path, known.files);
-    return stats.isFile() ? unchanging(path, stats, source) : source;
+    return stats.isFile() ? withChangeCheck(path, stats, source) : source;
   } catch (error) {
     throw isSystemError(error) ? unreadable(path, error) : error;
   }
 }
 
-/** A file that is written to while it is read may give half of the old and half of the new: an error at its end. */
-function unchanging(path: string, opened: Stats, source: CorpusSource): CorpusSource {
+/** Throws at the end if the file changed while it was read, as it may have yielded old and new content. */
+function withChangeCheck(path: string, opened: Stats, source: CorpusSource): CorpusSource {
   return {
     ...source,
     async *batches(signal) {
@@ -62,7 +62,7 @@ function unchanging(path: string, opened: Stats, source: CorpusSource): CorpusSo
   };
 }
 
-/** A named form is taken at its word where the content could be of it, such as a tar too old to carry its mark. */
+/** Accepts a named format that the content may have, such as a tar too old for the `ustar` mark. */
 function checkFormat(path: string, isFolder: boolean, format: CorpusFormat, known: DetectedFormat): void {
   if (format === known.format) return;
   const bothCsv = format.endsWith("-csv") && known.format?.endsWith("-csv");
@@ -78,7 +78,7 @@ function checkFormat(path: string, isFolder: boolean, format: CorpusFormat, know
   );
 }
 
-function unknownForm(path: string, instead: string | null): UserError {
+function unknownFormat(path: string, instead: string | null): UserError {
   return new UserError(
     "unknown_format",
     `${path} is not mail in a form that can be read${instead === null ? "" : `: it is ${instead}`}`,

@@ -1,33 +1,30 @@
 import { Worker } from "node:worker_threads";
 import { UserError } from "../domain/errors.js";
 import type { CorpusBatch, CorpusSource } from "../domain/mail/email.js";
-import { pack, revive, type WorkerMessage, type WorkerOrder } from "./worker-messages.js";
+import { deserializeError, type ReadMessage, type ReadRequest, serializeError } from "./worker-messages.js";
 
-/** What reading may take: a source that needs more is broken, or means to do harm. */
+/** A source that needs more memory is broken or malicious. */
 const LIMIT_MB = 2_048;
 
-/** Batches that may lie ready before the reader waits for their user. */
+/** Batches buffered before the reader waits. */
 const AHEAD = 4;
 
-/**
- * The same source, read and parsed on a thread of its own, so that storing goes on meanwhile. `path` and the source's
- * format are opened again there.
- */
+/** The same source, read and parsed on a thread while this one stores. The thread opens `path` again. */
 export function readInWorker(path: string, source: CorpusSource): CorpusSource {
   const { format, totalBytes } = source;
   return { format, totalBytes, batches: (signal) => receive({ path, format, ahead: AHEAD }, signal) };
 }
 
-async function* receive(order: WorkerOrder, signal: AbortSignal): AsyncGenerator<CorpusBatch> {
+async function* receive(order: ReadRequest, signal: AbortSignal): AsyncGenerator<CorpusBatch> {
   signal.throwIfAborted();
   const worker = new Worker(new URL("./reader-worker.js", import.meta.url), {
     workerData: order,
-    // Nearly all it makes is thrown away at once: room for it saves a third of the collector's work.
+    // Nearly all objects are short-lived: a large young generation saves a third of the collector's work.
     resourceLimits: { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: LIMIT_MB },
   });
-  const ready: WorkerMessage[] = [];
+  const ready: ReadMessage[] = [];
   let wake = () => {};
-  const take = async (): Promise<WorkerMessage> => {
+  const take = async (): Promise<ReadMessage> => {
     for (;;) {
       const message = ready.shift();
       if (message !== undefined) return message;
@@ -36,13 +33,13 @@ async function* receive(order: WorkerOrder, signal: AbortSignal): AsyncGenerator
       });
     }
   };
-  const add = (message: WorkerMessage) => {
+  const add = (message: ReadMessage) => {
     ready.push(message);
     wake();
   };
   worker.on("message", add);
   worker.on("error", (error: Error & { code?: string }) =>
-    add({ failure: pack(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooMuch(order.path, error) : error) }),
+    add({ failure: serializeError(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooMuch(order.path, error) : error) }),
   );
   const onAbort = () => add({ aborted: true });
   signal.addEventListener("abort", onAbort, { once: true });
@@ -50,7 +47,7 @@ async function* receive(order: WorkerOrder, signal: AbortSignal): AsyncGenerator
     for (;;) {
       const message = await take();
       signal.throwIfAborted();
-      if ("failure" in message) throw revive(message.failure);
+      if ("failure" in message) throw deserializeError(message.failure);
       if (!("batch" in message)) return;
       yield message.batch;
       worker.postMessage("next");

@@ -1,13 +1,13 @@
-/** The reading thread: opens the source it is told of and posts its batches, `ahead` of them before it waits. */
+/** The reading thread: posts the batches of a source, at most `ahead` before the main thread takes one. */
 import { once } from "node:events";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { decodeElsewhere } from "./mime/decode-body.js";
+import { setLibraryDecoder } from "./mime/decode-body.js";
 import { MimeThread } from "./mime/mime-thread.js";
 import { openCorpus } from "./open-corpus.js";
-import { pack, type WorkerMessage, type WorkerOrder } from "./worker-messages.js";
+import { type ReadMessage, type ReadRequest, serializeError } from "./worker-messages.js";
 
-async function read(port: MessagePort, { path, format, ahead }: WorkerOrder): Promise<void> {
-  const post = (message: WorkerMessage) => port.postMessage(message);
+async function read(port: MessagePort, { path, format, ahead }: ReadRequest): Promise<void> {
+  const post = (message: ReadMessage) => port.postMessage(message);
   let free = ahead;
   port.on("message", () => free++);
   try {
@@ -19,13 +19,13 @@ async function read(port: MessagePort, { path, format, ahead }: WorkerOrder): Pr
     }
     post({ end: true });
   } catch (error) {
-    post({ failure: pack(error) });
+    post({ failure: serializeError(error) });
   }
 }
 
 if (parentPort !== null) {
   const mime = new MimeThread();
-  decodeElsewhere((body, raw) => mime.decode(body, raw));
-  await read(parentPort, workerData as WorkerOrder);
+  setLibraryDecoder((body, raw) => mime.decode(body, raw));
+  await read(parentPort, workerData as ReadRequest);
   parentPort.close();
 }

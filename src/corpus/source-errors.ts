@@ -1,6 +1,6 @@
 import { UserError } from "../domain/errors.js";
 
-/** A source that ended or broke before its end. `where` says how far it came: `after 1,204 of 9,000 bytes`. */
+/** A truncated or damaged source. `where` is the progress: `after 1,204 of 9,000 bytes`. */
 export function brokenSource(name: string, where: string, cause: unknown): UserError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new UserError(
@@ -12,7 +12,7 @@ export function brokenSource(name: string, where: string, cause: unknown): UserE
   );
 }
 
-/** A file or folder that the system will not let us read. */
+/** A file or folder that the system cannot read. */
 export function unreadable(path: string, cause: unknown): UserError {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (code === "ENOENT" || code === "ENOTDIR") {
@@ -35,7 +35,7 @@ export function unreadable(path: string, cause: unknown): UserError {
   );
 }
 
-/** Whether an error was given by the system for a file (ENOENT, EACCES, EIO), not by a decoder. */
+/** Whether an error is of the file system (ENOENT, EACCES, EIO), not of a decoder. */
 export function isSystemError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;
 }

@@ -1,21 +1,21 @@
 import { type ExitCode, UserError } from "../domain/errors.js";
 import type { CorpusBatch, CorpusFormat } from "../domain/mail/email.js";
 
-/** What the reading thread is to read. */
-export interface WorkerOrder {
+/** The request to the reading thread. */
+export interface ReadRequest {
   readonly path: string;
   readonly format: CorpusFormat;
   readonly ahead: number;
 }
 
-/** What it answers: batches, then one of the others. */
-export type WorkerMessage =
+/** Its messages: batches, then one of the others. */
+export type ReadMessage =
   | { readonly batch: CorpusBatch }
   | { readonly failure: Failure }
   | { readonly aborted: true }
   | { readonly end: true };
 
-/** An error on its way between threads, which keeps no class. */
+/** An error between threads: structured cloning drops its class. */
 interface Failure {
   readonly name: string;
   readonly message: string;
@@ -23,14 +23,14 @@ interface Failure {
   readonly user?: { readonly code: string; readonly hint: string; readonly exitCode: ExitCode };
 }
 
-export function pack(error: unknown): Failure {
+export function serializeError(error: unknown): Failure {
   if (!(error instanceof Error)) return { name: "Error", message: String(error) };
   const { name, message, stack } = error;
   if (!(error instanceof UserError)) return { name, message, stack };
   return { name, message, stack, user: { code: error.code, hint: error.hint, exitCode: error.exitCode } };
 }
 
-export function revive({ message, stack, user }: Failure): Error {
+export function deserializeError({ message, stack, user }: Failure): Error {
   const error = user === undefined ? new Error(message) : new UserError(user.code, message, user.hint, user.exitCode);
   if (stack !== undefined) error.stack = stack;
   return error;

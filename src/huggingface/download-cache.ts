@@ -5,10 +5,10 @@ import { z } from "zod";
 import { replaceFile } from "../platform/atomic-file.js";
 import { parseJsonOrNull } from "../platform/parse-json.js";
 
-/** What is known of a cached file; kept beside it as `<file>.json`. A file without its record is never used. */
+/** The record of a cached file, stored as `<file>.json`. A file without one is not used. */
 const cacheRecordSchema = z.object({
   url: z.string(),
-  /** Commit of the dataset; null where the server did not say. */
+  /** Commit of the dataset; null where the server sent none. */
   revision: z.string().nullable(),
   size: z.number().int().nonnegative(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -18,7 +18,7 @@ const cacheRecordSchema = z.object({
 
 export type CacheRecord = z.output<typeof cacheRecordSchema>;
 
-/** What a cached file must be, beyond what its own record says. Undefined: not known. */
+/** What a cached file must match besides its record. Undefined: any. */
 interface Expected {
   readonly revision?: string | null | undefined;
   readonly size?: number | undefined;
@@ -30,8 +30,8 @@ function recordPath(file: string): string {
 }
 
 /**
- * The record of a cached file whose bytes are those that were downloaded (size and SHA-256, read anew).
- * Null where the file or its record is missing, damaged or of another revision: it has to be fetched.
+ * The record of a cached file after its size and SHA-256 have been checked. Null where file or record are missing,
+ * damaged or of another revision.
  */
 export async function verifiedRecord(
   file: string,

@@ -11,7 +11,7 @@ import { RequestFailed, retryRequest } from "./request-failed.js";
 export interface DownloadRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
-  /** Where the file is to lie; its record is written beside it, and while it is unfinished `<target>.partial`. */
+  /** The record goes beside it; an unfinished download is `<target>.partial`. */
   readonly target: string;
   readonly revision: string | null;
   readonly expectedSize?: number | undefined;
@@ -22,53 +22,52 @@ export interface DownloadRequest {
   readonly onProgress?: OnProgress | undefined;
   readonly signal: AbortSignal;
   /** A sentence for the hint of every error: how to do without the download. */
-  readonly byHand: string;
+  readonly manualHint: string;
 }
 
 /**
- * Makes sure that `target` holds the file, whole and verified, and returns its record. A verified file
- * is used without asking the server. An interrupted download goes on where it stopped, in this run or a
- * later one, as long as the server still has the same file.
+ * Downloads and verifies `target` and returns its record. A verified cached file needs no request. An interrupted
+ * download resumes, now or in a later process, as long as the server has the same file.
  * @throws UserError where the file cannot be had; the signal's reason where it aborts.
  */
 export async function downloadFile(request: DownloadRequest): Promise<CacheRecord> {
   const { target, signal, revision } = request;
-  return withDownloadHint(request.url, request.byHand, async () => {
+  return withDownloadHint(request.url, request.manualHint, async () => {
     const expected = { revision, size: request.expectedSize, sha256: request.expectedSha256 };
     const cached = await verifiedRecord(target, expected, signal);
     if (cached !== null) return cached;
     await mkdir(dirname(target), { recursive: true });
     const partial = await lockPartialDownload(target);
     try {
-      const record = await retryRequest(() => attempt(request, partial), request.retry ?? DEFAULT_RETRY, signal);
+      const record = await retryRequest(() => downloadOnce(request, partial), request.retry ?? DEFAULT_RETRY, signal);
       await publish(partial, target, record);
       return record;
     } catch (error) {
-      // Why the download failed is worth more than why its rest could not be kept.
+      // The error of the download matters more than one of the release.
       await partial.release().catch(() => undefined);
       throw error;
     }
   });
 }
 
-async function attempt(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
+async function downloadOnce(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
   const resumed = await downloadRange(request, partial);
   try {
-    return await check(request, partial);
+    return await verifyPartial(request, partial);
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error;
-    // Wrong bytes are of no use. Where older ones were among them, the file fetched anew may still be right.
+    // Discard wrong bytes. If older bytes were among them, a fresh download may succeed.
     await partial.restart(null);
     throw resumed ? new RequestFailed(error.message, { retryable: true, cause: error }) : error;
   }
 }
 
-/** Checks the whole partial file and makes its record. */
-async function check(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
+/** Verifies the complete partial file and returns its record. */
+async function verifyPartial(request: DownloadRequest, partial: PartialDownload): Promise<CacheRecord> {
   const { url, revision, expectedSize, expectedSha256, magic } = request;
   const { size } = await stat(partial.bytesPath);
   if (expectedSize !== undefined && size !== expectedSize) throw wrongSize(`${size}`, expectedSize);
-  if (magic !== undefined && !(await isFramedBy(partial.bytesPath, size, magic))) {
+  if (magic !== undefined && !(await hasMagic(partial.bytesPath, size, magic))) {
     const message = `what came does not begin and end with ${magic}, so it is not the file or not all of it`;
     throw new RequestFailed(message, { retryable: false });
   }
@@ -80,7 +79,7 @@ async function check(request: DownloadRequest, partial: PartialDownload): Promis
   return { url, revision, size, sha256, etag, downloadedAt: new Date().toISOString() };
 }
 
-async function isFramedBy(path: string, size: number, magic: string): Promise<boolean> {
+async function hasMagic(path: string, size: number, magic: string): Promise<boolean> {
   if (size < 2 * magic.length) return false;
   const file = await open(path, "r");
   try {
@@ -96,7 +95,7 @@ async function textAt(file: FileHandle, position: number, length: number): Promi
   return buffer.toString("latin1");
 }
 
-/** The record goes first: a file beside a record that is not its own fails verification, never passes it. */
+/** The record first: an old file beside a new record fails verification. */
 async function publish(partial: PartialDownload, target: string, record: CacheRecord): Promise<void> {
   await writeRecord(target, record);
   await rename(partial.bytesPath, target);

@@ -20,7 +20,7 @@ import { RequestFailed } from "./request-failed.js";
 /** `data/train-00000-of-00003.parquet` */
 const SHARD = /^data\/train-\d{5}-of-(\d{5})\.parquet$/;
 
-/** The commit `main` stood for when the download began, and its files; all of them are taken from it. */
+/** The commit of `main` at the start of the download, and its files. */
 const pinSchema = z.object({
   dataset: z.literal(EMAILS_DATASET),
   branch: z.literal("main"),
@@ -31,9 +31,9 @@ const pinSchema = z.object({
 type Pin = z.output<typeof pinSchema>;
 
 /**
- * Makes sure that all shards of the mail corpus lie in the cache, whole and verified. What `main` stands
- * for is asked once and kept in `<cacheDir>/corbt/enron-emails/main.json`; deleting that file asks anew.
- * Progress counts the bytes of all shards together, the cached ones included.
+ * Downloads and verifies all shards of the mail corpus. The commit of `main` is resolved once and stored in
+ * `<cacheDir>/corbt/enron-emails/main.json`; delete that file for a newer one. Progress counts all shards, also
+ * cached ones.
  * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`); its name is the commit
  * @throws UserError; the signal's reason where it aborts
  */
@@ -44,10 +44,11 @@ export async function downloadEnronEmails(
   onProgress?: OnProgress,
 ): Promise<string> {
   const page = datasetPage(hub, EMAILS_DATASET);
-  const byHand = `Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`;
+  const manualHint = `Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`;
   const pinPath = join(cacheDir, EMAILS_DATASET, "main.json");
   const pin =
-    (await readJson(pinPath, pinSchema)) ?? (await withDownloadHint(page, byHand, () => makePin(hub, pinPath, signal)));
+    (await readJson(pinPath, pinSchema)) ??
+    (await withDownloadHint(page, manualHint, () => createPin(hub, pinPath, signal)));
   const folder = join(cacheDir, EMAILS_DATASET, pin.commit);
   const total = pin.files.reduce((sum, file) => sum + file.size, 0);
   let done = 0;
@@ -64,7 +65,7 @@ export async function downloadEnronEmails(
       retry: hub.retry,
       onProgress: (bytes) => onProgress?.(before + bytes, total),
       signal,
-      byHand,
+      manualHint,
     });
     done += size;
     onProgress?.(done, total);
@@ -72,7 +73,7 @@ export async function downloadEnronEmails(
   return folder;
 }
 
-async function makePin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin> {
+async function createPin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin> {
   const commit = await resolveRevision(hub, EMAILS_DATASET, "main", signal);
   const listed = await listFolder(hub, EMAILS_DATASET, commit, "data", signal);
   const files = listed.filter((file) => SHARD.test(file.path)).sort((a, b) => (a.path < b.path ? -1 : 1));

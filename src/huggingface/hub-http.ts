@@ -3,18 +3,17 @@ import type { RetryPolicy } from "../platform/retry.js";
 import { parseRetryAfter } from "../platform/retry-after.js";
 import { RequestFailed, retryRequest } from "./request-failed.js";
 
-/** Failures of name look-up and of certificates do not mend themselves within seconds. */
-const PERMANENT = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
+/** Name resolution and certificate errors are not temporary. */
+const PERMANENT_ERROR_CODE = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
 
 const RETRYABLE_STATUS = new Set([408, 425, 429]);
 
 /**
- * One GET. Resolves to a response of 2xx, or 416 (the caller asked for a range); every other status
- * and every network fault is a `RequestFailed`. Redirects are followed; fetch takes the
- * Authorization header off when one leads to another origin.
+ * One GET. Resolves to a 2xx response, or 416 for a range; any other status and network errors are a `RequestFailed`.
+ * Redirects are followed; fetch removes the Authorization header for another origin.
  */
 export async function get(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-  const response = await networkFaults(() => fetch(url, { headers, signal, redirect: "follow" }), signal);
+  const response = await withNetworkErrors(() => fetch(url, { headers, signal, redirect: "follow" }), signal);
   if (response.ok || response.status === 416) return response;
   await response.body?.cancel();
   throw new RequestFailed(describeStatus(response), {
@@ -24,7 +23,7 @@ export async function get(url: string, headers: Record<string, string>, signal: 
   });
 }
 
-/** A JSON document, checked, with the headers it came with. */
+/** A JSON document checked against a schema, with the response headers. */
 export async function getJson<T>(
   url: string,
   headers: Record<string, string>,
@@ -35,7 +34,7 @@ export async function getJson<T>(
   return retryRequest(
     async () => {
       const response = await get(url, headers, signal);
-      const text = await networkFaults(() => response.text(), signal);
+      const text = await withNetworkErrors(() => response.text(), signal);
       return { value: parseJson(text, schema), headers: response.headers };
     },
     policy,
@@ -59,32 +58,32 @@ function parseJson<T>(text: string, schema: z.ZodType<T>): T {
   });
 }
 
-/** Runs a step of fetch; its TypeErrors (refused, reset, cut off) become a `RequestFailed`, an abort its reason. */
-export async function networkFaults<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+/** Turns the TypeErrors of fetch (refused, reset, cut off) into a `RequestFailed`, an abort into its reason. */
+export async function withNetworkErrors<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await step();
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof TypeError)) throw error;
-    const { code, message } = innermost(error);
+    const { code, message } = innermostCause(error);
     throw new RequestFailed(code === "" ? message : `${message} (${code})`, {
-      retryable: !PERMANENT.test(code),
+      retryable: !PERMANENT_ERROR_CODE.test(code),
       cause: error,
     });
   }
 }
 
-/** fetch says "fetch failed" and hides the reason among its causes. */
-function innermost(error: Error): { code: string; message: string } {
+/** The message of fetch is "fetch failed"; the reason is in its causes. */
+function innermostCause(error: Error): { code: string; message: string } {
   let deepest: Error = error;
   while (deepest.cause instanceof Error) deepest = deepest.cause;
   const code = "code" in deepest && typeof deepest.code === "string" ? deepest.code : "";
-  // A connection tried over several addresses ends in an AggregateError without a message.
+  // A connection tried on several addresses gives an AggregateError without a message.
   return { code, message: deepest.message || "no connection" };
 }
 
 function describeStatus(response: Response): string {
-  // The hub puts its reason into this header.
+  // The hub sends its reason in this header.
   const reason = response.headers.get("x-error-message") ?? response.statusText;
   return `the server answered ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
 }

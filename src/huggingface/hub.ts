@@ -13,7 +13,7 @@ export const QUESTIONS_REVISION = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
 export const DEFAULT_ENDPOINT = "https://huggingface.co";
 export const DEFAULT_ROWS_ENDPOINT = "https://datasets-server.huggingface.co";
 
-/** The Hugging Face hub, or a mirror of it, and how to talk to it. */
+/** The Hugging Face hub or a mirror of it. */
 export interface Hub {
   readonly endpoint: string;
   /** Base of the JSON rows API; Hugging Face's own where undefined. */
@@ -22,7 +22,7 @@ export interface Hub {
   readonly retry?: RetryPolicy | undefined;
 }
 
-/** Bytes so far, and of how many; null where the total is not known. */
+/** Bytes so far and in total; null where the total is not known. */
 export type OnProgress = (bytes: number, total: number | null) => void;
 
 export function authorization(token: string | null): Record<string, string> {
@@ -51,7 +51,7 @@ export function fileUrl(hub: Hub, dataset: string, revision: string, path: strin
   return `${datasetPage(hub, dataset)}/resolve/${encodeURIComponent(revision)}/${path}`;
 }
 
-/** The commit a branch or tag stands for now; a commit stands for itself and asks nobody. */
+/** The current commit of a branch or tag; a commit needs no request. */
 export async function resolveRevision(
   hub: Hub,
   dataset: string,
@@ -65,7 +65,7 @@ export async function resolveRevision(
   return value.sha;
 }
 
-/** A file of a dataset. `sha256` is null where the hub does not keep it in its large file store. */
+/** A file of a dataset. `sha256` is null for files that are not in LFS. */
 export interface HubFile {
   readonly path: string;
   readonly size: number;

@@ -7,40 +7,39 @@ import { parseJsonOrNull } from "../platform/parse-json.js";
 import { isProcessAlive } from "../platform/process-alive.js";
 
 /**
- * The unfinished part of a download, kept so that the next attempt can go on from it.
+ * An unfinished download that a later attempt can resume: a folder `<target>.partial` with the bytes and their ETag.
  *
- * It is a folder, `<target>.partial`, holding the bytes and the ETag they belong to. Who downloads
- * first renames it to a name of their own, with host and process id in it: a rename succeeds for one
- * process only, so no two ever write the same bytes and nobody waits for a lock. A process that finds
- * nothing to claim starts a folder of its own. What a killed process left behind is claimed the same way.
+ * A process locks it by renaming it to a name with its host and process id. A rename succeeds for one process only,
+ * so no two write the same bytes and none waits. A process that finds no folder creates one. Folders of killed
+ * processes are taken over the same way.
  */
 export interface PartialDownload {
   readonly bytesPath: string;
-  /** How many bytes there are, and the strong ETag they can be continued under; null: they cannot. */
+  /** Bytes so far and their strong ETag; without one they cannot be resumed. */
   state(): Promise<{ size: number; etag: string | null }>;
-  /** Drops the bytes and notes the ETag of what will be written next. */
+  /** Deletes the bytes and stores the ETag of the next ones. */
   restart(etag: string | null): Promise<void>;
-  /** Gives the name up: kept for the next download where the bytes can be continued, else removed. */
+  /** Unlocks the folder for the next download if its bytes can be resumed, else deletes it. */
   release(): Promise<void>;
-  /** Removes this and everything abandoned beside it; for after the bytes were moved to the target. */
+  /** Deletes this and all abandoned folders, after the bytes were moved to the target. */
   finish(): Promise<void>;
 }
 
 const stateSchema = z.object({ etag: z.string().nullable() });
 
-/** Claims of this process that are in use: another download here must not take them for a dead process's. */
-const live = new Set<string>();
+/** Folders in use by this process. */
+const activeFolders = new Set<string>();
 
-/** Long enough that no download on another machine, seen over a shared folder, can still be writing. */
+/** After this time without a write, a download on another host (over a shared folder) counts as dead. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
 /** The target's folder must exist. */
 export async function lockPartialDownload(target: string): Promise<PartialDownload> {
   const free = `${target}.partial`;
-  const own = `${free}-${machine()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  live.add(own);
-  for (const candidate of [free, ...(await abandoned(target))]) {
-    if (await renamed(candidate, own)) return partialIn(own, target);
+  const own = `${free}-${safeHostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  activeFolders.add(own);
+  for (const candidate of [free, ...(await findAbandoned(target))]) {
+    if (await tryRename(candidate, own)) return partialIn(own, target);
   }
   await mkdir(own);
   return partialIn(own, target);
@@ -58,29 +57,29 @@ function partialIn(folder: string, target: string): PartialDownload {
       return { size, etag };
     },
     async restart(etag) {
-      // In this order: bytes never lie under an ETag that is not theirs.
+      // In this order, so that the ETag never applies to other bytes.
       await writeFile(bytesPath, "", { flag: "a" });
       await truncate(bytesPath, 0);
       await writeFile(statePath, JSON.stringify({ etag }));
     },
     async release() {
       const { size, etag } = await partial.state();
-      const kept = size > 0 && etag !== null && (await renamed(folder, `${target}.partial`));
+      const kept = size > 0 && etag !== null && (await tryRename(folder, `${target}.partial`));
       if (!kept) await rm(folder, { recursive: true, force: true });
-      live.delete(folder);
+      activeFolders.delete(folder);
     },
     async finish() {
-      for (const path of [folder, `${target}.partial`, ...(await abandoned(target))]) {
+      for (const path of [folder, `${target}.partial`, ...(await findAbandoned(target))]) {
         await rm(path, { recursive: true, force: true });
       }
-      live.delete(folder);
+      activeFolders.delete(folder);
     },
   };
   return partial;
 }
 
-/** False where the source is gone (another process took it) or the destination is taken. */
-async function renamed(from: string, to: string): Promise<boolean> {
+/** False where the source is gone (another process took it) or the destination exists. */
+async function tryRename(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
     return true;
@@ -90,8 +89,8 @@ async function renamed(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Claims on the target whose process is gone. */
-async function abandoned(target: string): Promise<string[]> {
+/** Folders of the target whose process is dead. */
+async function findAbandoned(target: string): Promise<string[]> {
   const prefix = `${basename(target)}.partial-`;
   const found: string[] = [];
   for (const name of await readdir(dirname(target))) {
@@ -104,12 +103,12 @@ async function abandoned(target: string): Promise<string[]> {
 }
 
 async function isAbandoned(path: string, host: string, pid: number): Promise<boolean> {
-  if (host === machine()) return pid === process.pid ? !live.has(path) : !isProcessAlive(pid);
+  if (host === safeHostname()) return pid === process.pid ? !activeFolders.has(path) : !isProcessAlive(pid);
   const touched = await stat(join(path, "bytes")).catch(() => stat(path).catch(() => null));
   return touched !== null && Date.now() - touched.mtimeMs > ABANDONED_AFTER_MS;
 }
 
-function machine(): string {
+function safeHostname(): string {
   return hostname().replace(/[^\w.-]/g, "_");
 }
 
@@ -122,7 +121,7 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** A missing or torn state means: start anew. */
+/** A missing or damaged state: the download starts over. */
 async function readState(path: string): Promise<{ etag: string | null }> {
   const text = await readFile(path, "utf8").catch(() => "");
   return stateSchema.safeParse(parseJsonOrNull(text)).data ?? { etag: null };

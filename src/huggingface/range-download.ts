@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import type { OnProgress } from "./hub.js";
-import { get, networkFaults } from "./hub-http.js";
+import { get, withNetworkErrors } from "./hub-http.js";
 import type { PartialDownload } from "./partial-download.js";
 import { RequestFailed } from "./request-failed.js";
 
@@ -12,26 +12,25 @@ export interface RangeRequest {
   readonly signal: AbortSignal;
 }
 
-/** Where in the file a body begins, and how long the file is; null where the server does not say. */
+/** Offset of the body in the file, and the file size if the server sent it. */
 interface Extent {
   readonly start: number;
   readonly total: number | null;
 }
 
-/** So much in one attempt counts as progress, and the failures in a row are counted anew. */
+/** An attempt that brings so much counts as progress and resets the failure count. */
 const PROGRESS_BYTES = 1 << 20;
 
 /**
- * One request that brings a partial file to its full length: its missing end where it can be continued
- * (RFC 9110: Range with If-Range), else the whole. What came before a cut stays in the partial file.
- * Resolves to true where bytes of an earlier attempt are part of it.
+ * One request for the rest of a partial file (RFC 9110: Range with If-Range), or for all of it. Bytes received before
+ * an error stay in the partial file. Resolves to true where bytes of an earlier attempt were reused.
  * @throws RequestFailed
  */
 export async function downloadRange(request: RangeRequest, partial: PartialDownload): Promise<boolean> {
   const { size, etag } = await partial.state();
   const resume = size > 0 && etag !== null ? { from: size, etag } : { from: 0, etag: null };
   const range = resume.etag === null ? {} : { range: `bytes=${resume.from}-`, "if-range": resume.etag };
-  // Compressed transfer would make Content-Length and ranges speak of other bytes than the file's.
+  // With compression, Content-Length and ranges would not refer to the bytes of the file.
   const headers = { ...request.headers, ...range, "accept-encoding": "identity" };
   const response = await get(request.url, headers, request.signal);
   const body = response.body?.getReader();
@@ -64,7 +63,7 @@ function readExtent(
   if (response.status === 206) {
     const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(contentRange);
     const etag = strongEtag(response);
-    // Some servers heed Range but not If-Range: the part may be of a newer file.
+    // Some servers support Range but not If-Range: the part may be of a newer file.
     if (range === null || Number(range[1]) !== resume.from || (etag !== null && etag !== resume.etag))
       return "unusable";
     return { start: resume.from, total: range[2] === "*" ? null : Number(range[2]) };
@@ -91,7 +90,7 @@ async function append(
   try {
     request.onProgress?.(size, total);
     for (;;) {
-      const next = await networkFaults(async () => body?.read(), request.signal);
+      const next = await withNetworkErrors(async () => body?.read(), request.signal);
       if (next === undefined || next.done) break;
       await file.appendFile(next.value);
       size += next.value.byteLength;
@@ -112,7 +111,7 @@ export function wrongSize(size: string, expected: number): RequestFailed {
   return new RequestFailed(`the file has ${size} bytes, not ${expected}`, { retryable: false });
 }
 
-/** Weak ETags do not promise the same bytes, so nothing can be continued under them. */
+/** Null for weak ETags, which do not guarantee equal bytes. */
 function strongEtag(response: Response): string | null {
   const etag = response.headers.get("etag");
   return etag === null || etag.startsWith("W/") ? null : etag;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Email } from "../domain/mail/email.js";
 
-/** ART's three rules, in the order in which they are asked. */
+/** ART's three rules in order of application. */
 export const ART_RULES = ["long_body", "many_recipients", "repeat"] as const;
 
 export type ArtRule = (typeof ART_RULES)[number];
@@ -10,9 +10,9 @@ const MAX_BODY = 5_000;
 const MAX_RECIPIENTS = 30;
 
 /**
- * The import filter of OpenPipe's ART, which measures mail as it was written: no body over 5,000 characters (white space at
- * its ends counts), no more than 30 recipients (to, cc and bcc, an address as often as it stands there), and of mails alike
- * in subject, body and sender the first one read. Returns the rule that drops a mail, or null. Remembers what it has passed.
+ * The import filter of OpenPipe's ART, applied to mail before normalization: at most 5,000 characters of body, white
+ * space included; at most 30 recipients (to, cc and bcc, repeats included); of mails with equal subject, body and
+ * sender only the first. Returns the rule that drops a mail, or null.
  */
 export function artFilter(): (email: Email) => ArtRule | null {
   const passed = new Set<string>();

@@ -2,30 +2,30 @@ import { UserError } from "../domain/errors.js";
 import type { BadEmail, CorpusSource } from "../domain/mail/email.js";
 import type { Db } from "../store/connection/open-store.js";
 import { rebuildCorpusIndex } from "../store/import/corpus-index.js";
-import { readCorpusStats, renewFingerprint } from "../store/import/corpus-stats.js";
+import { readCorpusStats, updateFingerprint } from "../store/import/corpus-stats.js";
 import { openCorpusWriter } from "../store/import/corpus-writer.js";
 import { ART_RULES, type ArtRule, artFilter } from "./art-filter.js";
 import { resolveOwners } from "./resolve-owners.js";
 
 export interface NamedSource {
-  /** As the user named it; kept in the file. */
+  /** As the user named it; stored in the file. */
   readonly name: string;
   readonly source: CorpusSource;
 }
 
 export interface ImportRequest {
-  /** Read one after the other, all of them or none. */
+  /** Read in order, all or none. */
   readonly sources: readonly NamedSource[];
   readonly filter: "none" | "art";
-  /** Mails to read, those that cannot be used not counted; 0: all. */
+  /** Mails to read, without bad ones; 0: all. */
   readonly limit: number;
-  /** Mails stored between two looks at the signal and two words to the listener. */
+  /** Mails stored between two checks of the signal. */
   readonly batchSize: number;
-  /** Owner folder to address, over what the mail itself says. */
+  /** Owner folder to address; overrides the address found in the mail. */
   readonly ownerMap: ReadonlyMap<string, string>;
-  /** The first mail that cannot be used ends the import. */
+  /** The first bad mail fails the import. */
   readonly strict: boolean;
-  /** Hears of every mail that is passed over. */
+  /** Called for every skipped mail. */
   readonly onSkipped: (bad: BadEmail) => void;
 }
 
@@ -34,39 +34,38 @@ export type ImportProgress =
   | { readonly phase: "index"; readonly mails: number; readonly total: number };
 
 export interface ImportSummary {
-  /** Of the sources, each once. */
+  /** The distinct formats of the sources. */
   readonly format: string;
   readonly read: number;
   /** New Message-IDs. */
   readonly stored: number;
-  /** New mails among them; the others are copies of a mail under another Message-ID. */
+  /** Of these, new mails; the others are copies under another Message-ID. */
   readonly distinct: number;
-  /** Message-IDs that were here already, with the same content. */
+  /** Message-IDs that were in the file with the same content. */
   readonly duplicates: number;
-  /** Message-IDs that belonged to a different mail and were kept under a changed one. */
+  /** Message-IDs of a different mail, stored with a suffix. */
   readonly renamed: number;
   readonly skipped: Skipped;
-  /** What ART's rules dropped; null without the filter. */
+  /** Mails dropped by each of ART's rules; null without the filter. */
   readonly dropped: Readonly<Record<ArtRule, number>> | null;
   readonly inboxes: number;
   readonly unresolvedOwners: number;
   readonly seconds: number;
 }
 
-/** Mails that could not be used. Only the first are kept here: there may be any number. */
+/** Bad mails; only the first are listed. */
 export interface Skipped {
   readonly mails: number;
   readonly reasons: Readonly<Record<string, number>>;
   readonly first: readonly BadEmail[];
 }
 
-/** Skipped mails kept one by one, and reasons told apart. */
-const SKIPPED_KEPT = 10;
-const REASONS_KEPT = 50;
+/** Skipped mails listed, and distinct reasons counted. */
+const MAX_SKIPPED_LISTED = 10;
+const MAX_REASONS = 50;
 
 /**
- * Brings sources of mail into the file: all of it or, when it breaks off or is aborted, nothing.
- * Importing the same source again changes nothing; another source adds to what is there.
+ * Imports sources of mail in one transaction. Importing a source again changes nothing; another source adds its mail.
  */
 export async function importCorpus(
   db: Db,
@@ -75,14 +74,14 @@ export async function importCorpus(
   signal: AbortSignal,
 ): Promise<ImportSummary> {
   const started = performance.now();
-  begin(db);
+  beginTransaction(db);
   try {
     const before = readCorpusStats(db).distinct;
     const tally = await readAll(db, request, onProgress, signal);
     const newOwners = resolveOwners(db, request.ownerMap);
     if (tally.changed || newOwners) {
       rebuildCorpusIndex(db, (mails, total) => onProgress({ phase: "index", mails, total }));
-      renewFingerprint(db);
+      updateFingerprint(db);
     }
     signal.throwIfAborted();
     db.exec("COMMIT");
@@ -101,7 +100,7 @@ export async function importCorpus(
   }
 }
 
-function begin(db: Db): void {
+function beginTransaction(db: Db): void {
   try {
     db.exec("BEGIN IMMEDIATE");
   } catch (cause) {
@@ -125,7 +124,7 @@ async function readAll(
   const rule = request.filter === "art" ? artFilter() : () => null;
   const dropped = Object.fromEntries(ART_RULES.map((name) => [name, 0])) as Record<ArtRule, number>;
   const outcomes = { new: 0, copy: 0, known: 0, renamed: 0 };
-  const skipped = skippedMails(request);
+  const skipped = countSkipped(request);
   const totalBytes = sumOrNull(sources.map(({ source }) => source.totalBytes));
   let changed = false;
   let read = 0;
@@ -146,7 +145,7 @@ async function readAll(
         else outcomes[writer.add(email)]++;
         changed ||= writer.changed;
         if (mails === limit) break reading;
-        if (mails % request.batchSize === 0) await breathe(signal);
+        if (mails % request.batchSize === 0) await checkAbort(signal);
       }
       bytes = batch.bytesRead;
       onProgress({ phase: "read", mails: read, bytes: bytesBefore + bytes, totalBytes });
@@ -169,7 +168,7 @@ function sumOrNull(numbers: readonly (number | null)[]): number | null {
   return numbers.reduce((sum, number) => (sum === null || number === null ? null : sum + number), 0);
 }
 
-function skippedMails({ strict, onSkipped }: ImportRequest) {
+function countSkipped({ strict, onSkipped }: ImportRequest) {
   const reasons = new Map<string, number>();
   const first: BadEmail[] = [];
   let mails = 0;
@@ -183,9 +182,9 @@ function skippedMails({ strict, onSkipped }: ImportRequest) {
           1,
         );
       }
-      const reason = reasons.has(bad.reason) || reasons.size < REASONS_KEPT ? bad.reason : "of other reasons";
+      const reason = reasons.has(bad.reason) || reasons.size < MAX_REASONS ? bad.reason : "of other reasons";
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-      if (first.length < SKIPPED_KEPT) first.push(bad);
+      if (first.length < MAX_SKIPPED_LISTED) first.push(bad);
       mails++;
       onSkipped(bad);
     },
@@ -193,8 +192,8 @@ function skippedMails({ strict, onSkipped }: ImportRequest) {
   };
 }
 
-/** Storing is synchronous: without a pause Ctrl-C would be heard at the end of the batch only. */
-async function breathe(signal: AbortSignal): Promise<void> {
+/** Storing is synchronous: without this pause Ctrl-C would take effect only at the end of a batch. */
+async function checkAbort(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   signal.throwIfAborted();
 }

@@ -1,10 +1,7 @@
 import { readFileSync } from "node:fs";
 import { UserError } from "../domain/errors.js";
 
-/**
- * Reads a TSV of owner folder and address; further columns are passed over, and so is a heading line
- * (one whose second column is no address).
- */
+/** Reads a TSV of owner folder and address. Further columns, and a header line without an address, are ignored. */
 export function readOwnerMap(path: string): Map<string, string> {
   let text: string;
   try {
@@ -27,7 +24,7 @@ export function readOwnerMap(path: string): Map<string, string> {
       throw new UserError(
         "owner_map_row",
         `${path}, line ${i + 1}: expected an owner folder, a tab and an address, found "${line.slice(0, 80)}".`,
-        "Mend that line, for example: crandell-s<TAB>sean.crandall@enron.com",
+        "Fix that line, for example: crandell-s<TAB>sean.crandall@enron.com",
       );
     }
   });

@@ -9,14 +9,13 @@ import {
   setOwnerAddress,
 } from "../store/import/owners.js";
 
-/** An address with the owner's name on it counts as the owner's from this share of the sent mail on. */
-const NAMED_SHARE = 0.02;
+/** Minimum share of the sent mail for an address that matches the owner's name. */
+const MIN_NAMED_SHARE = 0.02;
 
 /**
- * Finds the address of every owner folder: from the map file; else whoever bears the folder's name among
- * those who send from its sent folders (an assistant may send more), else whoever bears it among those
- * the folder's mail is addressed to, else the most frequent sender, else the most frequent recipient.
- * Returns true where an address changed.
+ * Finds the address of every owner folder: by the map file; else the sender in its sent folders that matches the
+ * folder's name (an assistant may send more), else the recipient that matches it, else the most frequent sender, else
+ * the most frequent recipient. Returns whether an address changed.
  */
 export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
   const open = listOwners(db).filter((owner) => owner.basis !== "source" || map.has(owner.folder));
@@ -30,7 +29,7 @@ export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean
   for (const owner of open) {
     const [address, basis] = resolve(owner, map, senders, recipients);
     if (address === owner.address && basis === owner.basis) continue;
-    // An address given by an earlier map file stays, unless a newer one names another.
+    // An address from an earlier map file stays unless a newer map changes it.
     if (owner.basis === "map" && basis !== "map") continue;
     setOwnerAddress(db, owner.id, address, basis);
     changed = true;
@@ -51,7 +50,7 @@ function resolve(
   const named = namedSender(owner, senders);
   if (named !== null) return [named, "sent"];
   const received = recipients.get(owner.id) ?? [];
-  const addressed = received.find((count) => bearsName(count.address, owner.folder));
+  const addressed = received.find((count) => matchesOwnerName(count.address, owner.folder));
   if (addressed !== undefined) return [addressed.address, "received"];
   const sender = senders.get(owner.id)?.[0];
   if (sender !== undefined) return [sender.address, "sent"];
@@ -62,7 +61,9 @@ function resolve(
 function namedSender(owner: Owner, senders: Counts): string | null {
   const sent = senders.get(owner.id) ?? [];
   const total = sent.reduce((sum, count) => sum + count.mails, 0);
-  const named = sent.filter((count) => count.mails >= total * NAMED_SHARE && bearsName(count.address, owner.folder));
+  const named = sent.filter(
+    (count) => count.mails >= total * MIN_NAMED_SHARE && matchesOwnerName(count.address, owner.folder),
+  );
   return named[0]?.address ?? null;
 }
 
@@ -70,7 +71,7 @@ function namedSender(owner: Owner, senders: Counts): string | null {
  * `crandell-s` and sean.crandall@: the last name, give or take its ending (people's folders are often
  * misspelt), and an initial where the address has a first name.
  */
-function bearsName(address: string, folder: string): boolean {
+function matchesOwnerName(address: string, folder: string): boolean {
   const [last = "", initial = ""] = folder.toLowerCase().split("-");
   const parts = (address.split("@")[0] ?? "").split(/[^a-z']+/).filter((part) => part !== "");
   const stem = last.length > 5 ? last.slice(0, -2) : last;

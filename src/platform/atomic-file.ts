@@ -26,8 +26,8 @@ export function checkWritable(flag: string, path: string): void {
 }
 
 /**
- * Writes a file the user named, by `replaceFile`. A device or a pipe (`/dev/null`, `>(gzip)`) is written to directly: a
- * rename would put a plain file in its place. The event loop runs between writes, so `pieces` may be many.
+ * Writes a file the user named, by `replaceFile`. A device or a pipe (`/dev/null`, `>(gzip)`) is written to directly:
+ * a rename would put a plain file in its place. The event loop runs between writes, so `pieces` may be many.
  * @throws UserError where the file cannot be written
  */
 export async function writeFileAtomically(path: string, pieces: Iterable<string>): Promise<void> {
@@ -48,8 +48,8 @@ export async function writeFileAtomically(path: string, pieces: Iterable<string>
 }
 
 /**
- * Writes a file all or nothing: a temporary file beside it, synced to the disk, then renamed. Readers see the old file or
- * the new one, and of several writers the last rename wins.
+ * Writes a file all or nothing: a temporary file beside it, synced to the disk, then renamed. Readers see the old
+ * file or the new one, and of several writers the last rename wins.
  * @param sync false for caches, where an entry lost in a power cut costs little
  */
 export async function replaceFile(

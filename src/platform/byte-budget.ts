@@ -1,13 +1,13 @@
-/** What one holder has of a budget. */
+/** The bytes one holder has reserved. */
 export interface HeldBytes {
-  /** False: there is no room for so many more. */
+  /** False: they would exceed the budget. */
   add(bytes: number): boolean;
   release(): void;
 }
 
 /**
- * Bytes that all holders together may have at once. The first `free` of each are not counted, so that small ones get through
- * where large ones do not.
+ * A limit on the bytes that all holders have at once. The first `free` bytes of each holder are not counted, so that
+ * small requests pass while large ones are refused.
  */
 export class ByteBudget {
   private held = 0;

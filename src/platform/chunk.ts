@@ -1,4 +1,4 @@
-/** A list in pieces of `size`, the last one of what is left. */
+/** Splits a list into chunks of `size`; the last may be shorter. */
 export function* chunk<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }

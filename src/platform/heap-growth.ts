@@ -1,15 +1,15 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * How much V8 lets its heaps grow beyond what lives in them before it collects, in percent. By itself it takes up to four
- * times as much where collecting is fast against allocating: a run then stands at 370 to 650 MB with 60 MB of it alive.
- * With 100 it stands at 280, for about 1 % more processor time; with 50 at 270 for some 4 %.
+ * How far V8 lets a heap grow over its live size before it collects, in percent. The default factor goes up to four:
+ * a run then uses 370 to 650 MB with 60 MB live. With 100 it uses 280 MB for 1 % more CPU time; with 50, 270 MB for 4
+ * %.
  */
 const GROWTH_PERCENT = 100;
 
 /**
- * For a command that works for hours. V8 reads this flag at each collection, so that it holds from now on, and for the
- * threads' heaps too; the sizes that a heap is made with cannot be set any more.
+ * For commands that run for hours. V8 reads this flag at each collection, so it takes effect now, in all threads;
+ * initial heap sizes can no longer be set.
  */
 export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);

@@ -1,4 +1,4 @@
-/** What a page of a Parquet file says of itself, as far as it is asked. */
+/** The fields of a Parquet page header that are checked. */
 interface PageHeader {
   readonly compressed_page_size: number;
   readonly uncompressed_page_size: number;
@@ -7,36 +7,39 @@ interface PageHeader {
   readonly dictionary_page_header?: { readonly num_values: number } | undefined;
 }
 
-/** As hyparquet reads one: it leaves the reader behind the header. */
+/** hyparquet's reader; it moves the offset past the header. */
 export type ReadPageHeader = (reader: { view: DataView; offset: number }) => PageHeader;
 
 /** Part of a file; shorter where the file ends. */
 export type ReadBytes = (start: number, end: number) => Promise<ArrayBuffer> | ArrayBuffer;
 
-/** Where the pages of one column lie. */
+/** The byte range of one column's pages. */
 export interface ColumnChunk {
   readonly name: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** A page is decoded whole, however little of it is wanted: eight bytes a value, and its text. */
+/** A page is always decoded completely: eight bytes a value, plus its text. */
 const MAX_VALUES = 5_000_000;
 const MAX_BYTES = 1_000_000_000;
 
-/** Fewer rows than this are read whatever the size of their file: they may all be alike. */
+/** Up to this many rows are read whatever the file size: they may all be equal and compress to nothing. */
 const FEW_ROWS = 100_000;
 
-/** A header is some dozens of bytes, but may hold the least and the greatest value of its page. */
+/** A header is some dozens of bytes, but may hold the minimum and maximum value of its page. */
 const HEADER_BYTES = [1 << 14, 1 << 22];
 
-/** Throws where a file claims more rows than it can hold different ones: each has an id of its own. */
+/** Throws where a file claims more rows than bytes: every row has an id of its own. */
 export function checkRowCount(rows: number, fileBytes: number): void {
   if (rows <= FEW_ROWS || rows <= fileBytes) return;
   throw new Error(`it claims ${rows.toLocaleString("en")} rows in ${fileBytes.toLocaleString("en")} bytes`);
 }
 
-/** Throws where a page of the column would take up too much memory; a run of equal values of any length takes a few bytes in the file. */
+/**
+ * Throws where a page would take too much memory: run-length encoding packs any number of equal values in a few
+ * bytes.
+ */
 export async function checkPages(chunk: ColumnChunk, read: ReadBytes, readHeader: ReadPageHeader): Promise<void> {
   for (let at = chunk.start; at < chunk.end; ) {
     const { header, bytes } = await headerAt(at, chunk.end, read, readHeader);

@@ -1,6 +1,6 @@
 /**
- * A `Retry-After` header in milliseconds, never negative: seconds (decimals too, which RFC 9110 section 10.2.3 does not
- * allow but servers send) or an HTTP date. Null where it is absent or unreadable.
+ * A `Retry-After` header in milliseconds, never negative: seconds (decimals too, which RFC 9110 section 10.2.3 does
+ * not allow but servers send) or an HTTP date. Null where it is absent or unreadable.
  */
 export function parseRetryAfter(value: string | null | undefined, now = Date.now()): number | null {
   const text = value?.trim() ?? "";

@@ -46,8 +46,8 @@ export interface RetryOptions {
 }
 
 /**
- * Repeats `attempt` while it throws a retryable error and the policy allows it. Waits with full jitter, or as long as the
- * server asked. Throws the last error; the signal's reason when it aborts during a wait.
+ * Repeats `attempt` while it throws a retryable error and the policy allows it. Waits with full jitter, or as long as
+ * the server asked. Throws the last error, or the signal's reason when it aborts during a wait.
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { policy, signal, sleep = sleepOnTimer, failureOf, onRetry } = options;

@@ -1,21 +1,21 @@
 import { readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** Links followed to a file that does not exist yet. */
+/** Symbolic links followed to a file that does not exist yet. */
 const MAX_LINKS = 40;
 
-/** Whether two paths name one file, however they are written: relative, over symbolic links, or as hard links. */
+/** Whether two paths name one file, also by relative paths, symbolic links or hard links. */
 export function isSameFile(a: string, b: string): boolean {
-  return identity(a) === identity(b);
+  return fileIdentity(a) === fileIdentity(b);
 }
 
-/** Device and inode of a file; of one that does not exist, the path where it would be made. */
-function identity(path: string): string {
+/** Device and inode; of a file that does not exist, its resolved path. */
+function fileIdentity(path: string): string {
   const stats = statsOf(path);
-  return stats === null ? target(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
+  return stats === null ? resolvedPath(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
 }
 
-/** Null where nothing is there, or what should be a folder is a file: whoever opens it says so. */
+/** Null where the file is missing or a parent is not a folder: opening it reports that. */
 function statsOf(path: string) {
   try {
     return statSync(path, { bigint: true });
@@ -24,7 +24,7 @@ function statsOf(path: string) {
   }
 }
 
-/** What a symbolic link points to; null where none is there. */
+/** Null where the path is not a symbolic link. */
 function linkTarget(path: string): string | null {
   try {
     return readlinkSync(path);
@@ -33,9 +33,9 @@ function linkTarget(path: string): string | null {
   }
 }
 
-function target(path: string, links: number): string {
+function resolvedPath(path: string, links: number): string {
   const linked = links > 0 ? linkTarget(path) : null;
-  if (linked !== null) return target(resolve(dirname(path), linked), links - 1);
+  if (linked !== null) return resolvedPath(resolve(dirname(path), linked), links - 1);
   try {
     return join(realpathSync(dirname(path)), basename(path));
   } catch {

@@ -1,4 +1,7 @@
-/** Control characters and bidi marks of mail could steer a terminal or turn a line around; they show as a picture of themselves. */
+/**
+ * Replaces control characters and bidi marks, which could steer a terminal or reverse a line, by visible symbols
+ * (U+2400 and up) or U+FFFD.
+ */
 export function stripControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}]/gu, (control) =>

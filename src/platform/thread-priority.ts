@@ -2,20 +2,20 @@ import { readdirSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 
 /**
- * Where cores are few, the loop of a run must not stand behind those that work for it: what is late there holds up every
- * task. On Linux alone a priority is a thread's, elsewhere its process's (`man 2 setpriority`, under "C library/kernel
- * differences"): there nothing is changed.
+ * With few cores, the event loop of a run must not wait for its own helper threads: a delay there holds up every
+ * task. Only Linux has a priority per thread (`man 2 setpriority`, "C library/kernel differences"); elsewhere nothing
+ * is changed.
  */
 const HAS_PRIORITY_BY_THREAD = process.platform === "linux";
 
-/** Makes this thread so much less urgent. */
+/** Raises the nice value of the calling thread. */
 export function lowerThreadPriority(by: number): void {
   if (HAS_PRIORITY_BY_THREAD) lower(0, by);
 }
 
 /**
- * Makes all other threads that the process has by now so much less urgent. Called before it makes any of its own, they are
- * those in which V8 compiles and helps to collect, and in which Node reads files and looks up names.
+ * Raises the nice value of all other threads of the process. Called before the program starts threads of its own,
+ * these are V8's compiler and garbage collector threads and libuv's pool for files and DNS.
  */
 export function prioritizeThisThread(by: number): void {
   if (!HAS_PRIORITY_BY_THREAD) return;
@@ -31,11 +31,11 @@ function threadsOfProcess(): number[] {
   }
 }
 
-/** @param thread 0: this one */
+/** @param thread 0: the calling thread */
 function lower(thread: number, by: number): void {
   try {
     setPriority(thread, Math.min(19, getPriority(thread) + by));
   } catch {
-    // It has ended, or a container forbids it: then it is as urgent as the loop.
+    // The thread has ended, or the container forbids it.
   }
 }

@@ -1,4 +1,4 @@
-/** Puts one into its place in an ordered list, behind its equals, and drops the last of more than `most`. */
+/** Inserts into a sorted list, after equals, and drops the last element beyond `most`. */
 export function insertTopK<T>(list: T[], one: T, most: number, isBefore: (a: T, b: T) => boolean): void {
   let at = list.length;
   while (at > 0 && isBefore(one, list[at - 1] as T)) at--;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
-/** A call to a thread and its answer bear the same number. Both go as many at a time as there are. */
+/** A call and its answer carry the same id. Both are sent in batches. */
 export interface RpcCall<Call> {
   readonly id: number;
   readonly call: Call;
@@ -13,39 +13,39 @@ export type RpcAnswer<Answer> =
 
 export interface WorkerRpcOptions {
   readonly data: unknown;
-  /** Room for what a call makes: what is too much is filled with garbage, and counts as memory. */
-  readonly youngMegabytes: number;
-  /** Calls that come within so many milliseconds of the last are handed over together: to wake a thread takes time. */
-  readonly gatherMs?: number;
+  /** V8 fills a larger young generation with garbage, which counts as memory. */
+  readonly youngGenerationMb: number;
+  /** Calls within so many milliseconds of the last batch are sent together: waking a thread costs time. */
+  readonly batchDelayMs?: number;
 }
 
-/** How long the end of a thread is waited for: one in the middle of a statement of SQLite comes to it afterwards only. */
-const END_MS = 2_000;
+/** How long to wait for termination: a thread inside a SQLite statement terminates only after it. */
+const TERMINATE_MS = 2_000;
 
-const open = new Set<{ readonly pending: number }>();
+const openThreads = new Set<{ readonly pending: number }>();
 
-/** Whether a thread has not answered all it was called for. */
+/** Whether any thread has unanswered calls. */
 export function isAnyThreadBusy(): boolean {
-  return [...open].some((thread) => thread.pending > 0);
+  return [...openThreads].some((thread) => thread.pending > 0);
 }
 
-/** A thread that answers calls in any order. It keeps the process alive until it is closed. */
+/** A worker thread that answers calls in any order. It keeps the process alive until it is closed. */
 export class WorkerRpc<Call, Answer> {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
-  private readonly gatherMs: number;
+  private readonly batchDelayMs: number;
   private calls = 0;
   private gathered: RpcCall<Call>[] = [];
   private gathering: NodeJS.Timeout | undefined;
   private handedOverAt = Number.NEGATIVE_INFINITY;
   private ended: Error | null = null;
 
-  constructor(file: URL, { data, youngMegabytes, gatherMs = 0 }: WorkerRpcOptions) {
-    this.gatherMs = gatherMs;
-    open.add(this);
+  constructor(file: URL, { data, youngGenerationMb, batchDelayMs = 0 }: WorkerRpcOptions) {
+    this.batchDelayMs = batchDelayMs;
+    openThreads.add(this);
     this.worker = new Worker(file, {
       workerData: data,
-      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
+      resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
     });
     this.worker.on("message", (answers: readonly RpcAnswer<Answer>[]) => {
       for (const answer of answers) this.settle(answer);
@@ -54,12 +54,12 @@ export class WorkerRpc<Call, Answer> {
     this.worker.on("exit", (code) => this.end(new Error(`a thread ended (${code})`)));
   }
 
-  /** Calls that have no answer yet. */
+  /** Calls without an answer so far. */
   get pending(): number {
     return this.waiting.size;
   }
 
-  /** Rejects with what the thread threw, and where it has ended. */
+  /** Rejects with the error the thread threw, or with the reason it ended. */
   call(call: Call): Promise<Answer> {
     if (this.ended !== null) return Promise.reject(this.ended);
     const id = this.calls++;
@@ -67,17 +67,17 @@ export class WorkerRpc<Call, Answer> {
       this.waiting.set(id, { resolve, reject });
       this.gathered.push({ id, call });
       if (this.gathering !== undefined) return;
-      const wait = this.handedOverAt + this.gatherMs - performance.now();
+      const wait = this.handedOverAt + this.batchDelayMs - performance.now();
       if (wait <= 0) this.handOver();
       else this.gathering = setTimeout(() => this.handOver(), wait);
     });
   }
 
-  /** Ends the thread, whatever it is doing. */
+  /** Terminates the thread, also during a call. */
   async close(): Promise<void> {
     clearTimeout(this.gathering);
     const waited = new AbortController();
-    const late = delay(END_MS, undefined, { signal: waited.signal }).catch(() => undefined);
+    const late = delay(TERMINATE_MS, undefined, { signal: waited.signal }).catch(() => undefined);
     await Promise.race([this.worker.terminate(), late]);
     waited.abort();
   }
@@ -90,7 +90,7 @@ export class WorkerRpc<Call, Answer> {
     try {
       this.worker.postMessage(calls);
     } catch (error) {
-      // Something in them cannot be copied.
+      // A value cannot be cloned.
       for (const { id } of calls) this.settle({ id, error: error as Error });
     }
   }
@@ -106,6 +106,6 @@ export class WorkerRpc<Call, Answer> {
     this.ended ??= error;
     for (const { reject } of this.waiting.values()) reject(this.ended);
     this.waiting.clear();
-    open.delete(this);
+    openThreads.delete(this);
   }
 }

@@ -13,16 +13,16 @@ export function csvRows(text: string): RawRow[] {
     where: `row ${i + 1}`,
     value: {
       ...record,
-      id: numberIn(record.id),
-      how_realistic: numberIn(record.how_realistic),
+      id: parseNumber(record.id),
+      how_realistic: parseNumber(record.how_realistic),
       message_ids: record.message_ids === undefined ? undefined : splitMessageIds(record.message_ids),
       split: record.split?.trim() || undefined,
     },
   }));
 }
 
-/** Text that is no number stays text, so that the check shows it is not one. */
-function numberIn(cell: string | undefined): number | string | undefined {
+/** Text that is no number stays text, which validation then rejects. */
+function parseNumber(cell: string | undefined): number | string | undefined {
   if (cell === undefined || cell.trim() === "") return undefined;
   const number = Number(cell);
   return Number.isNaN(number) ? cell : number;

@@ -4,9 +4,9 @@ import { parseJsonOrNull } from "../platform/parse-json.js";
 export type QuestionFormat = "parquet" | "csv" | "json" | "jsonl";
 
 /**
- * The form of a file of questions, from its content; where that fits several, from its extension.
- * @param text the content as UTF-8, null where it is not
- * @returns null where the content is none of the forms
+ * The format of a file of questions by its content, and by its extension where that is ambiguous.
+ * @param text null where the content is not UTF-8
+ * @returns null for an unknown format
  */
 export function detectQuestionFormat(path: string, bytes: Uint8Array, text: string | null): QuestionFormat | null {
   if (Buffer.from(bytes.subarray(0, 4)).toString("latin1") === "PAR1") return "parquet";
@@ -18,7 +18,7 @@ export function detectQuestionFormat(path: string, bytes: Uint8Array, text: stri
   return extension === ".csv" || header.includes("question") ? "csv" : null;
 }
 
-/** Lines where the first one is an object of its own, unless it is the whole document and holds the rows. */
+/** JSON lines if the first line is an object, unless it is the only one and holds the rows. */
 function jsonOrLines(text: string, extension: string): QuestionFormat {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const first = parseJsonOrNull(lines[0] ?? "");

@@ -5,18 +5,18 @@ import type { QuestionSet, Split } from "../domain/tasks/question.js";
 import { downloadFile } from "../huggingface/download.js";
 import { withDownloadHint } from "../huggingface/download-errors.js";
 import { authorization, fileUrl, QUESTIONS_DATASET, QUESTIONS_REVISION, resolveRevision } from "../huggingface/hub.js";
-import { type HubRequest, questionsByHand } from "../huggingface/hub-request.js";
+import { type HubRequest, manualDownloadHint } from "../huggingface/hub-request.js";
 import { parquetRows } from "./parquet-rows.js";
 import { validateQuestions } from "./validate.js";
 
-/** Bytes of the files at `QUESTIONS_REVISION`; nothing is known of other revisions beforehand. */
+/** File sizes at `QUESTIONS_REVISION`. */
 const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520 };
 
-/** Questions from the dataset's Parquet file, kept in `<cacheDir>/<dataset>/<commit>/`. */
+/** Questions from the dataset's Parquet file, cached in `<cacheDir>/<dataset>/<commit>/`. */
 export async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
   const { split, hub, cacheDir } = request;
-  const byHand = questionsByHand(hub);
-  const revision = await withDownloadHint(`revision ${hub.revision} of ${QUESTIONS_DATASET}`, byHand, () =>
+  const manualHint = manualDownloadHint(hub);
+  const revision = await withDownloadHint(`revision ${hub.revision} of ${QUESTIONS_DATASET}`, manualHint, () =>
     resolveRevision(hub, QUESTIONS_DATASET, hub.revision, signal),
   );
   const name = `${split}-00000-of-00001.parquet`;
@@ -31,11 +31,13 @@ export async function loadHubParquet(request: HubRequest, signal: AbortSignal): 
     retry: hub.retry,
     onProgress: request.onProgress,
     signal,
-    byHand,
+    manualHint,
   });
   const rows = await parquetRows(await readFile(target)).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UserError("questions_unreadable", `could not read ${target}: ${reason}`, byHand, undefined, { cause });
+    throw new UserError("questions_unreadable", `could not read ${target}: ${reason}`, manualHint, undefined, {
+      cause,
+    });
   });
   const checked = validateQuestions(rows, { name: target, wanted: split, unmarked: split });
   return { source: `${QUESTIONS_DATASET}@${revision}`, revision, sha256, ...checked };

@@ -14,14 +14,14 @@ import {
   QUESTIONS_DATASET,
 } from "../huggingface/hub.js";
 import { getJson } from "../huggingface/hub-http.js";
-import { type HubRequest, questionsByHand } from "../huggingface/hub-request.js";
+import { type HubRequest, manualDownloadHint } from "../huggingface/hub-request.js";
 import { RequestFailed } from "../huggingface/request-failed.js";
 import { replaceFile } from "../platform/atomic-file.js";
 import { DEFAULT_RETRY } from "../platform/retry.js";
 import { jsonLinesRows } from "./json-rows.js";
 import { validateQuestions } from "./validate.js";
 
-/** The most rows the API gives in one answer. */
+/** Maximum of the API. */
 const PAGE_ROWS = 100;
 
 const pageSchema = z.object({
@@ -39,16 +39,15 @@ const pageSchema = z.object({
 type Page = z.output<typeof pageSchema>;
 
 /**
- * Questions from the JSON rows API, every page of them, kept as JSON Lines once complete. The API serves
- * the newest revision only; the one it served is recorded.
+ * All questions of the JSON rows API, cached as JSON Lines. It serves the newest revision only, which is recorded.
  */
 export async function loadHubRows(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
   const { split, hub, cacheDir } = request;
   const file = join(cacheDir, QUESTIONS_DATASET, "rows-api", `${split}.jsonl`);
   const url = splitUrl(hub, split);
-  const record = await withDownloadHint(url, questionsByHand(hub), async () => {
+  const record = await withDownloadHint(url, manualDownloadHint(hub), async () => {
     const cached = await verifiedRecord(file, {}, signal);
-    return cached ?? (await fetchAndKeep(url, hub, file, request.onProgress, signal));
+    return cached ?? (await fetchAndCache(url, hub, file, request.onProgress, signal));
   });
   const rows = jsonLinesRows(await readFile(file, "utf8"));
   const checked = validateQuestions(rows, { name: file, wanted: split, unmarked: split });
@@ -61,7 +60,7 @@ function splitUrl(hub: Hub, split: Split): string {
   return `${endpoint}/rows?${new URLSearchParams({ dataset: QUESTIONS_DATASET, config: "default", split })}`;
 }
 
-async function fetchAndKeep(
+async function fetchAndCache(
   url: string,
   hub: Hub,
   file: string,
@@ -101,7 +100,7 @@ async function fetchAllRows(
     if (page.value.num_rows_total !== first.total || revision !== first.revision) {
       throw new RequestFailed("the dataset changed while it was read", { retryable: true });
     }
-    refuseIncomplete(page.value, lines.length, first.total);
+    checkComplete(page.value, lines.length, first.total);
     for (const { row } of page.value.rows) {
       const line = `${JSON.stringify(row)}\n`;
       bytes += Buffer.byteLength(line);
@@ -112,8 +111,8 @@ async function fetchAllRows(
   return { lines, revision: first.revision };
 }
 
-/** The API cuts long cells and large datasets short, and says so in passing. */
-function refuseIncomplete({ rows, partial }: Page, offset: number, total: number): void {
+/** The API truncates long cells and large datasets and reports it in these fields. */
+function checkComplete({ rows, partial }: Page, offset: number, total: number): void {
   const fault = (message: string) => new RequestFailed(message, { retryable: false });
   if (total === 0) throw fault("the split has no rows");
   if (partial) throw fault("the rows API holds only a part of the dataset");
@@ -124,7 +123,7 @@ function refuseIncomplete({ rows, partial }: Page, offset: number, total: number
   });
 }
 
-/** A token for a mirror of the hub is not shown to Hugging Face. */
+/** The token of a mirror is not sent to Hugging Face. */
 function rowsHeaders(hub: Hub): Record<string, string> {
   const sameService = hub.rowsEndpoint !== undefined || checkedEndpoint(hub.endpoint) === DEFAULT_ENDPOINT;
   return authorization(sameService ? hub.token : null);

@@ -1,16 +1,13 @@
 import type { RawRow } from "./raw-row.js";
 
-/**
- * Rows of a JSON document: an array of rows, or the answer of the rows API, `{rows:[{row_idx, row}]}`.
- * Null where it is neither.
- */
+/** Rows of a JSON array, or of a reply of the rows API, `{rows:[{row_idx, row}]}`; null for anything else. */
 export function jsonRows(document: unknown): RawRow[] | null {
   const list = Array.isArray(document) ? document : hasRows(document) ? document.rows : null;
   return list?.map((item: unknown, i) => ({ where: `row ${i + 1}`, value: isWrapped(item) ? item.row : item })) ?? null;
 }
 
 /**
- * Rows of JSON Lines; empty lines are passed over.
+ * Rows of JSON Lines; empty lines are skipped.
  * @throws SyntaxError that names the line
  */
 export function jsonLinesRows(text: string): RawRow[] {

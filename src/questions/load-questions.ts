@@ -5,14 +5,14 @@ import { loadHubRows } from "./hub-rows.js";
 import { loadQuestionFile } from "./local-file.js";
 
 export interface QuestionRequest extends HubRequest {
-  /** A local file; null takes the dataset from the hub. */
+  /** A local file; null: the dataset of the hub. */
   readonly dataset: string | null;
-  /** From the hub: by the JSON rows API instead of the Parquet file. */
+  /** Use the JSON rows API of the hub instead of its Parquet file. */
   readonly useJson: boolean;
 }
 
 /**
- * The questions of one split, checked, in the order of the dataset.
+ * The validated questions of one split, in the order of the dataset.
  * @throws UserError; the signal's reason where it aborts
  */
 export async function loadQuestions(request: QuestionRequest, signal: AbortSignal): Promise<QuestionSet> {

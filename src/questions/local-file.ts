@@ -13,8 +13,8 @@ import { validateQuestions } from "./validate.js";
 const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
 
 /**
- * Questions from a file. Its split is what the rows say, else what the file's name says, else `wanted`.
- * @throws UserError that names the file, and the row where one is at fault
+ * Questions from a file. The split is that of the rows, else of the file name, else `wanted`.
+ * @throws UserError that names the file, and the bad row if any
  */
 export async function loadQuestionFile(path: string, wanted: Split, signal: AbortSignal): Promise<QuestionSet> {
   const bytes = await readBytes(path);
@@ -39,7 +39,8 @@ async function readBytes(path: string): Promise<Buffer> {
 async function readRows(path: string, bytes: Buffer): Promise<RawRow[]> {
   const text = decodeUtf8(bytes);
   const format = detectQuestionFormat(path, bytes, text);
-  if (format === null || (text === null && format !== "parquet")) throw unreadable(path, whyUnknown(path, text));
+  if (format === null || (text === null && format !== "parquet"))
+    throw unreadable(path, explainUnknownFormat(path, text));
   try {
     if (format === "parquet") return await parquetRows(bytes);
     if (format === "csv") return csvRows(text ?? "");
@@ -66,7 +67,7 @@ function decodeUtf8(bytes: Buffer): string | null {
   }
 }
 
-function whyUnknown(path: string, text: string | null): string {
+function explainUnknownFormat(path: string, text: string | null): string {
   if (text?.startsWith("version https://git-lfs.github.com/spec/")) {
     return "it is a Git LFS pointer, not the file itself (run `git lfs pull` where it was cloned)";
   }

@@ -2,9 +2,8 @@ import { z } from "zod";
 import { parseJsonOrNull } from "../platform/parse-json.js";
 
 /**
- * Message-IDs from one CSV cell. Written by different tools as a JSON array, as Python shows a list
- * (`['<a>', '<b>']`) or NumPy an array (`['<a>' '<b>']`), or with commas or spaces between them.
- * Text that is none of these is returned unchanged.
+ * Message-IDs of a CSV cell: a JSON array, a Python list (`['<a>', '<b>']`), a NumPy array (`['<a>' '<b>']`), or
+ * separated by commas or spaces. Other text is returned unchanged.
  */
 export function splitMessageIds(cell: string): string[] | string {
   const text = cell.trim();

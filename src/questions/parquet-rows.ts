@@ -8,9 +8,8 @@ import type { RawRow } from "./raw-row.js";
 const COLUMNS: ReadonlySet<string> = new Set(Object.keys(questionSchema.shape));
 
 /**
- * Rows of a Parquet file, question columns only. 64-bit integers become numbers where that loses
- * nothing, timestamps ISO 8601 strings.
- * @throws Error where the file is damaged or uses something hyparquet cannot read
+ * The question columns of a Parquet file. Safe 64-bit integers become numbers, timestamps ISO 8601 strings.
+ * @throws Error where the file is damaged or hyparquet does not support it
  */
 export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
   const file = new Uint8Array(bytes).buffer;
@@ -24,7 +23,7 @@ export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
   return rows.map(rawRow);
 }
 
-/** More than this are not held in memory as questions. */
+/** Limit for questions in memory. */
 const MAX_ROWS = 1_000_000;
 
 async function checkSize(file: ArrayBuffer, { num_rows, row_groups }: FileMetaData): Promise<void> {
@@ -40,12 +39,12 @@ async function checkSize(file: ArrayBuffer, { num_rows, row_groups }: FileMetaDa
 }
 
 function rawRow(row: Record<string, unknown>, index: number): RawRow {
-  const value = Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, plain(cell)]));
+  const value = Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, toJsonValue(cell)]));
   return { where: `row ${index + 1}`, value };
 }
 
-function plain(cell: unknown): unknown {
-  // A larger one stays a bigint, which the check refuses by name of its field.
+function toJsonValue(cell: unknown): unknown {
+  // A larger one stays a bigint, which validation rejects with its field name.
   if (typeof cell === "bigint" && Number.isSafeInteger(Number(cell))) return Number(cell);
   if (cell instanceof Date) return cell.toISOString();
   return cell;

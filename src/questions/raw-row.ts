@@ -1,6 +1,6 @@
-/** A row as a reader found it, not yet checked. */
+/** A row before validation. */
 export interface RawRow {
-  /** Its place in words for the user: `row 3`, `line 12`. Counting begins at 1. */
+  /** For messages, counted from 1: `row 3`, `line 12`. */
   readonly where: string;
   readonly value: unknown;
 }

@@ -2,33 +2,30 @@ import { UserError } from "../domain/errors.js";
 import type { Question } from "../domain/tasks/question.js";
 import { shuffled } from "./shuffle.js";
 
-/**
- * Questions ART leaves out because their gold answer is wrong. The ids are those of
- * `corbt/enron_emails_sample_questions`; in any other file they mean other questions.
- */
+/** Questions that ART excludes for a wrong gold answer; ids of `corbt/enron_emails_sample_questions` only. */
 export const KNOWN_BAD_IDS: ReadonlySet<number> = new Set([49, 101, 129, 171, 208, 266, 327]);
 
 export interface Selection {
-  /** At least so realistic, 0 to 1. */
+  /** Minimum of `how_realistic`, 0 to 1. */
   readonly minRealism?: number | undefined;
-  /** At most so many gold messages; ART takes 1. */
+  /** Maximum number of gold messages; ART uses 1. */
   readonly maxSources?: number | undefined;
-  /** Only these; the order is the dataset's. */
+  /** Only these, in the order of the dataset. */
   readonly ids?: readonly number[] | undefined;
-  /** Only of this mailbox address. */
+  /** Only of this mailbox. */
   readonly inbox?: string | undefined;
-  /** Leaves out `KNOWN_BAD_IDS`; for the hub's dataset, or a copy of it. */
+  /** Excludes `KNOWN_BAD_IDS`; for the hub's dataset or a copy of it. */
   readonly excludeKnownBad?: boolean | undefined;
-  /** Null or undefined keeps the order of the dataset. */
+  /** Null or undefined: the order of the dataset. */
   readonly shuffleSeed?: number | null | undefined;
   /** 0 means all. */
   readonly limit: number;
 }
 
 /**
- * Filters, then shuffles, then takes the first `limit`: with one seed, a smaller limit gives the
- * beginning of what a larger one gives.
- * @throws UserError where `ids` names questions the dataset does not have
+ * Filters, shuffles, then takes the first `limit`, so that with one seed a smaller limit gives a prefix of a larger
+ * one.
+ * @throws UserError where `ids` are not in the dataset
  */
 export function selectQuestions(questions: readonly Question[], selection: Selection): Question[] {
   const { minRealism = 0, maxSources = Number.POSITIVE_INFINITY, excludeKnownBad = false, limit } = selection;

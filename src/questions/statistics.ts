@@ -19,7 +19,7 @@ export function questionStatistics({ split, questions }: Pick<QuestionSet, "spli
 }
 
 function histogram(values: readonly number[]): RealismBin[] {
-  // i / 10 is the very number that 0.1, 0.2, ... are read as; a multiple of 0.1 is not.
+  // i / 10 equals the literals 0.1, 0.2, ...; i * 0.1 does not.
   const bounds = Array.from({ length: BINS + 1 }, (_, i) => i / BINS);
   return bounds.slice(0, BINS).map((from, i) => {
     const to = bounds[i + 1] ?? 1;

@@ -5,16 +5,16 @@ import type { RawRow } from "./raw-row.js";
 export interface ValidateRequest {
   /** Name of the file or dataset, for messages. */
   readonly name: string;
-  /** The split the user asked for; chosen from a file that holds both. */
+  /** The requested split, for files that hold both. */
   readonly wanted: Split;
-  /** The split of rows that do not say theirs. */
+  /** The split of rows without one. */
   readonly unmarked: Split;
 }
 
 /**
- * Questions from raw rows, each with its split, in the order of the rows. One bad row refuses the whole,
- * since a benchmark over some of its questions is another benchmark.
- * @throws UserError: no rows, bad rows, or ids that occur twice
+ * Validates raw rows and selects a split. One bad row rejects the dataset, as a benchmark over some of its questions
+ * is another benchmark.
+ * @throws UserError for no rows, bad rows or duplicate ids
  */
 export function validateQuestions(
   rows: readonly RawRow[],
@@ -27,7 +27,7 @@ export function validateQuestions(
   const all = checkRows(rows, name).map((question) => ({ ...question, split: question.split ?? unmarked }));
   const split = all.every((question) => question.split === all[0]?.split) ? (all[0]?.split ?? unmarked) : wanted;
   const questions = all.filter((question) => question.split === split);
-  refuseRepeatedIds(questions, name);
+  checkUniqueIds(questions, name);
   return { split, questions };
 }
 
@@ -35,7 +35,7 @@ function checkRows(rows: readonly RawRow[], name: string): Question[] {
   const questions: Question[] = [];
   let firstProblem: string | null = null;
   for (const { where, value } of rows) {
-    const row = tidied(value);
+    const row = normalizeRow(value);
     const parsed = questionSchema.safeParse(row);
     if (parsed.success) {
       questions.push(parsed.data);
@@ -60,19 +60,19 @@ function describe(path: readonly PropertyKey[], message: string, row: unknown): 
   return missing ? `field "${String(field)}" is missing` : `field "${path.map(String).join(".")}": ${message}`;
 }
 
-/** Evens out what the public forms of the dataset differ in, before the row is checked. */
-function tidied(value: unknown): unknown {
+/** Removes differences between the published forms of the dataset. */
+function normalizeRow(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const row: Record<string, unknown> = { ...value };
-  // Kept as float32, 0.7 reads as 0.699999988079071; six digits are what a float32 holds for certain.
+  // A float32 0.7 reads as 0.699999988079071; six digits are exact in a float32.
   if (typeof row.how_realistic === "number") row.how_realistic = Number(row.how_realistic.toPrecision(6));
-  // Both datasets write an empty list as [''] in places.
+  // Both datasets have [''] for some empty lists.
   if (Array.isArray(row.message_ids)) row.message_ids = row.message_ids.filter((id) => id !== "");
   if (row.split === null) delete row.split;
   return row;
 }
 
-function refuseRepeatedIds(questions: readonly Question[], name: string): void {
+function checkUniqueIds(questions: readonly Question[], name: string): void {
   const seen = new Set<number>();
   const repeated = new Set<number>();
   for (const { id } of questions) (seen.has(id) ? repeated : seen).add(id);

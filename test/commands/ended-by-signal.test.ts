@@ -9,7 +9,7 @@ const { path, start, write } = workFolder({ mail: MAIL });
 const BUSY = `
   import { listenForInterrupt } from ${JSON.stringify(join(ROOT, "dist/commands/cli/interrupt.js"))};
   import { WorkerRpc } from ${JSON.stringify(join(ROOT, "dist/platform/worker-rpc.js"))};
-  const thread = new WorkerRpc(new URL("./busy-thread.mjs", import.meta.url), { data: null, youngMegabytes: 4 });
+  const thread = new WorkerRpc(new URL("./busy-thread.mjs", import.meta.url), { data: null, youngGenerationMb: 4 });
   const interrupts = listenForInterrupt();
   interrupts.signal.addEventListener("abort", async () => {
     if (process.argv[2] !== "closes") return;

@@ -7,7 +7,7 @@ import PostalMime, { type Address } from "postal-mime";
 import { extract } from "tar-stream";
 import { describe, expect, it } from "vitest";
 import { isoSeconds } from "../../src/corpus/mime/mail-date.js";
-import { tidyBody, tidyMessageId, tidySubject } from "../../src/corpus/mime/mail-text.js";
+import { normalizeBody, normalizeMessageId, normalizeSubject } from "../../src/corpus/mime/mail-text.js";
 import { parseEmail } from "../../src/corpus/mime/rfc822.js";
 import { fixtureMails, mutilatedMails } from "../ingest/mutilate.js";
 import { ENRON, needs } from "../needs.js";
@@ -33,14 +33,14 @@ async function byUs(raw: Buffer): Promise<Fields | null> {
 /** What the library makes of a mail, in our form. */
 function byLibrary(mail: LibraryMail): Fields {
   return {
-    messageId: tidyMessageId(mail.messageId ?? ""),
-    subject: tidySubject(mail.subject ?? ""),
+    messageId: normalizeMessageId(mail.messageId ?? ""),
+    subject: normalizeSubject(mail.subject ?? ""),
     sender: addressesOf(mail.from === undefined ? [] : [mail.from])[0] ?? "",
     to: addressesOf(mail.to).join(", "),
     cc: addressesOf(mail.cc).join(", "),
     bcc: addressesOf(mail.bcc).join(", "),
     date: dateOf(mail.date ?? ""),
-    body: tidyBody(mail.text ?? ""),
+    body: normalizeBody(mail.text ?? ""),
   };
 }
 
@@ -155,7 +155,7 @@ const EXPLANATIONS: readonly Explanation[] = [
 const inAscii = (text: string) => text.replace(/[^\n -~]+/g, "?");
 
 const attached = (content: string | Uint8Array | ArrayBuffer) =>
-  tidyBody(typeof content === "string" ? content : Buffer.from(content as ArrayBuffer).toString("latin1"));
+  normalizeBody(typeof content === "string" ? content : Buffer.from(content as ArrayBuffer).toString("latin1"));
 
 const bodyOf = (raw: Buffer) => raw.subarray(/\n\r?\n/.exec(raw.toString("latin1"))?.index ?? raw.length);
 

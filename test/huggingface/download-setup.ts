@@ -44,7 +44,7 @@ export function downloadSetup() {
         magic: "PAR1",
         retry: QUICK,
         signal: never,
-        byHand: "Or give the file yourself: --dataset FILE.",
+        manualHint: "Or give the file yourself: --dataset FILE.",
         ...changes,
       };
     },

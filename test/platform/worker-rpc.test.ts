@@ -15,8 +15,8 @@ let thread: WorkerRpc<unknown, readonly unknown[]>;
 const open = (gatherMs?: number) => {
   thread = new WorkerRpc(FILE, {
     data: null,
-    youngMegabytes: 4,
-    ...(gatherMs === undefined ? {} : { gatherMs }),
+    youngGenerationMb: 4,
+    ...(gatherMs === undefined ? {} : { batchDelayMs: gatherMs }),
   });
 };
 afterEach(() => thread.close());

@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { type AgentSnapshot, keepVersion, versionOf } from "../../store/registry/agent-versions.js";
+import { type AgentSnapshot, matchVersion, saveVersion } from "../../store/registry/agent-versions.js";
 import { getAgent, listAgentIds } from "../../store/registry/agents.js";
 import { attachedOrDefault } from "../../tools/load-tools.js";
 
@@ -11,7 +11,7 @@ export function snapshotOf(db: Db, agentId: string): AgentSnapshot {
 
 /** The version number of an agent as it is now; it is stored under it when it is changed or run. */
 export function currentVersion(db: Db, agentId: string): number {
-  return versionOf(db, snapshotOf(db, agentId)).version;
+  return matchVersion(db, snapshotOf(db, agentId)).version;
 }
 
 export interface AgentVersionName {
@@ -25,7 +25,7 @@ export function nameVersion(db: Db, id: string): AgentVersionName {
 
 /** Stores an agent as it is now as a version, unless the newest version is the same; returns its number. */
 export function saveCurrentVersion(db: Db, agentId: string): number {
-  return keepVersion(db, snapshotOf(db, agentId));
+  return saveVersion(db, snapshotOf(db, agentId));
 }
 
 /** Makes a change in one transaction, and stores the versions of all agents before and after it. */

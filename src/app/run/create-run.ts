@@ -4,9 +4,9 @@ import type { PlannedTask, QuestionSet } from "../../domain/tasks/question.js";
 import { chunk } from "../../platform/chunk.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { inWriteTransaction, PATIENT, type Waiting } from "../../store/connection/write-transaction.js";
+import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
-import { positionsLeft, saveQuestions, saveRunTasks, tasksAt } from "../../store/runs/planned-tasks.js";
+import { remainingPositions, saveQuestions, saveRunTasks, tasksAt } from "../../store/runs/planned-tasks.js";
 import { attemptPages } from "../../store/runs/results.js";
 import { insertRun, type RunChange, type RunRow, reopenRun } from "../../store/runs/runs.js";
 import { acquireRunLock, type RunOwner } from "./run-lock.js";
@@ -32,7 +32,7 @@ export interface NewRunRequest {
   readonly limits?: RunLimits;
   readonly output?: string | null;
   readonly worker: RunOwner;
-  readonly waiting?: Waiting;
+  readonly waiting?: LockWait;
 }
 
 /** Tasks inserted per event loop tick: a few milliseconds. */
@@ -46,17 +46,17 @@ const A_TRANSACTION = 2_000;
  * as a whole or not at all; questions without a run are of no consequence. Nobody else may use the connection meanwhile.
  */
 export async function createRun(db: Db, request: NewRunRequest): Promise<RunSession> {
-  const { runId, set, tasks, settings, limits, output, worker, waiting = PATIENT } = request;
-  const datasetId = await inWriteTransaction(db, waiting, () => saveQuestions(db, set, []));
+  const { runId, set, tasks, settings, limits, output, worker, waiting = WAIT_INDEFINITELY } = request;
+  const datasetId = await withWriteTransaction(db, waiting, () => saveQuestions(db, set, []));
   for (const many of chunk(tasks, A_TRANSACTION)) {
-    await inWriteTransaction(db, waiting, async () => {
+    await withWriteTransaction(db, waiting, async () => {
       for await (const some of yieldBetween(chunk(many, AT_ONCE))) {
         const questions = some.map(({ question }) => question);
         saveQuestions(db, set, questions);
       }
     });
   }
-  await inWriteTransaction(db, waiting, async () => {
+  await withWriteTransaction(db, waiting, async () => {
     insertRun(db, {
       id: runId,
       agentId: settings.agentId,
@@ -87,10 +87,10 @@ async function* noResults(): AsyncGenerator<TaskResult> {}
 export async function resumeRun(
   db: Db,
   run: RunRow,
-  request: RunChange & { retryFailed: boolean; worker: RunOwner; waiting?: Waiting },
+  request: RunChange & { retryFailed: boolean; worker: RunOwner; waiting?: LockWait },
 ): Promise<RunSession> {
-  const { retryFailed, worker, waiting = PATIENT, ...change } = request;
-  await inWriteTransaction(db, waiting, () => {
+  const { retryFailed, worker, waiting = WAIT_INDEFINITELY, ...change } = request;
+  await withWriteTransaction(db, waiting, () => {
     acquireRunLock(db, run.id, worker);
     reopenRun(db, run.id, change);
   });
@@ -106,7 +106,7 @@ export async function resumeRun(
 /** Positions, in the run's order, of the tasks that are left. */
 export async function findLeft(db: Db, runId: string, retryFailed: boolean): Promise<number[]> {
   const positions: number[] = [];
-  for await (const some of yieldBetween(positionsLeft(db, runId, retryFailed))) positions.push(...some);
+  for await (const some of yieldBetween(remainingPositions(db, runId, retryFailed))) positions.push(...some);
   return positions;
 }
 

@@ -1,6 +1,6 @@
 import type { FileWatch } from "../../store/connection/file-watch.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { inWriteTransaction, type Waiting } from "../../store/connection/write-transaction.js";
+import { type LockWait, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { getRun } from "../../store/runs/runs.js";
 import { saveScoringSettings } from "../../store/runs/score-writes.js";
@@ -21,7 +21,7 @@ interface RunDatabase {
  * Watches the database of a run while other programs may change it. A database that is deleted or replaced stops the run. Mail
  * imported meanwhile, which later tasks can find and earlier ones could not, is recorded with the run.
  */
-export function guardDatabase({ db, path, runId, watch }: RunDatabase, waiting: Waiting, { note }: AppContext) {
+export function guardDatabase({ db, path, runId, watch }: RunDatabase, waiting: LockWait, { note }: AppContext) {
   const before = readFingerprint(db);
   const lost = async (recent: readonly string[]): Promise<Error | null> => {
     const fault = watch.check();
@@ -37,7 +37,7 @@ export function guardDatabase({ db, path, runId, watch }: RunDatabase, waiting: 
       note(`art-e: ${GROWN}: later tasks could find it, earlier ones could not.`);
       const { settings } = getRun(db, runId);
       const changes = [...(settings.changes ?? []), GROWN];
-      await inWriteTransaction(db, waiting, () => saveScoringSettings(db, runId, { ...settings, changes }));
+      await withWriteTransaction(db, waiting, () => saveScoringSettings(db, runId, { ...settings, changes }));
       return end;
     },
   };

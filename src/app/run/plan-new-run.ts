@@ -1,7 +1,7 @@
 import { NO_LIMITS } from "../../domain/runs/run-limits.js";
 import type { PlannedTask, Question } from "../../domain/tasks/question.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { inWriteTransaction } from "../../store/connection/write-transaction.js";
+import { withWriteTransaction } from "../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { getAgent } from "../../store/registry/agents.js";
 import type { AppContext } from "../context.js";
@@ -64,7 +64,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
     over: { dataset: { source, revision, sha256 }, split, corpusFingerprint: readFingerprint(db) ?? "" },
     async begin(owner, waiting) {
       if (settings.elsewhere === undefined) {
-        await inWriteTransaction(db, waiting, () => saveCurrentVersion(db, settings.agentId));
+        await withWriteTransaction(db, waiting, () => saveCurrentVersion(db, settings.agentId));
       }
       return create(owner, waiting);
     },

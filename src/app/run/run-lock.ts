@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { holderText, isElsewhere } from "../../store/runs/process-identity.js";
+import { formatHolder, isOnOtherHost } from "../../store/runs/process-identity.js";
 import { lockRun } from "../../store/runs/runs.js";
 
 /** A process that executes a run. A run is locked by one at a time. */
@@ -16,8 +16,8 @@ export function acquireRunLock(db: Db, runId: string, worker: RunOwner): void {
   if (holder === null) return;
   throw new UserError(
     "run_busy",
-    `Run ${runId} is being worked on by ${holderText(holder)}.`,
-    isElsewhere(holder)
+    `Run ${runId} is being worked on by ${formatHolder(holder)}.`,
+    isOnOtherHost(holder)
       ? "Wait until that process has ended. If it was killed, take the run over: --resume RUN --force."
       : "Wait until that process has ended, or stop it.",
     1,

@@ -4,7 +4,7 @@ import { UserError } from "../../domain/errors.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Db } from "../../store/connection/open-store.js";
-import type { Waiting } from "../../store/connection/write-transaction.js";
+import type { LockWait } from "../../store/connection/write-transaction.js";
 import { getVersion } from "../../store/registry/agent-versions.js";
 import type { AttachedTool } from "../../store/registry/tools.js";
 import type { RunRow } from "../../store/runs/runs.js";
@@ -29,7 +29,7 @@ export interface RunPlan {
   /** Which questions, over which mail. */
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   /** Creates or locks the run. Once. */
-  begin(owner: RunOwner, waiting: Waiting): Promise<RunSession>;
+  begin(owner: RunOwner, waiting: LockWait): Promise<RunSession>;
 }
 
 /** Options that choose what is answered: a run that was created has them in the database. */

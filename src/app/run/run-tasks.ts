@@ -7,7 +7,7 @@ import { isFailure } from "../../domain/tasks/ending.js";
 import type { PlannedTask } from "../../domain/tasks/question.js";
 import { isProvider, isRemote } from "../../models/provider-names.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { inWriteTransaction, PATIENT, type Waiting } from "../../store/connection/write-transaction.js";
+import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import type { ResultWriter } from "../../store/runs/result-writer.js";
 import { finishRun, getRun } from "../../store/runs/runs.js";
 import { aggregateRun } from "../results/aggregate-run.js";
@@ -29,7 +29,7 @@ export interface RunTasksRequest {
   /** When it aborts, no further task starts, and running tasks are finished. */
   readonly windDown?: AbortSignal;
   readonly watch?: ServerWatch;
-  readonly waiting?: Waiting;
+  readonly waiting?: LockWait;
 }
 
 /** What ended an attempt at a run before its last task. */
@@ -49,7 +49,7 @@ export interface SessionEnd {
  * abandoned and answered when the run is resumed. In each case no further task starts.
  */
 export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { session, budget, writer, windDown, watch = new ServerWatch(), waiting = PATIENT } = request;
+  const { session, budget, writer, windDown, watch = new ServerWatch(), waiting = WAIT_INDEFINITELY } = request;
   const answering = watched(request.answering, watch);
   const { runId } = answering;
   const started = performance.now();
@@ -119,7 +119,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const end = async (status: "completed" | "interrupted") => {
     const activeMs = performance.now() - started;
     const write = () => finishRun(db, runId, status, new Date().toISOString(), activeMs);
-    await inWriteTransaction(db, waiting, write).catch((error) => {
+    await withWriteTransaction(db, waiting, write).catch((error) => {
       if (!waiting.signal.aborted) throw error;
     });
   };

@@ -6,7 +6,7 @@ import {
   openScoreWriter,
   releaseRun,
   saveScoringSettings,
-  type TraceCursor,
+  type TaskCursor,
   tracesAfter,
 } from "../../store/runs/score-writes.js";
 import { acquireRunLock, type RunOwner } from "../run/run-lock.js";
@@ -58,7 +58,7 @@ async function gradeAll(
   const save = openScoreWriter(db);
   const limit = pLimit(concurrency);
   let scored = 0;
-  let place: TraceCursor | null = null;
+  let place: TaskCursor | null = null;
   while (!signal.aborted) {
     const batch = tracesAfter(db, runId, place, BATCH);
     place = batch.at(-1) ?? null;

@@ -1,30 +1,27 @@
 import { isUtf8 } from "node:buffer";
 import type PostalMime from "postal-mime";
-import { tidySubject, withoutControls } from "./mail-text.js";
+import { normalizeSubject, replaceControls } from "./mail-text.js";
 
-/** A part of a mail that is listed by its name behind the body. */
+/** A part of a mail that is listed after the body. */
 export interface Attachment {
   readonly name: string;
   /** `text/csv`. */
   readonly type: string;
   readonly content: Buffer;
-  /** Null where it is no text; of a forwarded mail its source. */
+  /** Null for binary parts; the source of a forwarded mail. */
   readonly text: string | null;
   readonly isMail: boolean;
-  /** Its text is a part of the body already. */
+  /** The body already contains its text. */
   readonly isInBody: boolean;
 }
 
-/** What stands behind a line that names it: a text, or a forwarded mail. */
+/** A titled text after the body: a text attachment or a forwarded mail. */
 export interface Section {
   readonly title: string;
   readonly text: string;
 }
 
-/**
- * A part of the tree that postal-mime makes. Its list of attachments gives neither their charset nor the names of inline
- * texts; both stand here.
- */
+/** A node of postal-mime's tree: its list of attachments lacks charsets and the names of inline texts. */
 interface Part {
   readonly contentType: {
     readonly parsed: { readonly value: string; readonly params: Params };
@@ -40,23 +37,23 @@ type Params = Readonly<Record<string, string | undefined>>;
 
 const MAIL_TYPES = new Set(["message/rfc822", "message/global"]);
 
-/** Of an attached text so much is kept. */
-const MOST_TEXT = 1_000_000;
+/** Longer attached texts are cut. */
+const MAX_TEXT_CHARS = 1_000_000;
 
-/** Of a name: it stands on one line. */
-const LONGEST_NAME = 200;
+/** Longer names are cut. */
+const MAX_NAME_CHARS = 200;
 
-/** Types that many programs give to a file whose name tells more. */
-const NO_TYPE = new Set(["application/octet-stream", "application/vnd.ms-excel", "binary/octet-stream", ""]);
+/** Types that programs set for any file: the file name decides. */
+const GENERIC_TYPES = new Set(["application/octet-stream", "application/vnd.ms-excel", "binary/octet-stream", ""]);
 const TEXT_NAME = /\.(?:txt|text|csv|tsv|log|md|json|jsonl|xml|ya?ml|ics|vcf|patch|diff)$/i;
 
-/** The attachments of a mail that was read, in its order: whatever is no part of its text, or has a name. */
+/** The attachments of a parsed mail, in order: parts that are not in its text, or have a name. */
 export function attachmentsOf(mail: PostalMime): Attachment[] {
   const { root } = mail as unknown as { readonly root: Part };
   return [...leavesOf(root)].flatMap((part) => {
     const attachment = attachmentOf(part);
     if (attachment === null || (attachment.isInBody && attachment.name === "")) return [];
-    // A mail of one part is that part, if it is text of whatever kind.
+    // A mail that is a single text part has no attachment.
     const isWholeMail = part === root && attachment.type.startsWith("text/") && !isAttached(part);
     return isWholeMail ? [] : [attachment];
   });
@@ -71,9 +68,9 @@ function attachmentOf(part: Part): Attachment | null {
   const { value: type, params } = part.contentType.parsed;
   if (part.content === null) return null;
   const content = Buffer.from(part.content);
-  const name = tidyName(part.contentDisposition.parsed.params.filename ?? params.name ?? "");
-  const isMail = MAIL_TYPES.has(type) || (NO_TYPE.has(type) && /\.eml$/i.test(name));
-  const isText = isMail || isTextType(type) || (NO_TYPE.has(type) && TEXT_NAME.test(name));
+  const name = normalizeName(part.contentDisposition.parsed.params.filename ?? params.name ?? "");
+  const isMail = MAIL_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.eml$/i.test(name));
+  const isText = isMail || isTextType(type) || (GENERIC_TYPES.has(type) && TEXT_NAME.test(name));
   const isInBody = (type === "text/plain" || type === "text/html") && !isAttached(part);
   const text = isText && !isInBody ? textOf(part, content) : null;
   return { name, type, content, text, isMail, isInBody };
@@ -83,14 +80,14 @@ function isAttached(part: Part): boolean {
   return part.contentDisposition.parsed.value === "attachment";
 }
 
-/** Rich text is no text to read. */
+/** Rich text is markup and does not count. */
 function isTextType(type: string): boolean {
   if (type.startsWith("text/")) return !/^text\/(?:rtf|richtext)$/.test(type);
   if (type.startsWith("message/")) return !MAIL_TYPES.has(type);
   return /^application\/(?:json|xml|ics|x-ndjson|.*\+json|.*\+xml)$/.test(type);
 }
 
-/** In its own charset; without one UTF-8, or what is not valid as that windows-1252. */
+/** Decodes by the charset; without one as UTF-8 if valid, else windows-1252. */
 function textOf(part: Part, content: Buffer): string | null {
   const isUtf16 = content.length > 1 && ["fffe", "feff"].includes(content.toString("hex", 0, 2));
   if (isUtf16) return new TextDecoder(content[0] === 0xff ? "utf-16le" : "utf-16be").decode(content);
@@ -99,7 +96,7 @@ function textOf(part: Part, content: Buffer): string | null {
   return isUtf8(content) ? content.toString("utf8").replace(/^\ufeff/, "") : content.toString("latin1");
 }
 
-/** A body, and behind it the attachments: a list of all, then the texts among them. */
+/** The body, followed by a list of the attachments and by their texts. */
 export function withAttachments(
   body: string,
   attachments: readonly Attachment[],
@@ -109,12 +106,12 @@ export function withAttachments(
   const list = attachments.map(
     ({ name, type, content }) => `- ${name || "(no name)"} (${typeName(type)}, ${sizeOf(content)})`,
   );
-  const texts = sections.map(({ title, text }) => `----- ${title} -----\n\n${cut(text.trim())}`);
+  const texts = sections.map(({ title, text }) => `----- ${title} -----\n\n${truncate(text.trim())}`);
   return [body.trimEnd(), `Attachments:\n${list.join("\n")}`, ...texts].filter((part) => part !== "").join("\n\n");
 }
 
-function tidyName(name: string): string {
-  return withoutControls(tidySubject(name)).slice(0, LONGEST_NAME);
+function normalizeName(name: string): string {
+  return replaceControls(normalizeSubject(name)).slice(0, MAX_NAME_CHARS);
 }
 
 /** A damaged type may hold anything. */
@@ -126,7 +123,7 @@ function sizeOf({ length }: Buffer): string {
   return length === 1 ? "1 byte" : `${length.toLocaleString("en-US")} bytes`;
 }
 
-function cut(text: string): string {
-  if (text.length <= MOST_TEXT) return text;
-  return `${text.slice(0, MOST_TEXT)}\n[cut here: ${(text.length - MOST_TEXT).toLocaleString("en-US")} more characters]`;
+function truncate(text: string): string {
+  if (text.length <= MAX_TEXT_CHARS) return text;
+  return `${text.slice(0, MAX_TEXT_CHARS)}\n[cut here: ${(text.length - MAX_TEXT_CHARS).toLocaleString("en-US")} more characters]`;
 }

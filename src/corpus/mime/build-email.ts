@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Email } from "../../domain/mail/email.js";
-import { everyAddress } from "./addresses.js";
-import { splitBody, tidyMessageId, tidySubject } from "./mail-text.js";
+import { parseAllAddresses } from "./addresses.js";
+import { normalizeMessageId, normalizeSubject, splitBody } from "./mail-text.js";
 
-/** A mail's fields as its source writes them; `to`, `cc` and `bcc` are comma lists, `date` is ready. */
+/** A mail's raw fields; `to`, `cc` and `bcc` are comma lists, `date` is parsed. */
 export interface EmailFields {
   readonly messageId: string;
   readonly subject: string;
@@ -16,34 +16,34 @@ export interface EmailFields {
 }
 
 /**
- * The one place where fields become an `Email`, so that every form of the same mail gives the same one. A mail without
- * Message-ID gets `<H@missing>`, H being the first 32 hex digits of the SHA-256 of all its other fields: the same mail
- * has the same id in every form and on every import.
+ * Builds an `Email` from the fields of any format, so that the same mail is equal in all of them. Without a
+ * Message-ID it gets `<H@missing>`, H being the first 32 hex digits of the SHA-256 of its other fields.
  */
 export function buildEmail(fields: EmailFields): Email {
   const { before, body, behind } = splitBody(fields.body);
-  const [to, cc, bcc] = [everyAddress(fields.to), everyAddress(fields.cc), everyAddress(fields.bcc)];
+  const [to, cc, bcc] = [parseAllAddresses(fields.to), parseAllAddresses(fields.cc), parseAllAddresses(fields.bcc)];
   const content = {
-    subject: tidySubject(fields.subject),
-    sender: everyAddress(fields.from)[0] ?? "",
+    subject: normalizeSubject(fields.subject),
+    sender: parseAllAddresses(fields.from)[0] ?? "",
     to: [...new Set(to)],
     cc: [...new Set(cc)],
     bcc: [...new Set(bcc)],
     date: fields.date,
     body,
   };
-  const messageId = tidyMessageId(fields.messageId) || idFromContent(content);
+  const messageId = normalizeMessageId(fields.messageId) || idFromContent(content);
   const recipients = to.length + cc.length + bcc.length;
-  const isAsItWas =
+  const isUnchanged =
     before === "" && behind === "" && recipients === content.to.length + content.cc.length + content.bcc.length;
   const asWritten = { beforeBody: before, behindBody: behind, recipients };
-  return { messageId, ...content, ...(isAsItWas ? {} : { asWritten }) };
+  return { messageId, ...content, ...(isUnchanged ? {} : { asWritten }) };
 }
 
-/** As `emailOf`, for a row of a table; the reason it is no mail where it says nothing at all. */
+/** As `buildEmail` for a row of a table; the reason as a string if the row is empty. */
 export function buildEmailFromRow(fields: EmailFields): Email | string {
-  const told = [fields.messageId, fields.from, fields.subject, fields.body];
-  if (told.every((field) => field.trim() === "")) return "it has neither Message-ID, sender, subject nor body";
+  const identifyingFields = [fields.messageId, fields.from, fields.subject, fields.body];
+  if (identifyingFields.every((field) => field.trim() === ""))
+    return "it has neither Message-ID, sender, subject nor body";
   return buildEmail(fields);
 }
 

@@ -5,7 +5,7 @@ import { buildEmail } from "./build-email.js";
 import { type BodyHeaders, type RawMail, readMailFields } from "./mail-fields.js";
 import { decodeQuotedPrintable } from "./quoted-printable.js";
 
-/** Labels whose text is UTF-8 or, where it is not valid UTF-8, windows-1252 (the superset of latin1 and ASCII). */
+/** Charsets decoded as UTF-8 if valid, else as windows-1252 (a superset of latin1 and ASCII). */
 const WESTERN = new Set([
   "",
   "us-ascii",
@@ -20,19 +20,19 @@ const WESTERN = new Set([
   "utf8",
 ]);
 
-/** A mail forwarded in a mail forwarded in a mail ...: deeper ones are listed, not read. */
-const DEEPEST_FORWARD = 5;
+/** Nested forwarded mails beyond this depth are listed, not decoded. */
+const MAX_FORWARD_DEPTH = 5;
 
 /**
- * The text of a mail. A single text part in a Western charset (every mail of the Enron corpus) is decoded here; multipart, HTML,
- * base64, flowed text and all other charsets are left to postal-mime. A mail without readable text gives an empty
- * one; attachments and forwarded mails stand behind it; a structure that postal-mime refuses gives the body as it stands.
+ * The text of a mail, followed by its attachments and forwarded mails. A single text part in a Western charset (every
+ * mail of the Enron corpus) is decoded here; postal-mime does multipart, HTML, base64, flowed text and other
+ * charsets. Empty where there is no readable text; the raw body where postal-mime fails.
  */
 export function decodeBody(headers: BodyHeaders, body: Buffer, raw: Buffer): string | Promise<string> {
-  return decodePlain(headers, body) ?? decodeApart(body, raw);
+  return decodePlain(headers, body) ?? libraryDecoder(body, raw);
 }
 
-/** The text where it is one that needs no library, else null. */
+/** Null where the library is needed. */
 function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
   const encoding = /[\w-]+/.exec(headers.transferEncoding)?.[0]?.toLowerCase() ?? "";
   const charset = westernCharset(headers.contentType);
@@ -41,7 +41,7 @@ function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
   return decodeWestern(encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body, charset);
 }
 
-/** The charset where the content is plain text that `decodeWestern` can read, else null. */
+/** The charset of plain text that `decodeWestern` can decode, else null. */
 function westernCharset(contentType: string): string | null {
   const type = (/^[^;\s]*/.exec(contentType)?.[0] ?? "").toLowerCase();
   // A bare word such as `text` is no type; RFC 2045 5.2 reads such mail as plain text.
@@ -52,9 +52,9 @@ function westernCharset(contentType: string): string | null {
 }
 
 /**
- * Valid UTF-8 is read as such whatever the label says: text exported from a latin1 mail into a UTF-8 file (CSV) keeps
- * its old label, and latin1 text that happens to be valid multi-byte UTF-8 does not occur by chance. Else latin1; what
- * windows-1252 has over it is put right for all texts alike, in `mail-text.ts`.
+ * Valid UTF-8 is decoded as such whatever the label: a latin1 mail exported to a UTF-8 CSV keeps its label, and
+ * latin1 text is practically never valid multi-byte UTF-8. Otherwise latin1; `mail-text.ts` maps the windows-1252
+ * characters.
  */
 function decodeWestern(bytes: Buffer, charset: string): string {
   if (isAscii(bytes)) return bytes.toString("latin1");
@@ -64,11 +64,11 @@ function decodeWestern(bytes: Buffer, charset: string): string {
 
 type Decode = (body: Buffer, raw: Buffer) => Promise<string>;
 
-let decodeApart: Decode = decodeWithLibrary;
+let libraryDecoder: Decode = decodeWithLibrary;
 
-/** Where `decodeWithLibrary` is called from now on: it may take any time, and an import gives it a thread with a time limit. */
-export function decodeElsewhere(decode: Decode): void {
-  decodeApart = decode;
+/** Replaces the direct call of `decodeWithLibrary`: an import runs it on a thread with a time limit. */
+export function setLibraryDecoder(decode: Decode): void {
+  libraryDecoder = decode;
 }
 
 export async function decodeWithLibrary(body: Buffer, raw: Buffer, depth = 0): Promise<string> {
@@ -91,15 +91,15 @@ async function textOf(mail: Awaited<ReturnType<PostalMime["parse"]>>): Promise<s
   if (mail.text !== undefined) return mail.text;
   if (mail.html !== undefined) return htmlToText(mail.html);
   const [only, ...others] = mail.attachments;
-  // The whole mail is text of some other type.
+  // The mail is a single text part of another type.
   if (only === undefined || others.length > 0) return "";
   const isBody = only.mimeType.startsWith("text/") && only.disposition !== "attachment";
   return isBody && typeof only.content !== "string" ? new TextDecoder().decode(only.content) : "";
 }
 
-/** Null where there is no text to show, or it stands in the body. */
+/** Null without a text, or where the body contains it. */
 async function sectionOf({ name, type, content, text, isMail, isInBody }: Attachment, depth: number) {
-  if (isMail && depth === DEEPEST_FORWARD) return null;
+  if (isMail && depth === MAX_FORWARD_DEPTH) return null;
   const forwarded = isMail ? readMailFields(content) : "it is no mail";
   if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;
@@ -119,7 +119,7 @@ async function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buf
   return { title: `Forwarded mail: ${mail.subject || "(no subject)"}`, text: `${header.join("\n")}\n\n${mail.body}` };
 }
 
-/** postal-mime turns HTML into text where a mail mixes both kinds, so it is given one that does. */
+/** postal-mime converts HTML to text only in mails that mix both, so this wraps the HTML in one. */
 async function htmlToText(html: string): Promise<string> {
   const mixed = [
     "Content-Type: multipart/mixed; boundary=part",

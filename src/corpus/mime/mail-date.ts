@@ -12,8 +12,8 @@ const NAMED_ZONES: Readonly<Record<string, number>> = {
   PDT: -7,
 };
 
-/** A date with all that may stand in it is shorter; the expression takes cubic time over what is none. */
-const LONGEST_DATE = 128;
+/** Longer headers are cut: the pattern takes cubic time on text that is no date. */
+const MAX_DATE_CHARS = 128;
 
 // day-of-week, day, month, year, hour:minute[:second], zone; RFC 5322 3.3 with the white space of 4.3.
 const MAIL_DATE =
@@ -22,12 +22,12 @@ const MAIL_DATE =
 const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /**
- * A Date header (RFC 5322 3.3 and the obsolete forms of 4.3) as `YYYY-MM-DDTHH:MM:SSZ`, null where it is not readable
- * or no such day exists. Years written with four digits are kept as they are (0001, 2044); two digits mean 1950 to 2049 and
- * three 1900 and more, as RFC 5322 4.3 says. A missing zone means UTC.
+ * A Date header (RFC 5322 3.3 and the obsolete forms of 4.3) as `YYYY-MM-DDTHH:MM:SSZ`; null where it cannot be
+ * parsed or the day does not exist. Two-digit years are 1950 to 2049, three digits are added to 1900 (RFC 5322 4.3).
+ * A missing zone means UTC.
  */
 export function parseMailDate(header: string): string | null {
-  const match = MAIL_DATE.exec(withoutComments(header).replace(/\s+/g, " ").trim().slice(0, LONGEST_DATE));
+  const match = MAIL_DATE.exec(withoutComments(header).replace(/\s+/g, " ").trim().slice(0, MAX_DATE_CHARS));
   if (match === null) return null;
   const [, day = "", monthName = "", year = "", hour = "", minute = "", second = "0", zone = "Z"] = match;
   const month = MONTHS.indexOf(monthName.toLowerCase());
@@ -81,15 +81,15 @@ function offsetMinutes(zone: string): number {
   return match[1] === "-" ? -minutes : minutes;
 }
 
-/** Comments in parentheses may stand between any two tokens and within each other. */
+/** Removes comments in parentheses, which may be nested. */
 function withoutComments(text: string): string {
   if (!text.includes("(")) return text;
   let depth = 0;
-  let kept = "";
+  let result = "";
   for (const char of text) {
     if (char === "(") depth++;
     else if (char === ")" && depth > 0) depth--;
-    else if (depth === 0) kept += char;
+    else if (depth === 0) result += char;
   }
-  return kept;
+  return result;
 }

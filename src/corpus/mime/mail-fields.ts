@@ -2,8 +2,8 @@ import type { EmailFields } from "./build-email.js";
 import { parseMailDate } from "./mail-date.js";
 import { splitMessage } from "./split-message.js";
 
-/** At least one of these must be there for bytes to be a mail. */
-const PROOFS = ["message-id", "date", "from", "sender", "to", "subject"];
+/** A mail has at least one of these. */
+const IDENTIFYING_HEADERS = ["message-id", "date", "from", "sender", "to", "subject"];
 
 export interface BodyHeaders {
   readonly contentType: string;
@@ -18,12 +18,12 @@ export interface RawMail {
 }
 
 /**
- * A mail's header, read, and its body as it stands; the reason, as the end of a sentence, where the bytes are no mail.
- * X- headers are ignored; of a repeated address header all values count, of any other the first.
+ * The parsed header and the raw body of a mail; the reason, as the end of a sentence, where the bytes are no mail. Of
+ * a repeated address header all values count, of any other the first.
  */
 export function readMailFields(bytes: Buffer): RawMail | string {
   const { headers, body } = splitMessage(bytes);
-  if (!PROOFS.some((name) => headers.has(name))) {
+  if (!IDENTIFYING_HEADERS.some((name) => headers.has(name))) {
     return bytes.subarray(0, 4096).includes(0)
       ? "it is binary data, not a mail"
       : "it has no mail header (Message-ID, Date, From, To or Subject)";

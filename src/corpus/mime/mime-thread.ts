@@ -1,31 +1,31 @@
 import { Worker } from "node:worker_threads";
 
-export interface MimeOrder {
+export interface MimeRequest {
   readonly raw: Uint8Array;
   readonly bodyStart: number;
 }
 
-export type MimeAnswer = { readonly ready: true } | { readonly decoded: string } | { readonly error: string };
+export type MimeReply = { readonly ready: true } | { readonly decoded: string } | { readonly error: string };
 
-/** Why a mail is counted as unreadable; the message is the end of a sentence. */
+/** A mail that cannot be decoded; the message is the end of a sentence. */
 export class MimeFailed extends Error {
   override readonly name = "MimeFailed";
 }
 
-/** What parsing one mail may take. Ordinary mail takes a millisecond, and a megabyte of attachment a tenth of a second. */
+/** Limits for one mail. Typical is 1 ms, and 0.1 s per MB of attachments. */
 const LIMIT_MS = 5_000;
 const LIMIT_MS_PER_MB = 1_000;
 const LIMIT_MB = 1_024;
 
 /**
- * postal-mime in a thread of its own. Some mail takes it quadratic time or more memory than there is: the thread is ended over
- * it, the mail counted as unreadable, and the next one gets a new thread.
+ * postal-mime on a thread. Some mail takes it quadratic time or too much memory: then the thread is terminated, the
+ * mail counts as unreadable, and the next one gets a new thread.
  */
 export class MimeThread {
   private worker: Worker | null = null;
   private last: Promise<unknown> = Promise.resolve();
 
-  /** One mail after the other, so that the time of each is its own. */
+  /** One mail at a time, so that the time limit applies to each. */
   decode(body: Buffer, raw: Buffer): Promise<string> {
     const decoded = this.last.then(() => this.decodeNext(body, raw));
     this.last = decoded.catch(() => undefined);
@@ -33,26 +33,26 @@ export class MimeThread {
   }
 
   private async decodeNext(body: Buffer, raw: Buffer): Promise<string> {
-    this.worker ??= await start();
+    this.worker ??= await startWorker();
     const { worker } = this;
     const limitMs = LIMIT_MS + (raw.length / 1_000_000) * LIMIT_MS_PER_MB;
-    // A copy: of a part of a buffer the whole buffer would be sent.
-    const order: MimeOrder = { raw: new Uint8Array(raw), bodyStart: body.byteOffset - raw.byteOffset };
+    // A copy: transferring a view would send its whole buffer.
+    const order: MimeRequest = { raw: new Uint8Array(raw), bodyStart: body.byteOffset - raw.byteOffset };
     worker.ref();
     try {
-      return await answer(worker, order, limitMs);
+      return await requestDecoding(worker, order, limitMs);
     } catch (error) {
       this.worker = null;
       void worker.terminate();
       throw error;
     } finally {
-      // It keeps no process alive that has nothing else to do.
+      // An idle worker must not keep the process alive.
       worker.unref();
     }
   }
 }
 
-function start(): Promise<Worker> {
+function startWorker(): Promise<Worker> {
   const worker = new Worker(new URL("./mime-worker.js", import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: LIMIT_MB },
   });
@@ -65,10 +65,10 @@ function start(): Promise<Worker> {
   });
 }
 
-function answer(worker: Worker, order: MimeOrder, limitMs: number): Promise<string> {
+function requestDecoding(worker: Worker, order: MimeRequest, limitMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (why: string) => end(() => reject(new MimeFailed(why)));
-    const onMessage = (message: MimeAnswer) => {
+    const onMessage = (message: MimeReply) => {
       if ("decoded" in message) end(() => resolve(message.decoded));
       else fail("error" in message ? message.error : "the parser answered out of turn");
     };
@@ -82,7 +82,7 @@ function answer(worker: Worker, order: MimeOrder, limitMs: number): Promise<stri
     const end = (settle: () => void) => {
       clearTimeout(timer);
       worker.off("message", onMessage).off("error", onError);
-      // An ended thread may still fail.
+      // A terminated worker may still emit an error.
       worker.on("error", () => undefined);
       settle();
     };

@@ -1,14 +1,14 @@
-/** The thread that postal-mime works in: one mail at a time, and ended where it takes too long over one. */
+/** The thread of `MimeThread`: decodes one mail at a time. */
 import { parentPort } from "node:worker_threads";
 import { decodeWithLibrary } from "./decode-body.js";
-import type { MimeAnswer, MimeOrder } from "./mime-thread.js";
+import type { MimeReply, MimeRequest } from "./mime-thread.js";
 
 const port = parentPort;
-port?.on("message", ({ raw, bodyStart }: MimeOrder) => {
+port?.on("message", ({ raw, bodyStart }: MimeRequest) => {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
   decodeWithLibrary(bytes.subarray(bodyStart), bytes).then(
-    (decoded) => port.postMessage({ decoded } satisfies MimeAnswer),
-    (error: unknown) => port.postMessage({ error: String(error) } satisfies MimeAnswer),
+    (decoded) => port.postMessage({ decoded } satisfies MimeReply),
+    (error: unknown) => port.postMessage({ error: String(error) } satisfies MimeReply),
   );
 });
-port?.postMessage({ ready: true } satisfies MimeAnswer);
+port?.postMessage({ ready: true } satisfies MimeReply);

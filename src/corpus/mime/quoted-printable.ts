@@ -1,7 +1,7 @@
-// An escaped byte, or a soft line break with the white space that transport may have put behind its `=`.
+// An escaped byte, or a soft line break with trailing white space added in transport.
 const ESCAPE = /=(?:([0-9A-Fa-f]{2})|[ \t]*(?:\r\n?|\n|$))/g;
 
-/** RFC 2045 6.7. An `=` that begins no escape is kept as it stands. */
+/** RFC 2045 6.7. An `=` that begins no escape is kept. */
 export function decodeQuotedPrintable(encoded: Buffer): Buffer {
   if (!encoded.includes(0x3d)) return encoded;
   const decoded = encoded

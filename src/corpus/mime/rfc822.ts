@@ -4,13 +4,13 @@ import { decodeBody } from "./decode-body.js";
 import { readMailFields } from "./mail-fields.js";
 import { MimeFailed } from "./mime-thread.js";
 
-/** A larger mail is bad: nothing in the corpus comes near it, and a batch of such would fill the memory. */
+/** Larger mails are skipped: the corpus has none, and a batch of them would fill the memory. */
 export const MAX_MAIL_BYTES = 64 * 1024 * 1024;
 export const TOO_LARGE = "it is larger than 64 MB";
 
 /**
- * Parses one mail (RFC 5322, MIME). Gives the reason, as the end of a sentence, where the bytes are no mail; never
- * throws. At once where it can, since waiting costs more than parsing most mails does.
+ * Parses one mail (RFC 5322, MIME). Returns the reason, as the end of a sentence, where the bytes are no mail.
+ * Synchronous where possible: for most mails a promise costs more than parsing.
  */
 export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | string> {
   if (raw.length === 0) return "it is empty";

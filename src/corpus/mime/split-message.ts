@@ -3,8 +3,8 @@ import { isAscii } from "node:buffer";
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** The fields a mail is read by; all others are passed over. */
-const READ = new Set([
+/** All other header fields are ignored. */
+const READ_HEADERS = new Set([
   "message-id",
   "date",
   "from",
@@ -25,9 +25,9 @@ export interface SplitMessage {
 }
 
 /**
- * Splits a mail at its first blank line and reads the header fields (RFC 5322 2.2). Lines may end in CRLF, LF or CR. Unfolding
- * removes the line end and keeps the white space. Lines that are no field, such as an mbox `From ` line, are passed
- * over. Bytes that are not UTF-8 become U+FFFD.
+ * Splits a mail at its first blank line and parses the header fields (RFC 5322 2.2). Lines may end in CRLF, LF or CR.
+ * Unfolding removes the line end and keeps the white space. Other lines, such as an mbox `From ` line, are skipped.
+ * Bytes that are not UTF-8 become U+FFFD.
  */
 export function splitMessage(raw: Buffer): SplitMessage {
   const start = startOfHeader(raw);
@@ -44,7 +44,7 @@ function readFields(text: string): Map<string, string[]> {
     const colon = line.indexOf(":");
     if (colon <= 0) continue;
     const name = line.slice(0, colon).trimEnd().toLowerCase();
-    if (!READ.has(name)) continue;
+    if (!READ_HEADERS.has(name)) continue;
     const value = line.slice(colon + 1).trim();
     const values = headers.get(name);
     if (values === undefined) headers.set(name, [value]);
@@ -53,7 +53,7 @@ function readFields(text: string): Map<string, string[]> {
   return headers;
 }
 
-/** A byte order mark and blank lines before the header are no part of it. */
+/** Skips a byte order mark and blank lines before the header. */
 function startOfHeader(raw: Buffer): number {
   let start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
   while (raw[start] === LF || raw[start] === CR) start++;

@@ -8,21 +8,21 @@ import { type CsvRecord, CsvRecords } from "./csv-records.js";
 export interface CsvRow {
   /** Counted in records; the header is row 1. */
   readonly row: number;
-  /** Null for one over 64 MB. */
+  /** Null for fields over 64 MB. */
   readonly fields: CsvRecord;
 }
 
-/** A CSV file with a header, read as a stream of rows. Throws a `UserError` where the file breaks off. */
+/** A CSV file with a header, read as a stream. Throws a `UserError` where the file is cut off. */
 export class CsvFile {
   readonly name: string;
   /** Bytes read so far. */
-  read = 0;
+  bytesRead = 0;
 
   constructor(private readonly path: string) {
     this.name = basename(path);
   }
 
-  /** The rows below the header, as many at a time as a stretch of the file holds; all that are whole before an error. */
+  /** The rows below the header, one list per chunk of the file. Complete rows are yielded before an error. */
   async *rows(): AsyncGenerator<CsvRow[]> {
     const records = new CsvRecords(this.name);
     let row = 0;
@@ -43,7 +43,7 @@ export class CsvFile {
   private async *chunks(): AsyncGenerator<Buffer> {
     try {
       for await (const chunk of createReadStream(this.path, { highWaterMark: 1024 * 1024 })) {
-        this.read += chunk.length;
+        this.bytesRead += chunk.length;
         yield chunk;
       }
     } catch (error) {
@@ -54,13 +54,13 @@ export class CsvFile {
 
 const HEADER_BYTES = 64 * 1024;
 
-/** The names in the first row; null where the file does not begin with a row of text. */
+/** The column names; null where the file does not begin with a row of text. */
 export async function readCsvHeader(path: string): Promise<string[] | null> {
   const head = await readHead(path, HEADER_BYTES);
   if (head.length === 0) return null;
   const records = new CsvRecords(basename(path));
   for (const record of records.push(head)) return namesOf(record);
-  // A file of a header alone may lack the line end.
+  // A file with only a header may lack the line end.
   if ((await stat(path)).size > HEADER_BYTES) return null;
   for (const record of records.end()) return namesOf(record);
   return null;

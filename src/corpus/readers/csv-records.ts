@@ -5,31 +5,29 @@ const COMMA = 0x2c;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** A longer field is passed over: it would be no mail, and may be a quote that is never closed. */
+/** Longer fields are dropped: they are no mail, and may be an unclosed quote. */
 export const MAX_FIELD_BYTES = 64 * 1024 * 1024;
 
-/** A record's fields as bytes: views into the chunk where no quote had to be undoubled; null for one over 64 MB. */
+/** A record's fields, views into the chunk unless quotes were unescaped; null for one over 64 MB. */
 export type CsvRecord = (Buffer | null)[];
 
-/** Stands for what was dropped of a field, so that it still has a beginning. */
-const DROPPED = Buffer.from('"');
+/** Replaces the dropped start of a field. */
+const DROPPED_FIELD_START = Buffer.from('"');
 
 /**
- * Splits CSV (RFC 4180) bytes into records as they come. A record ends with LF or CRLF; quoted fields may hold both and
- * commas; a doubled quote in them stands for one. A quote that neither opens nor closes a field is text. Empty lines are
- * passed over, and so is a byte order mark.
+ * A streaming CSV parser (RFC 4180). Records end with LF or CRLF; a quote that neither opens nor closes a field is
+ * text; empty lines and a byte order mark are skipped.
  *
- * `end` gives the records that are complete and then throws a `UserError` naming the row (the header is row 1) for a
- * field whose quote is never closed.
+ * `end` yields the last records, then throws a `UserError` with the row (the header is row 1) for an unclosed quote.
  */
 export class CsvRecords {
-  /** Bytes not used up yet; they begin with the field being read. */
+  /** Unparsed bytes, from the start of the current field. */
   private rest: Buffer = Buffer.alloc(0);
   private fields: CsvRecord = [];
-  /** Where in `rest` the search goes on; 0 where the field has not been looked at. */
+  /** Where in `rest` the search continues. */
   private searched = 0;
   private hasDoubled = false;
-  /** How the field being read is written, where its bytes are passed over; null where they are kept. */
+  /** The kind of an oversized field whose bytes are dropped; null for a normal field. */
   private dropping: "quoted" | "plain" | null = null;
   private row = 1;
   private atStart = true;
@@ -74,14 +72,14 @@ export class CsvRecords {
     if (this.dropping !== null || this.rest.length > MAX_FIELD_BYTES) this.drop();
   }
 
-  /** Lets go of the part of a field that has been searched for its end. */
+  /** Drops the searched part of an oversized field. */
   private drop(): void {
     this.dropping ??= this.rest[0] === QUOTE ? "quoted" : "plain";
-    this.rest = Buffer.concat([DROPPED, this.rest.subarray(Math.max(this.searched, 1))]);
+    this.rest = Buffer.concat([DROPPED_FIELD_START, this.rest.subarray(Math.max(this.searched, 1))]);
     this.searched = 1;
   }
 
-  /** The field without quotes that begins at `at`; null where its end has not come yet. */
+  /** The unquoted field at `at`; null where it is incomplete. */
   private plainEnd(bytes: Buffer, at: number, last: boolean): FieldEnd | null {
     let i = at + this.searched;
     while (i < bytes.length && bytes[i] !== COMMA && bytes[i] !== LF) i++;
@@ -95,7 +93,7 @@ export class CsvRecords {
     return { field: bytes.subarray(at, end), next: Math.min(i + 1, bytes.length), endsRecord, quoted: false };
   }
 
-  /** The quoted field whose opening quote stands at `at`; null where its end has not come yet. */
+  /** The quoted field at `at`; null where it is incomplete. */
   private quotedEnd(bytes: Buffer, at: number, last: boolean): FieldEnd | null {
     let from = at + Math.max(this.searched, 1);
     for (;;) {

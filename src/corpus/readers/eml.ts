@@ -1,20 +1,20 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { CorpusSource } from "../../domain/mail/email.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 
-/** One mail in a file of its own, as mail programs save it. It lies in no folder, so that nobody owns it. */
+/** A single mail in a file, as mail programs save it. It has no owner. */
 export async function openEml(path: string): Promise<CorpusSource> {
   const { size } = await stat(path);
   return {
     format: "eml",
     totalBytes: size,
-    batches: (signal) => inBatches(readMail(path, size), () => size, signal),
+    batches: (signal) => batchMails(readMail(path, size), () => size, signal),
   };
 }
 
-async function* readMail(path: string, size: number): AsyncGenerator<Found> {
+async function* readMail(path: string, size: number): AsyncGenerator<ReadResult> {
   const name = basename(path);
   const email = size > MAX_MAIL_BYTES ? TOO_LARGE : await parseEmail(await readFile(path));
   if (typeof email === "string") yield { bad: { where: name, reason: email } };

@@ -1,9 +1,6 @@
 import { createGunzip } from "node:zlib";
 
-/**
- * Decompresses chunk by chunk and, unlike a pipe, gives everything that came out before it throws the error of
- * a cut-off or damaged file.
- */
+/** Decompresses a stream. Unlike a pipe, yields all output before the error of a truncated or damaged file. */
 export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const stream = createGunzip({ chunkSize: 256 * 1024 });
   let ready: Buffer[] = [];

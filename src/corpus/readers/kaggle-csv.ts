@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { UserError } from "../../domain/errors.js";
 import type { CorpusSource, Email } from "../../domain/mail/email.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { CsvFile, type CsvRow, readCsvHeader } from "./csv-file.js";
 import { locateMail } from "./mail-location.js";
@@ -22,7 +22,7 @@ export async function openKaggleCsv(path: string): Promise<CorpusSource> {
     totalBytes: size,
     batches(signal) {
       const csv = new CsvFile(path);
-      return inBatches(readMails(csv, names), () => csv.read, signal);
+      return batchMails(readMails(csv, names), () => csv.bytesRead, signal);
     },
   };
 }
@@ -31,15 +31,15 @@ export function isKaggleHeader(names: readonly string[]): boolean {
   return names.includes("file") && names.includes("message");
 }
 
-async function* readMails(csv: CsvFile, names: readonly string[]): AsyncGenerator<Found | Found[]> {
+async function* readMails(csv: CsvFile, names: readonly string[]): AsyncGenerator<ReadResult | ReadResult[]> {
   const fileColumn = names.indexOf("file");
   const messageColumn = names.indexOf("message");
-  const toFound = (email: Email | string, { row, fields }: CsvRow): Found =>
+  const toFound = (email: Email | string, { row, fields }: CsvRow): ReadResult =>
     typeof email === "string"
       ? { bad: { where: `${csv.name} row ${row}`, reason: email } }
       : { email: { ...email, ...locateMail(fields[fileColumn]?.toString("utf8") ?? ""), inbox: null } };
   for await (const rows of csv.rows()) {
-    let ready: Found[] = [];
+    let ready: ReadResult[] = [];
     for (const row of rows) {
       const message = row.fields[messageColumn];
       const email =

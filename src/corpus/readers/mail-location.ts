@@ -4,8 +4,8 @@ export interface MailLocation {
 }
 
 /**
- * Where a mail was filed, from its path in the source. Everything up to a `maildir` folder among the first two
- * segments goes (`enron_mail_20110402/maildir/lay-k/inbox/1.`). A mail that lies in no folder has no owner.
+ * Path and owner folder of a mail. A prefix up to `maildir` in the first two segments is removed
+ * (`enron_mail_20110402/maildir/lay-k/inbox/1.`). A mail outside of folders has no owner.
  */
 export function locateMail(path: string): MailLocation {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");

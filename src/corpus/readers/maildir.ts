@@ -2,15 +2,14 @@ import { type Dirent, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import type { CorpusSource } from "../../domain/mail/email.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { unreadable } from "../source-errors.js";
 import { locateMail } from "./mail-location.js";
 
 /**
- * Mail as one file each: the CMU layout (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one
- * owner's folder, and real Maildirs (cur, new). Files are walked in the order of their names; symbolic links
- * are reported, not followed.
+ * One file per mail: the CMU layout (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one
+ * owner's folder, and real Maildirs (cur, new). Files come in name order; symbolic links are reported, not followed.
  */
 export async function openMaildir(folder: string): Promise<CorpusSource> {
   const { start, prefix } = await findMailRoot(folder);
@@ -19,17 +18,17 @@ export async function openMaildir(folder: string): Promise<CorpusSource> {
     totalBytes: null,
     batches(signal) {
       const progress = { bytes: 0 };
-      return inBatches(readFolder(start, prefix, progress), () => progress.bytes, signal);
+      return batchMails(readFolder(start, prefix, progress), () => progress.bytes, signal);
     },
   };
 }
 
 interface FileRead {
-  readonly found: Found;
+  readonly found: ReadResult;
   readonly bytes: number;
 }
 
-async function* readFolder(start: string, prefix: string, progress: { bytes: number }): AsyncGenerator<Found> {
+async function* readFolder(start: string, prefix: string, progress: { bytes: number }): AsyncGenerator<ReadResult> {
   for await (const entry of walk(start, prefix)) {
     const { found, bytes } = await readMail(entry);
     progress.bytes += bytes;
@@ -41,11 +40,11 @@ interface Entry {
   readonly file: string;
   /** Path under the mail root. */
   readonly path: string;
-  /** Why it is not to be read; null for a plain file. */
+  /** Why it is not read; null for a plain file. */
   readonly refused: string | null;
 }
 
-/** Waits for the disk: an open by promise costs ten times one that blocks, and the reading thread has nothing else to do. */
+/** Synchronous reads: on the reading thread, opening by promise costs ten times as much. */
 async function readMail({ file, path, refused }: Entry): Promise<FileRead> {
   const bad = (reason: string) => ({ found: { bad: { where: file, reason } }, bytes: 0 });
   if (refused !== null) return bad(refused);
@@ -75,10 +74,10 @@ export async function* walk(folder: string, prefix: string): AsyncGenerator<Entr
     const file = join(folder, entry.name);
     const path = prefix + entry.name;
     if (entry.isDirectory()) {
-      // A Maildir's tmp holds mail that is not delivered yet.
+      // A Maildir's tmp holds undelivered mail.
       if (!(isMaildir && entry.name === "tmp")) yield* walk(file, `${path}/`);
     } else if (!isMaildir) {
-      // The files beside cur and new are a mail server's own indexes.
+      // Files beside cur and new are indexes of the mail server.
       yield { file, path, refused: refusalOf(entry) };
     }
   }
@@ -89,7 +88,7 @@ function refusalOf(entry: Dirent): string | null {
   return entry.isSymbolicLink() ? "it is a symbolic link, which is not followed" : "it is not a plain file";
 }
 
-/** Where the walk starts and what stands before its paths: an owner's folder alone keeps the owner's name. */
+/** The folder to walk and the prefix of its paths: the owner's name for a single owner's folder. */
 async function findMailRoot(folder: string): Promise<{ start: string; prefix: string }> {
   const entries = await list(folder);
   if (hasFolder(entries, "maildir")) return { start: join(folder, "maildir"), prefix: "" };
@@ -98,7 +97,7 @@ async function findMailRoot(folder: string): Promise<{ start: string; prefix: st
   return { start: folder, prefix: isOwner ? `${name}/` : "" };
 }
 
-/** In an owner's folder the subfolders hold mail; in the mail root they hold the owners' folders, or are Maildirs. */
+/** Subfolders of an owner hold mail; those of the mail root hold folders, or are Maildirs. */
 async function isOwnerFolder(folder: string, entries: readonly Dirent[]): Promise<boolean> {
   if (isMaildirFolder(entries)) return true;
   let withFiles = 0;
@@ -111,7 +110,7 @@ async function isOwnerFolder(folder: string, entries: readonly Dirent[]): Promis
   return withFiles > withFoldersOnly;
 }
 
-/** A real Maildir holds the folders cur and new; the files beside them are a mail server's own. */
+/** A real Maildir has the folders cur and new. */
 function isMaildirFolder(entries: readonly Dirent[]): boolean {
   return hasFolder(entries, "cur") && hasFolder(entries, "new");
 }

@@ -3,27 +3,27 @@ import { MAX_MAIL_BYTES } from "../mime/rfc822.js";
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** A longer line is no separator. */
-const LONGEST_SEPARATOR = 1024;
+/** Longer lines are no separators. */
+const MAX_SEPARATOR_BYTES = 1024;
 
-// `From`, an address, and a date as asctime writes it, with a zone before or after the year (RFC 4155, appendix A).
+// `From`, an address, an asctime date, and a zone before or after the year (RFC 4155, appendix A).
 const SEPARATOR =
   /^From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} +\d{1,2}:\d{2}(?::\d{2})?(?: +\S+){0,2}? +\d{4}(?!\d)/;
 
-/** Whether a line, given from its beginning, can stand between two mails of an mbox. */
+/** Whether a line can separate two mails of an mbox. */
 export function isMboxSeparator(line: Buffer): boolean {
   const end = line.indexOf(LF);
-  const text = line.subarray(0, end === -1 ? LONGEST_SEPARATOR : Math.min(end, LONGEST_SEPARATOR));
+  const text = line.subarray(0, end === -1 ? MAX_SEPARATOR_BYTES : Math.min(end, MAX_SEPARATOR_BYTES));
   return SEPARATOR.test(text.toString("latin1"));
 }
 
 /**
- * Splits mbox bytes into raw mails as they come. A separator counts only at the start of the file or after a blank line, so that
- * a sentence beginning with "From " stays in its mail. One `>` is taken from lines quoted as `>From ` (mboxo and
- * mboxrd). A mail too large to be kept is given as null.
+ * A streaming mbox splitter. A separator counts only at the start of the file or after a blank line, so a sentence
+ * that begins with "From " stays in its mail. Unquotes `>From ` (mboxo and mboxrd). Yields null for an oversized
+ * mail.
  */
 export class MboxMessages {
-  /** The mail being read, from its separator on. */
+  /** The current mail from its separator on. */
   private rest: Buffer = Buffer.alloc(0);
   private searched = 0;
   private tooLarge = false;
@@ -35,12 +35,12 @@ export class MboxMessages {
     for (;;) {
       const at = bytes.indexOf("\nFrom ", from);
       if (at === -1) {
-        // The search string may be cut by the chunk's end.
+        // The chunk may end within the search string.
         from = Math.max(start, bytes.length - 6);
         break;
       }
-      const line = bytes.subarray(at + 1, at + 1 + LONGEST_SEPARATOR);
-      if (line.length < LONGEST_SEPARATOR && !line.includes(LF)) {
+      const line = bytes.subarray(at + 1, at + 1 + MAX_SEPARATOR_BYTES);
+      if (line.length < MAX_SEPARATOR_BYTES && !line.includes(LF)) {
         from = at;
         break;
       }
@@ -65,7 +65,7 @@ export class MboxMessages {
     return wasTooLarge ? null : unquote(withoutSeparator(bytes));
   }
 
-  /** Of a mail that is too large only the end is kept, in which the next separator may begin. */
+  /** Of an oversized mail only the end is kept, where the next separator may begin. */
   private keep(bytes: Buffer, searched: number): void {
     if (bytes.length > MAX_MAIL_BYTES) this.tooLarge = true;
     const dropped = this.tooLarge ? Math.max(0, searched - 2) : 0;
@@ -74,7 +74,7 @@ export class MboxMessages {
   }
 }
 
-/** `at` is the LF before `From `: the line that it ends must be empty. */
+/** @param at the LF before `From ` */
 function isAfterBlankLine(bytes: Buffer, at: number): boolean {
   return bytes[at - 1] === LF || (bytes[at - 1] === CR && bytes[at - 2] === LF);
 }

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import type { CorpusSource } from "../../domain/mail/email.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { isGzip, readHead } from "../magic-bytes.js";
 import { parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { brokenSource, isSystemError, unreadable } from "../source-errors.js";
@@ -10,8 +10,8 @@ import { gunzip } from "./gunzip.js";
 import { MboxMessages } from "./mbox-messages.js";
 
 /**
- * One or more mbox files (RFC 4155), gzipped or not. The form has no folders: the path is empty, the owner the file's
- * name without its extensions. Progress is in bytes of the files as they lie there.
+ * One or more mbox files (RFC 4155), gzipped or not. Mails have no path; the owner is the file name without
+ * extensions. Progress counts bytes on disk.
  */
 export async function openMbox(paths: readonly string[]): Promise<CorpusSource> {
   let totalBytes = 0;
@@ -21,23 +21,23 @@ export async function openMbox(paths: readonly string[]): Promise<CorpusSource> 
     totalBytes,
     batches(signal) {
       const progress = { bytes: 0 };
-      return inBatches(readFiles(paths, progress), () => progress.bytes, signal);
+      return batchMails(readFiles(paths, progress), () => progress.bytes, signal);
     },
   };
 }
 
-async function* readFiles(paths: readonly string[], progress: { bytes: number }): AsyncGenerator<Found> {
+async function* readFiles(paths: readonly string[], progress: { bytes: number }): AsyncGenerator<ReadResult> {
   for (const path of paths) yield* readFile(path, progress);
 }
 
-async function* readFile(path: string, progress: { bytes: number }): AsyncGenerator<Found> {
+async function* readFile(path: string, progress: { bytes: number }): AsyncGenerator<ReadResult> {
   const name = basename(path);
   const isZipped = isGzip(await readHead(path, 2));
   const plain = isZipped ? basename(path, ".gz") : name;
   const owner = basename(plain, extname(plain));
   const messages = new MboxMessages();
   let number = 0;
-  const found = async (raw: Buffer | null): Promise<Found> => {
+  const found = async (raw: Buffer | null): Promise<ReadResult> => {
     number++;
     const email = raw === null ? TOO_LARGE : await parseEmail(raw);
     if (typeof email === "string") return { bad: { where: `${name} mail ${number}`, reason: email } };

@@ -13,15 +13,15 @@ import { compressors } from "hyparquet-compressors";
 import { UserError } from "../../domain/errors.js";
 import type { CorpusSource } from "../../domain/mail/email.js";
 import { checkPages, checkRowCount } from "../../platform/parquet-pages.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { buildEmailFromRow } from "../mime/build-email.js";
 import { isoSeconds, parseIsoDate, parseMailDate } from "../mime/mail-date.js";
 import { brokenSource } from "../source-errors.js";
 import { locateMail } from "./mail-location.js";
 import { type Column, type Columns, mailColumns } from "./table-columns.js";
 
-/** Rows in memory at once. A larger piece takes more of it, a smaller one reads the pages at its ends twice. */
-const ROWS_A_PIECE = 100_000;
+/** Rows in memory at once. Fewer would read more pages twice, at the borders. */
+const ROWS_PER_READ = 100_000;
 
 const NO_MAIL = "No file of mail is like that; name another.";
 
@@ -33,9 +33,8 @@ interface Shard {
 }
 
 /**
- * The layout of `corbt/enron-emails`, from one file or several in this order: strings, `to`, `cc`, `bcc` as lists (`['']` is an empty one), `date`
- * a timestamp. All footers are read first, so that a cut-off shard is known before any mail is given; then one row
- * group is in memory at a time.
+ * The layout of `corbt/enron-emails` in one or more files: strings, `to`, `cc`, `bcc` as lists (`['']` is an empty
+ * one), `date` a timestamp. All footers are read first, to detect a truncated shard before any mail is read.
  */
 export async function openParquet(paths: readonly string[]): Promise<CorpusSource> {
   const shards: Shard[] = [];
@@ -45,7 +44,7 @@ export async function openParquet(paths: readonly string[]): Promise<CorpusSourc
     totalBytes: shards.reduce((sum, { file }) => sum + file.byteLength, 0),
     batches(signal) {
       const progress = { bytes: 0 };
-      return inBatches(readShards(shards, progress), () => Math.round(progress.bytes), signal);
+      return batchMails(readShards(shards, progress), () => Math.round(progress.bytes), signal);
     },
   };
 }
@@ -85,7 +84,7 @@ function topLevelNames({ schema }: FileMetaData, count: number): string[] {
   return names;
 }
 
-async function* readShards(shards: readonly Shard[], progress: { bytes: number }): AsyncGenerator<Found> {
+async function* readShards(shards: readonly Shard[], progress: { bytes: number }): AsyncGenerator<ReadResult> {
   for (const shard of shards) {
     const rows = Number(shard.metadata.num_rows);
     let rowStart = 0;
@@ -93,7 +92,7 @@ async function* readShards(shards: readonly Shard[], progress: { bytes: number }
       const rowEnd = rowStart + Number(group.num_rows);
       await checkGroup(shard, group);
       for (let row = rowStart; row < rowEnd; ) {
-        for (const values of await readRows(shard, row, Math.min(rowEnd, row + ROWS_A_PIECE))) {
+        for (const values of await readRows(shard, row, Math.min(rowEnd, row + ROWS_PER_READ))) {
           progress.bytes += shard.file.byteLength / rows;
           yield readMail(values, shard.columns, `${shard.name} row ${++row}`);
         }
@@ -126,7 +125,7 @@ async function readRows(shard: Shard, rowStart: number, rowEnd: number): Promise
   }
 }
 
-function readMail(row: Record<string, unknown>, columns: Columns, where: string): Found {
+function readMail(row: Record<string, unknown>, columns: Columns, where: string): ReadResult {
   const value = (column: Column) => row[columns.get(column) ?? ""];
   const text = (column: Column) => textOf(value(column));
   const email = buildEmailFromRow({
@@ -143,7 +142,7 @@ function readMail(row: Record<string, unknown>, columns: Columns, where: string)
   return { email: { ...email, ...locateMail(text("path")), inbox: text("inbox").trim().toLowerCase() || null } };
 }
 
-/** Null is empty; a list becomes a comma list. */
+/** Null becomes empty, a list a comma list. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return Array.isArray(value) ? value.map(textOf).join(", ") : "";

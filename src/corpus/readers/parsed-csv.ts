@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { z } from "zod";
 import type { CorpusSource } from "../../domain/mail/email.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { buildEmailFromRow, type EmailFields } from "../mime/build-email.js";
 import { parseIsoDate, parseMailDate } from "../mime/mail-date.js";
 import { TOO_LARGE } from "../mime/rfc822.js";
@@ -11,8 +11,8 @@ import { locateMail } from "./mail-location.js";
 import { type Column, mailColumns } from "./table-columns.js";
 
 /**
- * Mails already taken apart, one a row: `message_id,inbox,subject,sender,recipients,date,body` in any order. `recipients` (a JSON array or a
- * comma list) become `to`, as this form does not tell to, cc and bcc apart; columns cc and bcc are read where there are any.
+ * Parsed mails, one per row: `message_id,inbox,subject,sender,recipients,date,body` in any order. `recipients` (a
+ * JSON array or a comma list) become `to`; columns cc and bcc are optional.
  */
 export async function openParsedCsv(path: string): Promise<CorpusSource> {
   const names = (await readCsvHeader(path)) ?? [];
@@ -24,7 +24,7 @@ export async function openParsedCsv(path: string): Promise<CorpusSource> {
     totalBytes: size,
     batches(signal) {
       const csv = new CsvFile(path);
-      return inBatches(readMails(csv, positions, names.length), () => csv.read, signal);
+      return batchMails(readMails(csv, positions, names.length), () => csv.bytesRead, signal);
     },
   };
 }
@@ -33,11 +33,16 @@ async function* readMails(
   csv: CsvFile,
   positions: ReadonlyMap<Column, number>,
   width: number,
-): AsyncGenerator<Found[]> {
+): AsyncGenerator<ReadResult[]> {
   for await (const rows of csv.rows()) yield rows.map((row) => readMail(row, csv.name, positions, width));
 }
 
-function readMail({ row, fields }: CsvRow, file: string, positions: ReadonlyMap<Column, number>, width: number): Found {
+function readMail(
+  { row, fields }: CsvRow,
+  file: string,
+  positions: ReadonlyMap<Column, number>,
+  width: number,
+): ReadResult {
   const text = (column: Column) => fields[positions.get(column) ?? -1]?.toString("utf8") ?? "";
   const email = fields.includes(null)
     ? TOO_LARGE
@@ -63,7 +68,7 @@ function fieldsOf(text: (column: Column) => string): EmailFields {
 
 const jsonList = z.array(z.string());
 
-/** A list as a comma list: from JSON, from a Python list (`['a', 'b']`) or already one. */
+/** A comma list from a JSON list, a Python list (`['a', 'b']`) or a comma list. */
 function addressList(text: string): string {
   const list = text.trim();
   if (!list.startsWith("[")) return list;

@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 
-/** What a column of a table of mails may mean, with the names it goes by: lower case, letters and digits only. */
+/** Accepted column names by field, normalized: lower-case letters and digits. */
 const NAMES = {
   messageId: ["messageid"],
   subject: ["subject"],
@@ -16,26 +16,26 @@ const NAMES = {
 
 export type Column = keyof typeof NAMES;
 
-/** The name each meaning has in this table. */
+/** The column name of each field in a table. */
 export type Columns = ReadonlyMap<Column, string>;
 
-const NEEDED: readonly Column[] = ["messageId", "from", "body"];
+const REQUIRED: readonly Column[] = ["messageId", "from", "body"];
 
-/** Finds the columns of a table of mails; case and punctuation of the names do not matter, nor does their order. */
+/** Maps fields to columns, ignoring case, punctuation and order. */
 export function findColumns(names: readonly string[]): Columns {
   const found = new Map<Column, string>();
   for (const [column, known] of Object.entries(NAMES) as [Column, readonly string[]][]) {
-    const name = known.map((k) => names.find((n) => plain(n) === k)).find((n) => n !== undefined);
+    const name = known.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
     if (name !== undefined) found.set(column, name);
   }
   return found;
 }
 
 export function isMailTable(columns: Columns): boolean {
-  return NEEDED.every((column) => columns.has(column));
+  return REQUIRED.every((column) => columns.has(column));
 }
 
-/** As `findColumns`; a `UserError` where the table cannot be one of mails. */
+/** As `findColumns`. @throws UserError where required columns are missing */
 export function mailColumns(names: readonly string[], file: string): Columns {
   const columns = findColumns(names);
   if (isMailTable(columns)) return columns;
@@ -46,6 +46,6 @@ export function mailColumns(names: readonly string[], file: string): Columns {
   );
 }
 
-function plain(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }

@@ -3,11 +3,11 @@ import { gunzip } from "./gunzip.js";
 
 const BLOCK = 512;
 
-/** The bytes of a tar archive, decompressed where need be, and what became of reading them. */
+/** The decompressed bytes of a tar archive, and how reading them ended. */
 export class TarBytes {
-  /** Bytes of the file read so far, as it lies on the disk. */
-  read = 0;
-  /** What stopped the reading; null while nothing has. */
+  /** Bytes read so far from the file on disk. */
+  bytesRead = 0;
+  /** The error that ended the reading, if any. */
   failure: unknown = null;
   private tail: Buffer = Buffer.alloc(0);
 
@@ -16,7 +16,7 @@ export class TarBytes {
     private readonly gzipped: boolean,
   ) {}
 
-  /** Ends, instead of throwing, at a fault, so that the entries before it can still be read; see `failure`. */
+  /** Ends at an error instead of throwing, so that the entries before it are read; see `failure`. */
   async *chunks(): AsyncGenerator<Buffer> {
     try {
       for await (const chunk of this.gzipped ? gunzip(this.raw()) : this.raw()) {
@@ -28,7 +28,9 @@ export class TarBytes {
     }
   }
 
-  /** Throws where the bytes broke off. An archive ends in blocks of zeros; one that is cut between two entries lacks them. */
+  /**
+   * Throws where the archive is truncated. The zero blocks at its end are missing if it is cut between two entries.
+   */
   checkEnd(): void {
     if (this.failure !== null) throw this.failure;
     if (this.tail.length < BLOCK || this.tail.some((byte) => byte !== 0)) throw new Error("the end mark is missing");
@@ -36,7 +38,7 @@ export class TarBytes {
 
   private async *raw(): AsyncGenerator<Buffer> {
     for await (const chunk of createReadStream(this.file, { highWaterMark: 128 * 1024 })) {
-      this.read += chunk.length;
+      this.bytesRead += chunk.length;
       yield chunk;
     }
   }

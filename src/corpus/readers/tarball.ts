@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { pipeline } from "node:stream";
 import { extract, type Header } from "tar-stream";
 import type { CorpusSource } from "../../domain/mail/email.js";
-import { type Found, inBatches } from "../batching.js";
+import { batchMails, type ReadResult } from "../batching.js";
 import { isGzip, readHead } from "../magic-bytes.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { brokenSource, isSystemError, unreadable } from "../source-errors.js";
@@ -11,8 +11,8 @@ import { locateMail } from "./mail-location.js";
 import { TarBytes } from "./tar-bytes.js";
 
 /**
- * A tar archive, gzipped or not, read as a stream: nothing is ever unpacked to disk. Progress is in bytes of
- * the file as it lies there. Entries that are no plain file, or whose path leads out of the archive, are bad.
+ * A tar archive, gzipped or not, read as a stream; nothing is unpacked to disk. Progress counts bytes on disk.
+ * Entries that are no plain file, or whose path leads out of the archive, are reported as bad.
  */
 export async function openTarball(file: string): Promise<CorpusSource> {
   const { size } = await stat(file);
@@ -22,12 +22,12 @@ export async function openTarball(file: string): Promise<CorpusSource> {
     totalBytes: size,
     batches(signal) {
       const bytes = new TarBytes(file, gzipped);
-      return inBatches(readTarball(file, size, bytes), () => bytes.read, signal);
+      return batchMails(readTarball(file, size, bytes), () => bytes.bytesRead, signal);
     },
   };
 }
 
-async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncGenerator<Found> {
+async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncGenerator<ReadResult> {
   const name = basename(file);
   const archive = extract();
   let entries = 0;
@@ -43,15 +43,15 @@ async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncG
   } catch (error) {
     const cause = bytes.failure ?? error;
     if (isSystemError(cause)) throw unreadable(file, cause);
-    throw brokenSource(name, `after ${entries} whole entries (${bytes.read} of ${size} bytes were read)`, cause);
+    throw brokenSource(name, `after ${entries} whole entries (${bytes.bytesRead} of ${size} bytes were read)`, cause);
   }
 }
 
 /** One entry as tar-stream gives it. */
 type Entry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
 
-/** Null for a folder. The entry's stream is always read to its end: the archive goes on only then. */
-async function readEntry(entry: Entry, archive: string): Promise<Found | null> {
+/** Null for a folder. Reads the entry to its end, as the archive continues only then. */
+async function readEntry(entry: Entry, archive: string): Promise<ReadResult | null> {
   const { header } = entry;
   const refused = header.type === "directory" ? null : refusalOf(header);
   const chunks: Buffer[] = [];
@@ -60,7 +60,7 @@ async function readEntry(entry: Entry, archive: string): Promise<Found | null> {
     length += chunk.length;
     if (refused === null) chunks.push(chunk);
   }
-  // tar-stream may end the last entry of a cut-off archive as if it were whole.
+  // tar-stream may end the last entry of a truncated archive without an error.
   if (length < (header.size ?? 0)) throw new Error(`entry ${header.name} is not all there`);
   if (header.type === "directory") return null;
   const email = refused ?? (await parseEmail(Buffer.concat(chunks)));

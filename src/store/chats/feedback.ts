@@ -2,7 +2,7 @@ import { UserError } from "../../domain/errors.js";
 import type { Feedback } from "../../domain/runs/chat.js";
 import type { Db } from "../connection/open-store.js";
 
-/** Feedback with the agent whose answer it is about. */
+/** Feedback with the agent that gave the answer. */
 export interface FeedbackLine extends Feedback {
   readonly agentId: string;
 }
@@ -17,7 +17,7 @@ export interface FeedbackQuery {
 const SELECT = `SELECT f.id, f.trace_id AS traceId, f.rating, f.notes, f.created_at AS createdAt, t.agent_id AS agentId
   FROM feedback f JOIN traces t ON t.id = f.trace_id`;
 
-/** The trace must be there. */
+/** The trace must exist. */
 export function saveFeedback(db: Db, feedback: Feedback): void {
   db.prepare(
     "INSERT INTO feedback (id, trace_id, rating, notes, created_at) VALUES (@id, @traceId, @rating, @notes, @createdAt)",
@@ -35,7 +35,7 @@ export function pageOfFeedback(
   if (query.traceId !== null) conditions.push("f.trace_id = @traceId");
   if (query.agentId !== null) conditions.push("t.agent_id = @agentId");
   if (query.rating !== null) conditions.push("f.rating = @rating");
-  // Of the same millisecond, the later row is the newer; ids say nothing of it.
+  // Within a millisecond, row ids give the order; feedback ids do not.
   if (after !== null) {
     conditions.push(
       "(f.created_at, f.rowid) < (@afterAt, (SELECT coalesce(max(rowid), 0) FROM feedback WHERE id = @afterId))",
@@ -47,7 +47,7 @@ export function pageOfFeedback(
   return { lines: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** All that was said of a trace, newest first. */
+/** All feedback on a trace, newest first. */
 export function listFeedback(db: Db, traceId: string): FeedbackLine[] {
   return pageOfFeedback(db, { traceId, agentId: null, rating: null }, null, 1_000_000).lines;
 }

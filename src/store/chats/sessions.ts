@@ -26,7 +26,7 @@ export function listSessions(db: Db, agentId: string | null, limit: number): Cha
     .all({ agentId, limit }) as ChatSessionSummary[];
 }
 
-/** What has been said in a session, without the system prompt; chats that failed left nothing to go on from. */
+/** The messages of a session without the system prompt and without failed chats. */
 export function sessionMessages(db: Db, sessionId: string): Message[] {
   const trace = db
     .prepare(
@@ -38,17 +38,17 @@ export function sessionMessages(db: Db, sessionId: string): Message[] {
   return trace === undefined ? [] : (JSON.parse(trace) as ChatTrace).messages.slice(1);
 }
 
-/** A session with what its newest chat was held with, and how many of its chats it goes on from. */
+/** A session with the model and agent version of its newest chat, and the number of chats without failed ones. */
 export interface SessionDetails extends ChatSession {
   readonly model: string;
   readonly agentVersion: number;
   readonly chats: number;
 }
 
-const KEPT = "session_id = s.id AND run_id IS NULL AND ending NOT IN ('model_error', 'timeout', 'interrupted')";
+const CONTINUED = "session_id = s.id AND run_id IS NULL AND ending NOT IN ('model_error', 'timeout', 'interrupted')";
 const NEWEST = "FROM traces WHERE session_id = s.id AND run_id IS NULL ORDER BY started_at DESC, rowid DESC LIMIT 1";
 const DETAILS = `SELECT ${COLUMNS}, (SELECT trace ->> '$.model' ${NEWEST}) AS model,
-  (SELECT trace ->> '$.agentVersion' ${NEWEST}) AS agentVersion, (SELECT count(*) FROM traces WHERE ${KEPT}) AS chats
+  (SELECT trace ->> '$.agentVersion' ${NEWEST}) AS agentVersion, (SELECT count(*) FROM traces WHERE ${CONTINUED}) AS chats
   FROM sessions s`;
 
 /** Newest first; `total` counts those on all pages. */
@@ -66,7 +66,7 @@ export function pageOfSessions(
   return { sessions, total };
 }
 
-/** One session of an agent, with the chats that it goes on from, oldest first. */
+/** One session of an agent with its chats without failed ones, oldest first. */
 export function sessionOfAgent(
   db: Db,
   agentId: string,
@@ -80,18 +80,20 @@ export function sessionOfAgent(
     throw new UserError("session_unknown", `Agent "${agentId}" has no session "${id}".`, hint);
   }
   const rows = db
-    .prepare(`SELECT t.trace FROM sessions s JOIN traces t ON ${KEPT} WHERE s.id = ? ORDER BY t.started_at, t.rowid`)
+    .prepare(
+      `SELECT t.trace FROM sessions s JOIN traces t ON ${CONTINUED} WHERE s.id = ? ORDER BY t.started_at, t.rowid`,
+    )
     .pluck()
     .all(id) as string[];
   return { session, traces: rows.map((row) => JSON.parse(row) as ChatTrace) };
 }
 
-/** Its traces stay. */
+/** Keeps its traces. */
 export function deleteSession(db: Db, id: string): void {
   db.prepare("DELETE FROM sessions WHERE id = ?").run(id);
 }
 
-/** The newest answer given in a session; null where none was. */
+/** The newest answer in a session; null without one. */
 export function lastAnswer(db: Db, sessionId: string): string | null {
   const answer = db
     .prepare(
@@ -103,7 +105,7 @@ export function lastAnswer(db: Db, sessionId: string): string | null {
   return answer ?? null;
 }
 
-/** Saves a chat, and the session that it began or went on with. */
+/** Saves a chat and creates or updates its session. */
 export function saveChat(db: Db, trace: ChatTrace): void {
   const session = db.prepare(
     `INSERT INTO sessions (id, agent_id, inbox, query_date, created_at, updated_at)

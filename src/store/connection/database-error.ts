@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 
-/** What SQLite says of a file or a disk that the user must mend, by the beginning of its code, and what to do. */
+/** SQLite error codes that the user can fix, with the hint to show. */
 const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
   [/^SQLITE_(FULL|IOERR)/, "See that the disk has room and works, or name another file with --db."],
   [/^SQLITE_(READONLY|CANTOPEN)/, "Check that the file and its folder can be written, or copy it to where they can."],
@@ -8,13 +8,13 @@ const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
   [/^SQLITE_(CORRUPT|NOTADB)/, "The file is damaged: art-e doctor tells how far. Restore it, or import the mail anew."],
 ];
 
-/** What to do about such an error; null for any other. */
+/** The hint for an error; null where the user cannot fix it. */
 export function databaseHint(error: unknown): string | null {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return HINTS.find(([pattern]) => pattern.test(code))?.[1] ?? null;
 }
 
-/** The user's words for it; null for any other. */
+/** The error as shown to the user; null where the user cannot fix it. */
 export function databaseError(error: unknown, path: string): UserError | null {
   const hint = databaseHint(error);
   if (hint === null) return null;

@@ -1,12 +1,9 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 
-/** What may become of a database file under a program that has it open. */
+/** What can happen to a database file while it is open. */
 export type FileFault = "deleted" | "replaced" | "truncated";
 
-/**
- * Tells whether a path still names the file that was opened. SQLite does not: it goes on writing to a file that nobody
- * will find any more.
- */
+/** Checks that a path still names the file that was opened. SQLite does not: it goes on writing to a deleted file. */
 export class FileWatch {
   private readonly ino: bigint;
   private readonly dev: bigint;
@@ -19,7 +16,7 @@ export class FileWatch {
     this.largest = size;
   }
 
-  /** Costs one look at the folder. */
+  /** Costs one stat call. */
   check(): FileFault | null {
     const now = statSync(this.path, { bigint: true, throwIfNoEntry: false });
     if (now === undefined) return "deleted";
@@ -29,7 +26,7 @@ export class FileWatch {
     return null;
   }
 
-  /** A file that another program vacuumed is smaller too, but as long as its header says. */
+  /** A vacuumed file is smaller too, but as long as its header says. */
   private isShort(size: bigint): boolean {
     const header = Buffer.alloc(32);
     const file = openSync(this.path, "r");

@@ -1,5 +1,5 @@
 import { rebuildBigrams, rebuildCorpusIndex } from "../import/corpus-index.js";
-import { renewFingerprint } from "../import/corpus-stats.js";
+import { updateFingerprint } from "../import/corpus-stats.js";
 import { DATE_RANGE_SQL } from "../search/date-range.js";
 import { POSTINGS_SQL } from "../search/fts-postings.js";
 import { LOOKUP_SQL } from "../search/mail-lookup.js";
@@ -10,11 +10,11 @@ import type { Db } from "./open-store.js";
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
-  /** What was found, in words. */
+  /** The result in words. */
   readonly detail: string;
 }
 
-/** The queries that every search and every read makes: each must find its rows by an index. */
+/** The queries of every search and read: each must use an index. */
 const HOT_QUERIES: Readonly<Record<string, string>> = {
   ...POSTINGS_SQL,
   ...SEARCH_SQL,
@@ -23,7 +23,7 @@ const HOT_QUERIES: Readonly<Record<string, string>> = {
   ...LISTING_SQL,
 };
 
-/** Looks the whole file over, check by check; reads all of it and takes about as long as indexing. */
+/** Checks the whole file; takes about as long as indexing. */
 export function* checkHealth(db: Db): Generator<Finding> {
   yield sqliteIntegrity(db);
   yield foreignKeys(db);
@@ -32,12 +32,12 @@ export function* checkHealth(db: Db): Generator<Finding> {
   yield queryPlans(db);
 }
 
-/** Makes the full-text index and the order of the mails anew from the mails themselves. */
+/** Rebuilds the full-text index and the mail order from the mails. */
 export function repairIndex(db: Db, onProgress: (done: number, total: number) => void): void {
   db.transaction(() => {
     rebuildBigrams(db);
     rebuildCorpusIndex(db, onProgress);
-    renewFingerprint(db);
+    updateFingerprint(db);
   }).immediate();
 }
 
@@ -55,7 +55,7 @@ function foreignKeys(db: Db): Finding {
   return { check: "Foreign keys", ok: found.length === 0, detail };
 }
 
-/** FTS5's own check, against the text of the mails; rank 1 asks for that. */
+/** FTS5's own check; rank 1 compares the index with the text of the mails. */
 function indexIntegrity(db: Db): Finding {
   const check = "Full-text index";
   try {
@@ -70,11 +70,11 @@ function counts(db: Db): Finding {
   const count = (sql: string) => db.prepare(sql).pluck().get() as number;
   const mails = count("SELECT count(*) FROM mails");
   const ordered = count("SELECT count(*) FROM mail_order");
-  const homeless = count("SELECT count(*) FROM mails WHERE id NOT IN (SELECT mail_id FROM messages)");
-  const ok = mails === ordered && homeless === 0;
+  const withoutMessageId = count("SELECT count(*) FROM mails WHERE id NOT IN (SELECT mail_id FROM messages)");
+  const ok = mails === ordered && withoutMessageId === 0;
   const detail = ok
     ? `${mails} mails, all in order and all with a Message-ID`
-    : `${mails} mails, ${ordered} in order, ${homeless} without a Message-ID; art-e doctor --repair puts them in order`;
+    : `${mails} mails, ${ordered} in order, ${withoutMessageId} without a Message-ID; art-e doctor --repair puts them in order`;
   return { check: "Counts", ok, detail };
 }
 
@@ -93,7 +93,7 @@ function isScan(detail: string): boolean {
   return /^SCAN\b/.test(detail) && !/M\d/.test(detail.split("VIRTUAL TABLE INDEX")[1] ?? "");
 }
 
-/** EXPLAIN wants its parameters bound, though it does not use them. */
+/** EXPLAIN requires bound parameters, though it does not use them. */
 function parametersOf(sql: string): null[] {
   return Array.from(sql.matchAll(/\?/g), () => null);
 }

@@ -13,23 +13,22 @@ interface Migration {
   readonly sha256: string;
 }
 
-/** Hears how many mails are indexed where a migration makes the index anew: that takes half as long as the import did. */
+/** Progress of a migration that rebuilds the index, which takes half as long as the import. */
 export type IndexingListener = (done: number, total: number) => void;
 
 let listener: IndexingListener = () => undefined;
 
-/** One listener for the process: every command opens the file, and any of them may be the first with a new version. */
+/** One listener per process: any command may be the first to open the file with a new version. */
 export function onMigrationIndexing(hear: IndexingListener): void {
   listener = hear;
 }
 
-/** Mails indexed between two calls of the listener. */
-const HEARD_EVERY = 1_000;
+/** Mails between two calls of the listener. */
+const REPORT_EVERY = 1_000;
 
 /**
- * Applies `sql/NNN_name.sql` in order, each with its record in one transaction. Two processes that
- * open a new file at once take turns. A file from a newer program, or one whose migrations were
- * changed after they ran, is refused.
+ * Applies `sql/NNN_name.sql` in order, each in one transaction with its record, so that two processes may open a new
+ * file at once. Rejects a file of a newer program, and one whose applied migrations differ from ours.
  */
 export function migrate(db: Database.Database, path: string): void {
   const known = readMigrations();
@@ -41,7 +40,7 @@ export function migrate(db: Database.Database, path: string): void {
       "Update art-e, or name another file with --db.",
     );
   }
-  // First: what comes next was written for tables of this history, and would fail on others in its own words.
+  // Before the migrations: on tables of another history they would fail with SQL errors.
   if (current > 0) checkHistory(db, path, known.slice(0, current));
   if (current === known.length) return;
   addFunctions(db, current === 0 ? 0 : (db.prepare("SELECT count(*) FROM mail_order").pluck().get() as number));
@@ -50,16 +49,16 @@ export function migrate(db: Database.Database, path: string): void {
   }
 }
 
-/** What migrations call in their SQL. */
+/** SQL functions that migrations call. */
 function addFunctions(db: Database.Database, mails: number): void {
-  let hasBegun = false;
+  let hasReported = false;
   db.function("bigram_text", (subject: unknown, body: unknown) => {
-    if (!hasBegun) listener(0, mails);
-    hasBegun = true;
+    if (!hasReported) listener(0, mails);
+    hasReported = true;
     return bigramText(subject as string, body as string);
   });
   db.function("indexed", (position: unknown) => {
-    if ((position as number) % HEARD_EVERY === 0 || position === mails) listener(position as number, mails);
+    if ((position as number) % REPORT_EVERY === 0 || position === mails) listener(position as number, mails);
     return 1;
   });
 }
@@ -77,7 +76,7 @@ function readMigrations(): Migration[] {
 
 function apply(db: Database.Database, migration: Migration, path: string): void {
   const inTransaction = db.transaction(() => {
-    // Another process may have been here while this one waited for the write lock.
+    // Another process may have migrated while this one waited for the write lock.
     if ((db.pragma("user_version", { simple: true }) as number) >= migration.number) return;
     db.exec(
       "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)",

@@ -12,12 +12,12 @@ const APPLICATION_ID = 0x61727465;
 
 const SQLITE_MAGIC = "SQLite format 3\0";
 
-/** How long a file that others hold is waited for. */
+/** How long to wait for a locked file. */
 const BUSY_MS = 10_000;
 
 /**
- * Opens the one file, makes it where it does not exist (unless `mustExist`), and brings it to this
- * version's tables. Readers are not disturbed by a writer (WAL). A second writer waits 10 s.
+ * Opens the database, creates it unless `mustExist`, and migrates it. With WAL, readers do not wait for a writer; a
+ * second writer waits up to 10 s.
  */
 export function openStore(path: string, options: { mustExist: boolean }): Db {
   checkDatabaseFile(path, options.mustExist);
@@ -25,8 +25,8 @@ export function openStore(path: string, options: { mustExist: boolean }): Db {
 }
 
 /**
- * A second connection to a file that `openStore` has opened, for another thread. There may be three of these: twice the
- * cache made searches over 200,000 mails no faster, half of it 2 % slower.
+ * A read-only connection to a file that `openStore` has opened, for a search thread. Cache size: twice as much made
+ * searches over 200,000 mails no faster, half as much 2 % slower.
  */
 export function openReadOnly(path: string): Db {
   const db = new Database(path, { readonly: true, timeout: BUSY_MS });
@@ -35,22 +35,23 @@ export function openReadOnly(path: string): Db {
 }
 
 /**
- * For a connection that lives as long as a run and reads little: what it maps or keeps of a file that grows by gigabytes
- * would count as this process's memory.
+ * For a connection that lives as long as a run and reads little: pages mapped or cached of a file that grows by
+ * gigabytes would count as this process's memory.
  */
 export function limitPageCache(db: Db): void {
   db.pragma("mmap_size = 0");
   db.pragma("cache_size = -4096");
 }
 
-/** For a connection beside another thread's that writes all the time: that one moves the log into the file as well. */
+/** For a connection beside the result writer thread, which does the checkpoints. */
 export function deferCheckpoints(db: Db): void {
   db.pragma("wal_autocheckpoint = 0");
 }
 
 /**
- * Opens `file` and brings it to this version's tables; errors name it by `path`, as the user knows it. SQLite waits for
- * others by itself, but not where two switch one file to WAL at the same moment: there it says "locked" at once.
+ * Opens and migrates `file`; errors name it `path`, as the user knows it. SQLite's busy timeout does not cover two
+ * processes that switch a file to WAL at the same moment: it reports "locked" at once, so the opening is retried
+ * here.
  */
 export function openDatabaseFile(file: string, path: string, pragmas: readonly string[]): Db {
   const giveUpAt = Date.now() + BUSY_MS;
@@ -68,7 +69,7 @@ export function openDatabaseFile(file: string, path: string, pragmas: readonly s
 function openOnce(file: string, path: string, pragmas: readonly string[]): Db {
   const db = new Database(file, { timeout: BUSY_MS });
   try {
-    claim(db, path);
+    checkApplicationId(db, path);
     for (const pragma of pragmas) db.pragma(pragma);
     db.pragma("foreign_keys = ON");
     db.pragma("cache_size = -65536");
@@ -84,7 +85,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** Blocks this thread: opening a file is synchronous, as all of SQLite is here. */
+/** Blocks the thread: opening is synchronous, like all of better-sqlite3. */
 export function sleepSync(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -123,7 +124,7 @@ export function checkDatabaseFile(path: string, mustExist: boolean): void {
   if (!isSqlite(path)) throw notOurs(path, "it is not a SQLite file");
 }
 
-/** Also where nothing has been written to it so far. */
+/** Also true for an empty file, as SQLite leaves it before the first write. */
 export function isSqlite(path: string): boolean {
   return statSync(path).size === 0 || head(path) === SQLITE_MAGIC;
 }
@@ -139,9 +140,9 @@ function head(path: string): string {
   }
 }
 
-/** Refuses a SQLite file of another program rather than laying our tables into it. */
-function claim(db: Db, path: string): void {
-  // Tables first: whoever makes this file at the same time marks it before laying tables into it.
+/** Rejects the SQLite file of another program. */
+function checkApplicationId(db: Db, path: string): void {
+  // Count tables first: a process that creates this file at the same time sets the id before it adds tables.
   const tables = db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() as number;
   const id = db.pragma("application_id", { simple: true });
   if (id === APPLICATION_ID) return;

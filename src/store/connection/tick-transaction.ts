@@ -1,11 +1,11 @@
 import type { Db } from "./open-store.js";
 
 /**
- * Reads in one transaction with all else that is read in the same turn of the loop. Where another thread writes all the
- * time, each transaction finds that something has changed, and forgets every page that was read. (Longer than a turn is no
- * gain: who moves the log into the file waits for its readers.)
+ * Runs all reads of one tick of the event loop in one transaction. A concurrent writer invalidates SQLite's page
+ * cache per transaction, so one transaction serves a tick. Longer ones are no gain: a checkpoint waits for its
+ * readers.
  *
- * On a connection that cannot write: on any other, what is written in a turn would wait for its end to be saved.
+ * Only on read-only connections; on others a write would be committed only at the end of the tick.
  */
 export function withTickTransaction(db: Db): <T>(read: () => T) => T {
   if (!db.readonly) return (read) => read();
@@ -16,7 +16,7 @@ export function withTickTransaction(db: Db): <T>(read: () => T) => T {
     try {
       commit.run();
     } catch {
-      // A damaged file: nothing was written, and whoever reads next is told. Here nobody would hear of it.
+      // A damaged file. Nothing was written, and the next read reports it; an error thrown here would reach no caller.
       if (db.inTransaction) db.exec("ROLLBACK");
     }
   };

@@ -1,23 +1,23 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Db, isBusy } from "./open-store.js";
 
-/** How another program that writes to the file, such as an import, is waited for. */
-export interface Waiting {
-  /** Ends the wait. */
+/** How to wait while another program, such as an import, holds the write lock. */
+export interface LockWait {
+  /** Aborts the wait. */
   readonly signal: AbortSignal;
-  /** Called when it begins. */
+  /** Called before each pause. */
   onWait(): void;
 }
 
-/** SQLite's own wait blocks the thread: between two short ones the event loop goes on. */
+/** SQLite's busy timeout blocks the thread, so it is short, and the event loop runs in between. */
 const BLOCKED_MS = 100;
 const PAUSE_MS = 250;
 
 /**
- * Writes in one transaction, however long others hold the file. Rejects with the signal's reason, nothing written. It is begun
- * as a writer's: begun as a reader's it would be refused where another has written meanwhile.
+ * Runs `work` in one write transaction, waiting for the lock as long as needed. Rejects with the signal's reason,
+ * nothing written. BEGIN IMMEDIATE: a read transaction could not be upgraded after another write.
  */
-export async function inWriteTransaction<T>(db: Db, waiting: Waiting, work: () => T | Promise<T>): Promise<T> {
+export async function withWriteTransaction<T>(db: Db, waiting: LockWait, work: () => T | Promise<T>): Promise<T> {
   while (!tryBegin(db)) {
     waiting.onWait();
     await delay(PAUSE_MS);
@@ -34,7 +34,7 @@ export async function inWriteTransaction<T>(db: Db, waiting: Waiting, work: () =
 }
 
 function tryBegin(db: Db): boolean {
-  const patience = db.pragma("busy_timeout", { simple: true });
+  const busyTimeout = db.pragma("busy_timeout", { simple: true });
   db.pragma(`busy_timeout = ${BLOCKED_MS}`);
   try {
     db.exec("BEGIN IMMEDIATE");
@@ -43,9 +43,9 @@ function tryBegin(db: Db): boolean {
     if (isBusy(error)) return false;
     throw error;
   } finally {
-    db.pragma(`busy_timeout = ${patience}`);
+    db.pragma(`busy_timeout = ${busyTimeout}`);
   }
 }
 
-/** Waits until the file is free. */
-export const PATIENT: Waiting = { signal: new AbortController().signal, onWait() {} };
+/** Waits for the lock without a limit. */
+export const WAIT_INDEFINITELY: LockWait = { signal: new AbortController().signal, onWait() {} };

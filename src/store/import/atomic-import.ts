@@ -22,46 +22,42 @@ import {
   sleepSync,
 } from "../connection/open-store.js";
 
-/** A file that mail is being imported into. One of the two ends is called. */
+/** A database being imported into. The caller ends with `finish` or `abandon`. */
 export interface AtomicImport {
   readonly db: Db;
-  /** Makes what was imported lasting and seen by others. */
+  /** Makes the import durable and visible. */
   finish(): void;
   abandon(): void;
 }
 
-/**
- * Two imports that begin at the same moment may both find the place taken by the other, and each give way: after a pause of
- * its own length one of them is first. So often they try.
- */
-const TRIES = 5;
+/** Two imports that start at the same moment may both back off. They retry so often, after a random pause. */
+const MAX_TRIES = 5;
 
 /**
- * Opens the file for an import. One that exists is written to in place, in a transaction that its readers do not see. A new one
- * is made beside its place as `<path>.partial`, without a journal, since nothing in it is worth more than doing it
- * again, and put into its place when it is whole: that is twice as fast.
+ * Opens a database for an import. An existing one is written in place, in one transaction. A new one is built as
+ * `<path>.partial` without a journal, which is twice as fast, and renamed when complete; a failed import starts over.
  */
 export function openForImport(path: string): AtomicImport {
   for (let tries = 1; ; tries++) {
-    if (existsSync(path)) return inPlace(path);
+    if (existsSync(path)) return importInPlace(path);
     try {
-      return beside(path);
+      return importBeside(path);
     } catch (error) {
       const isTaken = error instanceof UserError && ["db_busy", "db_unusable"].includes(error.code);
-      if (!isTaken || tries === TRIES) throw error;
+      if (!isTaken || tries === MAX_TRIES) throw error;
       sleepSync(50 + Math.random() * 150);
     }
   }
 }
 
-function inPlace(path: string): AtomicImport {
+function importInPlace(path: string): AtomicImport {
   const db = openStore(path, { mustExist: true });
-  // An import reads and writes all of the file: mapped, it would count as memory.
+  // An import touches the whole file: mapped pages would count as memory.
   db.pragma("mmap_size = 0");
   return { db, finish: () => db.close(), abandon: () => db.close() };
 }
 
-function beside(path: string): AtomicImport {
+function importBeside(path: string): AtomicImport {
   checkDatabaseFile(path, false);
   const partial = `${path}.partial`;
   removeLeftOver(partial, path);
@@ -70,7 +66,7 @@ function beside(path: string): AtomicImport {
     db,
     finish() {
       try {
-        // As it will be used, so that whoever opens it first has nothing to switch over; with it all that was written is synced.
+        // Switching to WAL here syncs the file, and spares the first reader the switch.
         db.pragma("synchronous = FULL");
         db.pragma("journal_mode = WAL");
         publish(partial, path);
@@ -78,10 +74,10 @@ function beside(path: string): AtomicImport {
         rmSync(partial, { force: true });
         throw error;
       } finally {
-        // Not before: unlocked, another import would take it for a left-over.
+        // Only now: another import would delete an unlocked file as left over.
         db.close();
       }
-      sync(dirname(path));
+      syncFolder(dirname(path));
     },
     abandon() {
       db.close();
@@ -91,11 +87,11 @@ function beside(path: string): AtomicImport {
 }
 
 /**
- * A file of our own, locked from here on. Of two imports that begin at the same moment one may take the other's file
- * for a left-over and remove it before it is locked; whoever's file has gone by then gives way.
+ * Creates and locks the partial file. Of two imports that start at the same moment one may delete the other's file as
+ * left over before it is locked; the import whose file is gone backs off.
  */
 function openPartial(partial: string, path: string): Db {
-  const made = create(partial, path);
+  const made = createEmptyFile(partial, path);
   let db: Db | undefined;
   try {
     db = openDatabaseFile(partial, path, ["locking_mode = EXCLUSIVE", "journal_mode = OFF", "synchronous = OFF"]);
@@ -110,8 +106,8 @@ function openPartial(partial: string, path: string): Db {
   throw busy(partial, path);
 }
 
-/** Makes an empty file and gives its inode. */
-function create(partial: string, path: string): number {
+/** Returns the inode of the new file. */
+function createEmptyFile(partial: string, path: string): number {
   let file: number;
   try {
     file = openSync(partial, "wx");
@@ -128,7 +124,7 @@ function create(partial: string, path: string): number {
   try {
     return fstatSync(file).ino;
   } finally {
-    // SQLite's locks are the process's: they would go with this descriptor, if it were closed later.
+    // POSIX locks belong to the process: closing this descriptor later would drop SQLite's.
     closeSync(file);
   }
 }
@@ -137,10 +133,7 @@ function inode(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.ino;
 }
 
-/**
- * What to tell the user of an import that failed: a disk that is full or broken, and a file that may not grow, are the
- * user's to mend. Any other error is given back as it is.
- */
+/** A `UserError` for a full or broken disk or a file size limit; any other error as it is. */
 export function importFailure(error: unknown, path: string): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (!/^(SQLITE_FULL|SQLITE_IOERR|ENOSPC|EDQUOT|EFBIG|EIO)/.test(code)) return error;
@@ -154,8 +147,8 @@ export function importFailure(error: unknown, path: string): unknown {
 }
 
 /**
- * What a killed import left is removed; what a living one is making is not. It goes while it is locked: another import that
- * began at the same moment then finds its file gone before it has written any mail.
+ * Deletes the partial file of a killed import, but not of a running one, which holds a lock. Deleted while locked
+ * here, so that an import that starts at the same moment notices before it writes any mail.
  */
 function removeLeftOver(partial: string, path: string): void {
   if (!existsSync(partial)) return;
@@ -168,8 +161,8 @@ function removeLeftOver(partial: string, path: string): void {
   }
   const db = new Database(partial, { timeout: 0 });
   try {
-    lock(db, partial, path);
-    // SQLite leaves its own files lying where the database has gone from under it.
+    lockLeftOver(db, partial, path);
+    // SQLite does not delete its side files once the database is gone.
     for (const name of [partial, `${partial}-journal`, `${partial}-wal`, `${partial}-shm`])
       rmSync(name, { force: true });
   } finally {
@@ -177,11 +170,11 @@ function removeLeftOver(partial: string, path: string): void {
   }
 }
 
-function lock(db: Db, partial: string, path: string): void {
+function lockLeftOver(db: Db, partial: string, path: string): void {
   try {
     db.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
-    // Anything else is a file that was cut off so early that it is none.
+    // Any other error: a file cut off so early that it is not a database.
     if (cause instanceof Database.SqliteError && cause.code.startsWith("SQLITE_BUSY")) throw busy(partial, path);
   }
 }
@@ -195,7 +188,7 @@ function busy(partial: string, path: string): UserError {
   );
 }
 
-/** Gives a file, whole on the disk, its name; never over a file that another import has put there meanwhile. */
+/** Renames the synced file, but never over a file that another import created meanwhile. */
 function publish(partial: string, path: string): void {
   try {
     linkSync(partial, path);
@@ -210,12 +203,12 @@ function publish(partial: string, path: string): void {
         { cause },
       );
     }
-    // A file system without hard links.
+    // The file system has no hard links.
     renameSync(partial, path);
   }
 }
 
-function sync(path: string): void {
+function syncFolder(path: string): void {
   const file = openSync(path, "r");
   try {
     fsyncSync(file);

@@ -13,17 +13,16 @@ interface MailRow {
 }
 
 /**
- * Lays all mail in the order of its dates, says who has to do with each, and indexes it anew. Made whole
- * each time: only then is the rowid of the index the order of the dates. Runs inside the caller's
- * transaction; `onProgress` hears how many mails are indexed.
+ * Rebuilds the mail order (by date, with the parties of each mail) and the full-text index, completely each time, so
+ * that the rowids of the index are in date order. Runs inside the caller's transaction.
  */
 export function rebuildCorpusIndex(db: Db, onProgress: (done: number, total: number) => void): void {
-  const total = layInOrder(db);
-  setting(db, "delete-all");
-  // One pass over sorted rows: big batches in memory, no merging until the one at the end.
-  setting(db, "hashsize", 16 * 1024 * 1024);
-  setting(db, "automerge", 0);
-  setting(db, "crisismerge", 1999);
+  const total = rebuildMailOrder(db);
+  ftsCommand(db, "delete-all");
+  // One pass over sorted rows: large batches in memory, one merge at the end.
+  ftsCommand(db, "hashsize", 16 * 1024 * 1024);
+  ftsCommand(db, "automerge", 0);
+  ftsCommand(db, "crisismerge", 1999);
   const add = db.prepare(
     `INSERT INTO emails_fts (rowid, subject, body, parties, bigrams)
      SELECT position, subject, body, parties, bigrams FROM indexed_mails WHERE position BETWEEN ? AND ? ORDER BY position`,
@@ -32,10 +31,10 @@ export function rebuildCorpusIndex(db: Db, onProgress: (done: number, total: num
     add.run(first, Math.min(first + CHUNK - 1, total));
     onProgress(Math.min(first + CHUNK - 1, total), total);
   }
-  setting(db, "optimize");
+  ftsCommand(db, "optimize");
 }
 
-/** Finds the pairs of characters of all mail anew; an import adds those of its own mail. */
+/** Rebuilds the character bigrams of all mail; an import adds those of new mail. */
 export function rebuildBigrams(db: Db): void {
   db.exec("DELETE FROM mail_bigrams");
   const last = db.prepare("SELECT coalesce(max(id), 0) FROM mails").pluck().get() as number;
@@ -49,30 +48,30 @@ export function rebuildBigrams(db: Db): void {
   }
 }
 
-/** Sends FTS5 one of its special commands. It takes whole numbers only, and a JS number arrives as a REAL. */
-function setting(db: Db, name: string, value?: number): void {
+/** Sends a special command to FTS5. BigInt, as it accepts integers only and a JS number is bound as REAL. */
+function ftsCommand(db: Db, name: string, value?: number): void {
   if (value === undefined) db.prepare("INSERT INTO emails_fts (emails_fts) VALUES (?)").run(name);
   else db.prepare("INSERT INTO emails_fts (emails_fts, rank) VALUES (?, ?)").run(name, BigInt(value));
 }
 
 /** Returns the number of mails. */
-function layInOrder(db: Db): number {
+function rebuildMailOrder(db: Db): number {
   db.exec("DELETE FROM mail_order");
   const addressId = openAddressIds(db);
-  const filedWith = readFilings(db, addressId);
+  const ownerIds = readFilings(db, addressId);
   const mails = db.prepare(
     "SELECT id, sender, recipients, date FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC",
   );
   const add = db.prepare("INSERT INTO mail_order (position, mail_id, date, parties) VALUES (?, ?, ?, ?)");
-  // better-sqlite3 runs no other statement while one is being iterated, so the order is read whole first.
+  // better-sqlite3 runs no other statement during an iteration, so all rows are read first.
   const order = mails.all() as MailRow[];
   order.forEach((mail, i) => {
-    add.run(i + 1, mail.id, mail.date, partiesOf(mail, addressId, filedWith.get(mail.id) ?? []));
+    add.run(i + 1, mail.id, mail.date, partiesText(mail, addressId, ownerIds.get(mail.id) ?? []));
   });
   return order.length;
 }
 
-function partiesOf(mail: MailRow, addressId: (address: string) => number, owners: readonly number[]): string {
+function partiesText(mail: MailRow, addressId: (address: string) => number, owners: readonly number[]): string {
   const sender = mail.sender === "" ? [] : [addressId(mail.sender)];
   const recipients = (JSON.parse(mail.recipients) as string[]).map(addressId);
   const inboxes = new Set([...sender, ...recipients, ...owners]);
@@ -93,7 +92,7 @@ function openAddressIds(db: Db): (address: string) => number {
   };
 }
 
-/** Address ids of the owners in whose folders each mail lies; owners without an address have no mailbox to be asked for. */
+/** Address ids of the owners who filed each mail; owners without an address have no mailbox to search. */
 function readFilings(db: Db, addressId: (address: string) => number): Map<number, number[]> {
   const rows = db
     .prepare(

@@ -4,7 +4,7 @@ import type { Db } from "../connection/open-store.js";
 export interface CorpusStats {
   /** Message-IDs, as `SELECT COUNT(*) FROM emails` counts them. */
   readonly messages: number;
-  /** Different mails, whatever the number of their copies. */
+  /** Mails without their copies. */
   readonly distinct: number;
   /** Mailboxes whose owner's address is known. */
   readonly inboxes: number;
@@ -13,7 +13,7 @@ export interface CorpusStats {
   readonly addresses: number;
   readonly firstDate: string | null;
   readonly lastDate: string | null;
-  /** Equal for equal mail in equal mailboxes, whichever form it was imported from. Null: no mail. */
+  /** Equal for the same mail in the same mailboxes, whatever format it was imported from. Null: no mail. */
   readonly fingerprint: string | null;
 }
 
@@ -43,7 +43,7 @@ export function readFingerprint(db: Db): string | null {
 }
 
 /** SHA-256 over every Message-ID in order, the content it stands for and the mailboxes that hold it. */
-export function renewFingerprint(db: Db): void {
+export function updateFingerprint(db: Db): void {
   const rows = db.prepare(
     `SELECT x.message_id AS id, hex(m.content_hash) AS content,
             (SELECT group_concat(address, ' ') FROM

@@ -4,16 +4,15 @@ import type { Db } from "../connection/open-store.js";
 import { bigramText } from "../tokenizer/bigrams.js";
 
 /**
- * What became of a mail: `new` content; a `copy` of known content under a new Message-ID; `known`: this
- * Message-ID with this content was here already; `renamed`: its Message-ID belongs to a different mail,
- * so one of the two was given its own with `~` and eight digits of its content added. The one with the smallest
- * hash keeps the id as it is: which was read first is not the same in every form of one source.
+ * `new` content; a `copy` of known content under a new Message-ID; `known`: both are in the file already; `renamed`:
+ * the Message-ID belongs to a different mail, so one of the two got a suffix of `~` and eight digits of its content
+ * hash. The smaller hash keeps the id, as the reading order differs between formats.
  */
 export type InsertOutcome = "new" | "copy" | "known" | "renamed";
 
 export interface CorpusWriter {
   add(email: FiledEmail): InsertOutcome;
-  /** True where anything was added that a search could see. */
+  /** Whether anything was added that affects the index. */
   readonly changed: boolean;
 }
 
@@ -51,11 +50,11 @@ export function openCorpusWriter(
   const ownerId = openOwnerIds(db);
   let changed = false;
 
-  function store(email: FiledEmail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
+  function addMessageAndMail(email: FiledEmail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
     const known = findMail.get(hash) as number | undefined;
     const mailId = known ?? insertMail(email, hash);
     addMessage.run(messageId, mailId, owner, email.path, importId);
-    file(mailId, owner);
+    addToMailbox(mailId, owner);
     changed = true;
     return known === undefined ? "new" : "copy";
   }
@@ -77,14 +76,14 @@ export function openCorpusWriter(
     return mailId;
   }
 
-  function file(mailId: number, owner: number | null): void {
+  function addToMailbox(mailId: number, owner: number | null): void {
     if (owner !== null && addFiling.run(mailId, owner).changes > 0) changed = true;
   }
 
   /** The same mail under the same Message-ID once more. */
-  function meetAgain(email: FiledEmail, messageId: string, message: Message, owner: number | null): "known" {
-    file(message.mailId, owner);
-    // It stands under the first path of the alphabet, whatever the order of reading; a form without paths takes none away.
+  function addKnown(email: FiledEmail, messageId: string, message: Message, owner: number | null): "known" {
+    addToMailbox(message.mailId, owner);
+    // The alphabetically first path wins, whatever the reading order; a format without paths removes none.
     if (email.path !== "" && (message.path === "" || email.path < message.path)) {
       refile.run(owner, email.path, messageId);
       changed = true;
@@ -100,20 +99,20 @@ export function openCorpusWriter(
       const hash = contentHash(email);
       const owner = ownerId(email);
       const message = findMessage.get(email.messageId) as Message | undefined;
-      if (message === undefined) return store(email, email.messageId, hash, owner);
-      if (message.hash.equals(hash)) return meetAgain(email, email.messageId, message, owner);
-      const ownId = `${email.messageId}~${digits(hash)}`;
+      if (message === undefined) return addMessageAndMail(email, email.messageId, hash, owner);
+      if (message.hash.equals(hash)) return addKnown(email, email.messageId, message, owner);
+      const ownId = `${email.messageId}~${hashSuffix(hash)}`;
       const renamed = findMessage.get(ownId) as Message | undefined;
-      if (renamed !== undefined) return meetAgain(email, ownId, renamed, owner);
+      if (renamed !== undefined) return addKnown(email, ownId, renamed, owner);
       const keepsId = hash.compare(message.hash) < 0;
-      if (keepsId) rename.run(`${email.messageId}~${digits(message.hash)}`, email.messageId);
-      store(email, keepsId ? email.messageId : ownId, hash, owner);
+      if (keepsId) rename.run(`${email.messageId}~${hashSuffix(message.hash)}`, email.messageId);
+      addMessageAndMail(email, keepsId ? email.messageId : ownId, hash, owner);
       return "renamed";
     },
   };
 }
 
-function digits(hash: Buffer): string {
+function hashSuffix(hash: Buffer): string {
   return hash.toString("hex", 0, 4);
 }
 
@@ -125,14 +124,14 @@ function openOwnerIds(db: Db): (email: FiledEmail) => number | null {
     const folder = inbox ?? owner;
     if (folder === null || folder === "") return null;
     let id = ids.get(folder) ?? (find.get(folder) as number | undefined);
-    // Where the source itself names the mailbox's address, there is nothing to work out.
+    // The source names the address of the mailbox.
     id ??= add.run(folder, inbox, inbox === null ? null : "source").lastInsertRowid as number;
     ids.set(folder, id);
     return id;
   };
 }
 
-/** To, then cc, then bcc, each address once. In this mail every bcc repeats a cc. */
+/** To, cc, bcc, each address once. In the Enron mail every bcc repeats a cc. */
 function joinRecipients(email: Email): { recipients: string[]; toCount: number; ccCount: number } {
   const seen = new Set(email.to);
   const toCount = seen.size;
@@ -143,8 +142,8 @@ function joinRecipients(email: Email): { recipients: string[]; toCount: number; 
 }
 
 /**
- * Two mails are one where subject, body, sender, recipients (as a set) and date are the same. No reader lets a NUL
- * into any of them, so that it can stand between them here.
+ * Mails with the same subject, body, sender, recipients (as a set) and date are one mail. Readers replace NUL in all
+ * of these, so it can separate them.
  */
 function contentHash(email: Email): Buffer {
   const { recipients } = joinRecipients(email);

@@ -19,7 +19,7 @@ export function listOwners(db: Db): Owner[] {
   return db.prepare("SELECT id, folder, address, basis FROM owners ORDER BY folder").all() as Owner[];
 }
 
-/** Inbox addresses whose mailbox has been imported: an owner folder's, or one that the source itself named. */
+/** Addresses of imported mailboxes: of an owner folder, or named by the source. */
 export function listImportedInboxes(db: Db): Set<string> {
   const rows = db.prepare("SELECT DISTINCT address FROM owners WHERE address IS NOT NULL").pluck().all() as string[];
   return new Set(rows);
@@ -29,7 +29,10 @@ export function setOwnerAddress(db: Db, id: number, address: string | null, basi
   db.prepare("UPDATE owners SET address = ?, basis = ? WHERE id = ?").run(address, basis, id);
 }
 
-/** Who sends the mail of each owner's sent folders (`sent`, `sent_items`, `_sent_mail`, `.Sent`; not `presentations`), most first. */
+/**
+ * Senders in each owner's sent folders (`sent`, `sent_items`, `_sent_mail`, `.Sent`; not `presentations`), most
+ * first.
+ */
 export function countSentFolderSenders(db: Db): Map<number, AddressCount[]> {
   return group(
     db
@@ -44,7 +47,7 @@ export function countSentFolderSenders(db: Db): Map<number, AddressCount[]> {
   );
 }
 
-/** Whom the mail in each owner's folders is addressed to, most first. */
+/** Recipients of the mail in each owner's folders, most first. */
 export function countRecipients(db: Db, ownerIds: readonly number[]): Map<number, AddressCount[]> {
   const statement = db.prepare(
     `SELECT f.owner_id AS ownerId, r.value AS address, count(*) AS mails
@@ -68,7 +71,7 @@ function group(rows: readonly OwnerCount[]): Map<number, AddressCount[]> {
   return counts;
 }
 
-/** Whom most mails have to do with, most first. */
+/** The most frequent senders and recipients. */
 export function frequentAddresses(db: Db, limit: number): AddressCount[] {
   return db
     .prepare(

@@ -3,7 +3,7 @@ import { UserError } from "../../domain/errors.js";
 import type { Db } from "../connection/open-store.js";
 import type { AttachedTool } from "./tools.js";
 
-/** All that an agent is at one time: itself and its tools whole, so that it can be run again though both have changed. */
+/** An agent with its complete tools, so that it can run again after either has changed. */
 export interface AgentSnapshot {
   readonly agent: Agent;
   readonly tools: readonly AttachedTool[];
@@ -38,34 +38,34 @@ export function getVersion(db: Db, agentId: string, version: number): AgentVersi
   );
 }
 
-/** The number of a version that says the same as `snapshot`: the newest if it does, else the next, which is not kept yet. */
-export function versionOf(db: Db, snapshot: AgentSnapshot): { readonly version: number; readonly isNew: boolean } {
+/** The newest version if it equals `snapshot`, otherwise the next number, which is not saved yet. */
+export function matchVersion(db: Db, snapshot: AgentSnapshot): { readonly version: number; readonly isNew: boolean } {
   const last = db.prepare(`${SELECT} ORDER BY version DESC LIMIT 1`).get(snapshot.agent.id) as Row | undefined;
   if (last === undefined) return { version: 1, isNew: true };
-  return last.snapshot === toText(snapshot)
+  return last.snapshot === canonicalJson(snapshot)
     ? { version: last.version, isNew: false }
     : { version: last.version + 1, isNew: true };
 }
 
-/** Keeps a snapshot as the agent's newest version, unless the newest says the same. Returns its number. */
-export function keepVersion(db: Db, snapshot: AgentSnapshot): number {
+/** Saves a snapshot as the newest version unless it equals that. Returns its number. */
+export function saveVersion(db: Db, snapshot: AgentSnapshot): number {
   const keep = db.transaction(() => {
-    const { version, isNew } = versionOf(db, snapshot);
+    const { version, isNew } = matchVersion(db, snapshot);
     if (isNew) {
       db.prepare("INSERT INTO agent_versions (agent_id, version, snapshot) VALUES (?, ?, ?)").run(
         snapshot.agent.id,
         version,
-        toText(snapshot),
+        canonicalJson(snapshot),
       );
     }
     return version;
   });
-  // Two runs that begin together would both find the number free.
+  // Immediate: two runs that start together would both find the number free.
   return keep.immediate();
 }
 
-/** The same text for the same agent, whatever else its objects carry and in whatever order. */
-function toText({ agent, tools }: AgentSnapshot): string {
+/** Fixed fields in a fixed order, so that equal snapshots give equal texts. */
+function canonicalJson({ agent, tools }: AgentSnapshot): string {
   const { id, name, description, prompt, model, settings } = agent;
   const { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens } = settings;
   return JSON.stringify({

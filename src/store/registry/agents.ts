@@ -31,7 +31,7 @@ export function getAgent(db: Db, id: string): StoredAgent {
   throw new UserError("agent_unknown", `There is no agent "${id}".`, `The agents are: ${known} (art-e agents list).`);
 }
 
-/** Writes an agent's row, new or over the one of its id. */
+/** Inserts or updates an agent's row. */
 export function saveAgent(db: Db, agent: Agent): void {
   const { id, name, description, prompt, model, settings } = agent;
   db.prepare(
@@ -46,7 +46,7 @@ export function removeAgent(db: Db, id: string): void {
   db.prepare("DELETE FROM agents WHERE id = ?").run(id);
 }
 
-/** Gives an agent exactly these tools, in this order; `config` is JSON text. */
+/** Replaces an agent's tools, in this order; `config` is JSON text. */
 export function saveAgentTools(
   db: Db,
   agentId: string,

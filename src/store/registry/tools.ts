@@ -31,13 +31,13 @@ export function getTool(db: Db, id: string): StoredTool {
   throw new UserError("tool_unknown", `There is no tool "${id}".`, `The tools are: ${known} (art-e tools list).`);
 }
 
-/** A tool as one agent has it: its row, and the agent's own configuration of it as unread JSON text. */
+/** A tool's row and the agent's configuration of it, as JSON text. */
 export interface AttachedTool {
   readonly tool: ToolRow;
   readonly config: string | null;
 }
 
-/** The tools attached to an agent, in the order they were attached; none for an agent that takes the defaults. */
+/** The tools attached to an agent, in that order; none where it uses the defaults. */
 export function listAttachedTools(db: Db, agentId: string): AttachedTool[] {
   const rows = db
     .prepare(
@@ -47,7 +47,7 @@ export function listAttachedTools(db: Db, agentId: string): AttachedTool[] {
   return rows.map(({ config, ...row }) => ({ tool: toTool(row), config }));
 }
 
-/** Writes a tool's row, new or over the one of its id. */
+/** Inserts or updates a tool's row. */
 export function saveTool(db: Db, tool: ToolRow): void {
   db.prepare(
     `INSERT INTO tools (id, name, description, parameters_schema, handler_key, handler_config, category)
@@ -66,14 +66,14 @@ export function removeTool(db: Db, id: string): void {
   db.prepare("DELETE FROM tools WHERE id = ?").run(id);
 }
 
-/** The agents that have a tool attached, with their configurations of it. */
+/** The agents with a tool attached, and their configurations of it. */
 export function listAgentsWithTool(db: Db, toolId: string): { readonly id: string; readonly config: string | null }[] {
   return db
     .prepare("SELECT agent_id AS id, config FROM agent_tools WHERE tool_id = ? ORDER BY agent_id")
     .all(toolId) as { id: string; config: string | null }[];
 }
 
-/** Reads a row's JSON columns; one that is no JSON object is an error that names the tool and the column. */
+/** Parses the JSON columns; an error names the tool and the column. */
 function toTool({ builtin, ...row }: Omit<Row, "builtin"> & { builtin: number }): StoredTool {
   return {
     ...row,

@@ -2,7 +2,7 @@ import { type PlannedTask, type Question, type QuestionSet, questionSchema } fro
 import { chunk } from "../../platform/chunk.js";
 import type { Db } from "../connection/open-store.js";
 
-/** Keeps the questions of a run and where they came from. Returns the dataset's id in the file. */
+/** Saves the questions of a run and their dataset. Returns the dataset's id in the file. */
 export function saveQuestions(db: Db, set: Omit<QuestionSet, "questions">, questions: readonly Question[]): string {
   const id = set.sha256.slice(0, 16);
   const addTask = db.prepare(
@@ -34,7 +34,7 @@ export function saveQuestions(db: Db, set: Omit<QuestionSet, "questions">, quest
   return id;
 }
 
-/** Keeps what a run is to answer, in its order: these tasks after the first `before`. */
+/** Saves the task order of a run, after the first `before` tasks. */
 export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[], before = 0): void {
   const add = db.prepare("INSERT INTO run_tasks (run_id, position, task_id, epoch) VALUES (?, ?, ?, ?)");
   tasks.forEach(({ question, epoch }, i) => {
@@ -42,22 +42,22 @@ export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[
   });
 }
 
-/** Tasks that are read ahead: few, as they are read between the steps of those under way. */
-const AHEAD = 20;
+/** Tasks read per query: few, as reading blocks the event loop of the running tasks. */
+const TASKS_READ_AHEAD = 20;
 
 /**
- * The tasks at some places of a run's order, given in that order. Some of them are read when their turn comes, as a run has
- * more than need be in memory.
+ * The tasks at these positions of a run's order, read in small batches, as all of a run's tasks need not be in
+ * memory.
  */
 export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
   const select = db.prepare(
     `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
-  for (const some of chunk(positions, AHEAD)) {
+  for (const some of chunk(positions, TASKS_READ_AHEAD)) {
     const rows = select.all({ runId, some: JSON.stringify(some) }) as TaskRow[];
-    // A run cannot be answered whole without each of them, and would be resumed for ever.
-    const lost = some.length - rows.length;
-    if (lost > 0) throw new Error(`${lost} of ${some.length} tasks of run ${runId} are not in the file`);
+    // With a task missing, the run could never be completed.
+    const missing = some.length - rows.length;
+    if (missing > 0) throw new Error(`${missing} of ${some.length} tasks of run ${runId} are not in the file`);
     for (const row of rows) yield toTask(row);
   }
 }
@@ -67,14 +67,14 @@ const PLANNED = `FROM run_tasks t
   JOIN art_e_tasks q ON q.dataset_id = r.dataset_id AND q.split = r.split AND q.id = t.task_id
   WHERE t.run_id = @runId`;
 
-/** Places of a run's order that are looked at in one query: a few milliseconds. */
+/** Positions checked per query, which takes a few milliseconds. */
 const PAGE = 100;
 
 /**
- * Where in a run's order the tasks stand that are left: without a result and, if wanted, those whose last attempt failed.
- * A page of the order at a time, whether or not there are any in it.
+ * Positions of the tasks without a result and, with `retryFailed`, of those whose last attempt failed. Yields one
+ * list per page of the order, possibly empty.
  */
-export function* positionsLeft(db: Db, runId: string, retryFailed: boolean): Generator<readonly number[]> {
+export function* remainingPositions(db: Db, runId: string, retryFailed: boolean): Generator<readonly number[]> {
   const select = db
     .prepare(
       `SELECT t.position ${PLANNED} AND t.position > @after AND t.position <= @after + ${PAGE} AND NOT EXISTS (

@@ -3,26 +3,28 @@ import { hostname } from "node:os";
 import { isProcessAlive } from "../../platform/process-alive.js";
 
 /**
- * The process that works on a run, as its row names it: `host:pid@start`. The start tells it from a later process with the same
- * pid: in a container that is started again, every program is the first.
+ * The holder of a run lock, as stored in the run's row: `host:pid@start`. The start time distinguishes it from a
+ * later process with the same pid: in a restarted container the program often has the same one.
  */
-export const THIS_HOLDER = `${nameOf(process.pid)}${withStart(startOf(process.pid))}`;
+export const THIS_PROCESS = `${nameOf(process.pid)}${startSuffix(readStartTime(process.pid))}`;
 
-/** Whether a holder has ended without letting go: it was killed. Nobody here can say that of a process on another machine. */
-export function isGone(holder: string): boolean {
+/**
+ * Whether a holder ended without releasing its lock. False for a process on another host, which cannot be checked.
+ */
+export function hasHolderExited(holder: string): boolean {
   const { host, pid, start } = parse(holder);
   if (host !== hostname()) return false;
   if (!isProcessAlive(pid)) return true;
-  const now = startOf(pid);
+  const now = readStartTime(pid);
   return start !== null && now !== null && now !== start;
 }
 
-export function isElsewhere(holder: string): boolean {
+export function isOnOtherHost(holder: string): boolean {
   return parse(holder).host !== hostname();
 }
 
-/** Without its start, which says nothing to people. */
-export function holderText(holder: string): string {
+/** For messages: without the start time. */
+export function formatHolder(holder: string): string {
   const { host, pid } = parse(holder);
   return `${host}:${pid}`;
 }
@@ -31,7 +33,7 @@ function nameOf(pid: number): string {
   return `${hostname()}:${pid}`;
 }
 
-function withStart(start: string | null): string {
+function startSuffix(start: string | null): string {
   return start === null ? "" : `@${start}`;
 }
 
@@ -40,11 +42,11 @@ function parse(holder: string): { host: string; pid: number; start: string | nul
   return { host, pid: Number(pid), start };
 }
 
-/** In ticks since the machine was started (`man 5 proc`, field 22); null where there is no /proc. */
-function startOf(pid: number): string | null {
+/** In clock ticks since boot (`man 5 proc`, field 22); null where there is no /proc. */
+function readStartTime(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The second field is a name in brackets, which may hold anything.
+    // The second field is the program name in parentheses and may contain any character.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
   } catch {
     return null;

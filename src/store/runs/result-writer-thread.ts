@@ -1,4 +1,4 @@
-/** A thread that saves finished tasks, as many as come together in one transaction. */
+/** The thread of `threadedResultWriter`: saves each batch of finished tasks in one transaction. */
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { lowerThreadPriority } from "../../platform/thread-priority.js";
@@ -8,85 +8,83 @@ import { limitPageCache, openStore } from "../connection/open-store.js";
 import { FILE_LOST, type SaveCall, type SaveOutcome } from "./result-writer.js";
 import { openRowWriter, type ResultRow } from "./results.js";
 
-/** Nobody waits for it but a task that is over. As urgent as the loop, it takes a core from it at each of its wakings. */
+/** Only finished tasks wait for this thread. At equal priority it would preempt the event loop each time it wakes. */
 lowerThreadPriority(5);
 
 /**
- * Pages of the log (16 MB) after which SQLite moves them into the file: it waits for the disk then, and with it what is to
- * be saved meanwhile. By itself it would do so four times as often.
+ * WAL pages (16 MB) between checkpoints, four times the default: a checkpoint waits for the disk, and delays saves.
  */
-const MOVED_AT = 4_000;
+const CHECKPOINT_PAGES = 4_000;
 
 const { path } = workerData as { path: string };
 const db = openStore(path, { mustExist: true });
 limitPageCache(db);
 const watch = new FileWatch(path);
 
-/** Whoever holds the file longer is waited for by those who ask again: in between this thread can be ended. */
+/** Callers retry after a longer lock; a short timeout allows the thread to be terminated in between. */
 db.pragma("busy_timeout = 2000");
-db.pragma(`wal_autocheckpoint = ${MOVED_AT}`);
+db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 const write = openRowWriter(db);
 const writeAll = db.transaction((rows: readonly ResultRow[]) => {
   for (const row of rows) write(row);
 });
 
-/** Bytes. */
-const LONGEST_LOG = 64 * 1024 * 1024;
+const MAX_WAL_BYTES = 64 * 1024 * 1024;
 
 function save(calls: readonly RpcCall<SaveCall>[]): RpcAnswer<SaveOutcome>[] {
   const rows = calls.flatMap(({ call }) => call ?? []);
   const outcomes = saveAll(rows);
   const isLast = rows.length < calls.length;
   try {
-    cutLog(isLast ? 0 : cutAt);
+    truncateWal(isLast ? 0 : truncateAt);
   } catch {
-    // What is saved is saved; it will be tried again.
+    // The saves are committed; the next batch tries again.
   }
   return calls.map(({ id, call }) => ({ id, answer: outcomes.get(call) ?? null }));
 }
 
-/** Those that are not saved, and why. */
+/** The failed saves with their errors. */
 function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome> {
   const outcomes = (outcomeOf: (row: ResultRow) => SaveOutcome) => new Map(rows.map((row) => [row, outcomeOf(row)]));
   try {
     if (rows.length > 0) writeAll.immediate(rows);
-    // After it too: what was written to a file that had gone is not saved.
+    // Also after a commit: SQLite writes to a deleted file without an error.
     const fault = watch.check();
     return fault === null ? new Map() : outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
   } catch (thrown) {
     const fault = watch.check();
     if (fault !== null) return outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
-    const refused = outcome(thrown);
-    // Each alone would wait as long again for who holds the file.
-    if (refused.code?.startsWith("SQLITE_BUSY")) return outcomes(() => refused);
-    // Whichever of them it was, the others are still worth keeping.
-    return outcomes(saveAlone);
+    const failure = outcome(thrown);
+    // Singly, each would wait for the lock again.
+    if (failure.code?.startsWith("SQLITE_BUSY")) return outcomes(() => failure);
+    // One row may be at fault: save the others.
+    return outcomes(saveSingly);
   }
 }
 
-let cutAt = LONGEST_LOG;
+let truncateAt = MAX_WAL_BYTES;
 
 /**
- * SQLite begins its log anew only at a moment when nobody reads: beside threads that search without a pause there may be
- * none, and the log would grow with the run. Here the readers are waited for, a few milliseconds; for one that reads on and
- * on a moment only, and again when the log has grown as much once more.
+ * SQLite restarts the WAL only when no reader is active. Beside threads that search without a pause that may never
+ * happen, and the log would grow with the run, so a TRUNCATE checkpoint waits for the readers here: usually
+ * milliseconds, at most 250 ms, then again after as much growth.
  *
- * At the end it is cut however short it is: whoever closes the file last would do it, on the thread that everything else waits for.
+ * At the end it is truncated at any size: the last connection to close would do it on the event loop's thread.
  */
-function cutLog(longest: number): void {
+function truncateWal(longest: number): void {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (log <= longest) return;
-  const patience = db.pragma("busy_timeout", { simple: true });
+  const busyTimeout = db.pragma("busy_timeout", { simple: true });
   db.pragma("busy_timeout = 250");
   try {
     const [{ busy }] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: 0 | 1 }];
-    cutAt = busy === 1 ? log + LONGEST_LOG : LONGEST_LOG;
+    truncateAt = busy === 1 ? log + MAX_WAL_BYTES : MAX_WAL_BYTES;
   } finally {
-    db.pragma(`busy_timeout = ${patience}`);
+    db.pragma(`busy_timeout = ${busyTimeout}`);
   }
 }
 
-function saveAlone(row: ResultRow): SaveOutcome {
+function saveSingly(row: ResultRow): SaveOutcome {
   try {
     write(row);
     return null;

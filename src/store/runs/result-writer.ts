@@ -3,19 +3,19 @@ import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import type { Db } from "../connection/open-store.js";
-import { PATIENT, type Waiting } from "../connection/write-transaction.js";
+import { type LockWait, WAIT_INDEFINITELY } from "../connection/write-transaction.js";
 import { openRowWriter, type ResultRow, toResultRow } from "./results.js";
 
 /** Where a run's finished tasks go. */
 export interface ResultWriter {
-  /** True: the task would outlive this process. False: others held the file, and nobody waits any longer. */
+  /** True: committed. False: another program held the file, and the wait was aborted. */
   save(trace: Trace, result: TaskResult, failed: boolean): Promise<boolean>;
-  /** An answer that could not be scored because the file cannot be read: it is kept with the recent ones. */
+  /** Adds a trace that could not be scored, as the file cannot be read, to the recent ones. */
   keep?(trace: Trace): void;
   close(): Promise<void>;
 }
 
-/** On this thread, task by task. */
+/** Writes on this thread, one transaction per task. */
 export function resultWriter(db: Db): ResultWriter {
   const write = openRowWriter(db);
   return {
@@ -27,27 +27,27 @@ export function resultWriter(db: Db): ResultWriter {
   };
 }
 
-const YOUNG_MEGABYTES = 8;
+const YOUNG_GENERATION_MB = 8;
 
 /**
- * Of a run of quick tasks, several finish in so short a time: a transaction for each would take twice as much of the
- * processor as one for all. Where tasks take seconds, none waits.
+ * Quick tasks that finish within this time share a transaction: one for each takes twice the CPU time. Where tasks
+ * take seconds, none waits.
  */
-const GATHER_MS = 20;
+const BATCH_DELAY_MS = 20;
 
-/** A task to be saved; null: no more will come. */
+/** A task to save; null: the last call. */
 export type SaveCall = ResultRow | null;
 
-/** Null: it is saved. Else what SQLite said. */
+/** Null: saved. Otherwise the SQLite error. */
 export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
 
-/** The code of a save that found the file gone, another, or cut off. */
+/** The error code of a save after which the file was deleted, replaced or truncated. */
 export const FILE_LOST = "FILE_LOST";
 
-/** Characters. */
-const ROOM = 4_000_000;
+/** Characters of traces held in memory. */
+const MAX_CHARS = 4_000_000;
 
-/** The last traces of a run as JSON, as many as have room: of a file that is cut off there is nothing else to be had. */
+/** The last traces of a run as JSON, up to `MAX_CHARS`, for the case that the database file is lost. */
 class RecentTraces {
   private traces: string[] = [];
   private length = 0;
@@ -55,7 +55,7 @@ class RecentTraces {
   add(trace: string): void {
     this.traces.push(trace);
     this.length += trace.length;
-    while (this.length > ROOM && this.traces.length > 1) this.length -= this.traces.shift()?.length ?? 0;
+    while (this.length > MAX_CHARS && this.traces.length > 1) this.length -= this.traces.shift()?.length ?? 0;
   }
 
   all(): readonly string[] {
@@ -64,20 +64,20 @@ class RecentTraces {
 }
 
 export interface ThreadedResultWriter extends ResultWriter {
-  /** The last traces it was given, saved or not, as JSON: should the file be lost. */
+  /** The last traces as JSON, saved or not. */
   recent(): readonly string[];
 }
 
 /**
- * On a thread of its own, so that no task waits for the disk but those that are saved. What comes in together is saved together.
- * While another program holds the file, tasks wait to be saved.
+ * Writes on a thread, so that the disk blocks no running task. Tasks that finish together share a transaction; while
+ * another program holds the file, they wait.
  */
-export function threadedResultWriter(path: string, waiting: Waiting = PATIENT): ThreadedResultWriter {
+export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDEFINITELY): ThreadedResultWriter {
   const file = new URL("./result-writer-thread.js", import.meta.url);
   const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
     data: { path },
-    youngMegabytes: YOUNG_MEGABYTES,
-    gatherMs: GATHER_MS,
+    youngGenerationMb: YOUNG_GENERATION_MB,
+    batchDelayMs: BATCH_DELAY_MS,
   });
   const recent = new RecentTraces();
   return {
@@ -87,15 +87,15 @@ export function threadedResultWriter(path: string, waiting: Waiting = PATIENT): 
       const row = toResultRow(trace, result, failed);
       recent.add(row.trace);
       for (;;) {
-        const refused = await thread.call(row);
-        if (refused === null) return true;
-        if (!refused.code?.startsWith("SQLITE_BUSY")) throw unwritable(path, refused);
+        const failure = await thread.call(row);
+        if (failure === null) return true;
+        if (!failure.code?.startsWith("SQLITE_BUSY")) throw unwritable(path, failure);
         if (waiting.signal.aborted) return false;
         waiting.onWait();
       }
     },
     async close() {
-      // Whatever becomes of it, all that was said to be saved is.
+      // A failure to truncate the log loses nothing: all saves were committed.
       await thread.call(null).catch(() => undefined);
       await thread.close();
     },

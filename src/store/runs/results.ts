@@ -35,7 +35,7 @@ export function toResultRow(trace: Trace, result: TaskResult, failed: boolean): 
   };
 }
 
-/** Saves a finished task: trace and result together or neither. A further attempt at a task takes the place of the last one. */
+/** Saves trace and result of a finished task in one transaction. A new attempt supersedes the last one. */
 export function openRowWriter(db: Db): (row: ResultRow) => void {
   const addTrace = db.prepare(
     `INSERT INTO traces (id, run_id, task_id, agent_id, session_id, started_at, ending, trace)
@@ -57,17 +57,17 @@ export function openRowWriter(db: Db): (row: ResultRow) => void {
   });
 }
 
-/** A finished task, or a failed attempt at one that was made again since: that counts for what it cost. */
+/** A finished task, or a superseded failed attempt, which still counts for its cost. */
 export interface Attempt {
   readonly result: TaskResult;
   readonly isFailed: boolean;
   readonly isSuperseded: boolean;
 }
 
-/** Attempts read at once: a few milliseconds. */
+/** Attempts per query, which takes a few milliseconds. */
 const PAGE = 100;
 
-/** All that a run has finished, in the order of the task ids, their repeats and the attempts at each, a page at a time. */
+/** All attempts of a run by task id, epoch and attempt, a page at a time. */
 export function* attemptPages(db: Db, runId: string): Generator<readonly Attempt[]> {
   const select = db.prepare(
     `SELECT task_id AS taskId, epoch, attempt, failed, superseded, result FROM results
@@ -100,14 +100,14 @@ function toAttempt({ result, failed, superseded }: AttemptRow): Attempt {
   return { result: JSON.parse(result) as TaskResult, isFailed: failed === 1, isSuperseded: superseded === 1 };
 }
 
-/** The results of a run in the order of the task ids and their repeats. */
+/** The results of a run by task id and epoch. */
 export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
   for (const page of attemptPages(db, runId)) {
     for (const { result, isSuperseded } of page) if (!isSuperseded) yield result;
   }
 }
 
-/** What a task of this agent and model has taken on average, in earlier runs. */
+/** What a task of an agent and a model used on average in earlier runs. */
 export interface AverageTask {
   readonly tasks: number;
   readonly inputTokens: number;
@@ -118,7 +118,7 @@ export interface AverageTask {
   readonly seconds: number;
 }
 
-/** Null where there is no finished task to go by. */
+/** Null without a finished task. */
 export function averageTask(db: Db, agentId: string, model: string): AverageTask | null {
   const row = db
     .prepare(
@@ -133,7 +133,7 @@ export function averageTask(db: Db, agentId: string, model: string): AverageTask
   return row.tasks === 0 ? null : row;
 }
 
-/** Some of a run's results, in the order of the task ids and their repeats; `total` counts all of them. */
+/** A page of a run's results by task id and epoch; `total` counts all of them. */
 export function pageOfResults(
   db: Db,
   runId: string,

@@ -3,7 +3,7 @@ import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { NO_LIMITS, type RunLimits } from "../../domain/runs/run-limits.js";
 import type { RunStatus } from "../../domain/runs/run-status.js";
 import type { Db } from "../connection/open-store.js";
-import { isGone } from "./process-identity.js";
+import { hasHolderExited } from "./process-identity.js";
 
 export interface RunRow {
   readonly id: string;
@@ -15,11 +15,11 @@ export interface RunRow {
   readonly corpusFingerprint: string;
   readonly totalTasks: number;
   readonly limits: RunLimits;
-  /** Where its results file is to be, an absolute path; null: nowhere. */
+  /** Absolute path of its results file; null: none. */
   readonly output: string | null;
-  /** `running` as long as its process is there: one that was killed has interrupted it. */
+  /** A run whose process was killed counts as interrupted, not running. */
   readonly status: RunStatus;
-  /** Time that was worked on it, over all its sessions. */
+  /** Time worked on it, over all attempts. */
   readonly activeMs: number;
   readonly startedAt: string;
   readonly completedAt: string | null;
@@ -43,7 +43,7 @@ export function insertRun(db: Db, run: NewRun): void {
   });
 }
 
-/** Ends a session of work on a run; `activeMs` is its length. */
+/** Ends an attempt at a run; `activeMs` is its length. */
 export function finishRun(db: Db, id: string, status: RunStatus, completedAt: string, activeMs: number): void {
   db.prepare("UPDATE runs SET status = ?, completed_at = ?, active_ms = active_ms + ?, worker = NULL WHERE id = ?").run(
     status,
@@ -53,7 +53,7 @@ export function finishRun(db: Db, id: string, status: RunStatus, completedAt: st
   );
 }
 
-/** What may be otherwise when a run is taken up again: settings by force, the others where they are given again. */
+/** What may change when a run is resumed: settings only with --force, the others where their flag is given. */
 export interface RunChange {
   readonly settings: RunSettings;
   readonly limits?: RunLimits;
@@ -73,15 +73,15 @@ export function reopenRun(db: Db, id: string, { settings, limits, output }: RunC
 }
 
 /**
- * Makes `worker` (`host:pid`) the one who works on a run. Null where it has been taken; else who holds it. A holder that
- * `isGone` holds nothing: it was killed.
+ * Locks a run for `worker` (`host:pid@start`). Returns null on success, otherwise the holder. The lock of a holder
+ * that `isGone`, as it was killed, is taken over.
  */
 export function lockRun(db: Db, id: string, worker: string, isGone: (holder: string) => boolean): string | null {
   return db
     .transaction(() => {
       const holder = db.prepare("SELECT worker FROM runs WHERE id = ?").pluck().get(id) as string | null;
       if (holder !== null && holder !== worker && !isGone(holder)) return holder;
-      // What a killed holder left as running is not, whoever has it now.
+      // A killed holder left the status at running.
       const status = holder === null ? "status" : "CASE status WHEN 'running' THEN 'interrupted' ELSE status END";
       db.prepare(`UPDATE runs SET worker = ?, status = ${status} WHERE id = ?`).run(worker, id);
       return null;
@@ -127,9 +127,9 @@ export function getRun(db: Db, id: string): RunRow {
   };
 }
 
-/** A run that says it is running and has nobody who works on it was killed. */
+/** A running run without a live holder was killed. */
 function statusOf(status: RunStatus, worker: string | null): RunStatus {
-  return status === "running" && (worker === null || isGone(worker)) ? "interrupted" : status;
+  return status === "running" && (worker === null || hasHolderExited(worker)) ? "interrupted" : status;
 }
 
 export interface RunSummary {

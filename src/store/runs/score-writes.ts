@@ -2,14 +2,14 @@ import type { RunSettings, TaskResult } from "../../domain/runs/benchmark-result
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Db } from "../connection/open-store.js";
 
-/** Where a reading of a run's traces stands. */
-export interface TraceCursor {
+/** The last trace read. */
+export interface TaskCursor {
   readonly taskId: number;
   readonly epoch: number;
 }
 
-/** The next graded or gradable traces of a run after a place (null: from the start), in the order of the task ids and repeats. */
-export function tracesAfter(db: Db, runId: string, after: TraceCursor | null, limit: number): Trace[] {
+/** The next traces of a run that have or can have scores, after a cursor (null: the first), by task id and epoch. */
+export function tracesAfter(db: Db, runId: string, after: TaskCursor | null, limit: number): Trace[] {
   const rows = db
     .prepare(
       `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
@@ -21,7 +21,7 @@ export function tracesAfter(db: Db, runId: string, after: TraceCursor | null, li
   return rows.map((row) => JSON.parse(row) as Trace);
 }
 
-/** Puts new grades in the place of the old ones: all of a batch, trace and result line, or none. */
+/** Replaces the scores of a batch, in traces and results, in one transaction. */
 export function openScoreWriter(db: Db): (graded: readonly { trace: Trace; result: TaskResult }[]) => void {
   const setTrace = db.prepare("UPDATE traces SET trace = ? WHERE id = ?");
   const setResult = db.prepare(
@@ -45,12 +45,12 @@ export function openScoreWriter(db: Db): (graded: readonly { trace: Trace; resul
   return (graded) => write.immediate(graded);
 }
 
-/** Records what a run has been graded with. */
+/** Records the settings a run was scored with. */
 export function saveScoringSettings(db: Db, runId: string, settings: RunSettings): void {
   db.prepare("UPDATE runs SET settings = ? WHERE id = ?").run(JSON.stringify(settings), runId);
 }
 
-/** Lets go of a run without changing how it stands. */
+/** Releases the lock on a run without changing its status. */
 export function releaseRun(db: Db, runId: string, worker: string): void {
   db.prepare("UPDATE runs SET worker = NULL WHERE id = ? AND worker = ?").run(runId, worker);
 }

@@ -20,7 +20,7 @@ const BAND_CONDITION: Readonly<Record<Band, string>> = {
   low: "r.semantic_score < 0.5",
 };
 
-/** A run's traces in the order of the task ids, one at a time. */
+/** A run's traces by task id, one at a time. */
 export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
   const conditions = ["r.run_id = @runId", "r.superseded = 0"];
   if (filter.band !== null) conditions.push(BAND_CONDITION[filter.band]);
@@ -37,7 +37,9 @@ export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
   for (const row of rows.iterate({ runId, minScore, maxScore }) as Iterable<string>) yield JSON.parse(row) as Trace;
 }
 
-/** Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`. */
+/**
+ * Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`.
+ */
 export function getTrace(db: Db, name: string): Trace | ChatTrace {
   const [, run, task, epoch = "1"] = /^([^/]+)\/(\d+)(?:\/(\d+))?$/.exec(name) ?? [];
   const rows = (
@@ -59,7 +61,7 @@ export function getTrace(db: Db, name: string): Trace | ChatTrace {
   ) as string[];
   const [row] = rows;
   const trace = row === undefined ? undefined : (JSON.parse(row) as Trace | ChatTrace);
-  // A whole id is meant as such, even where another one begins with it.
+  // A complete id wins over another that begins with it.
   if (trace !== undefined && (rows.length === 1 || trace.traceId === name)) return trace;
   throw new UserError(
     "trace_unknown",

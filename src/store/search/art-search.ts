@@ -7,7 +7,7 @@ import { SEARCH_SQL } from "./mail-search.js";
 
 export interface ArtQuery {
   readonly keywords: readonly string[];
-  /** Address ids: who sent or got the mail; whom it is from; to whom it went. */
+  /** Address ids: sender or recipient; sender; recipient. */
   readonly namedId: number;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
@@ -20,9 +20,9 @@ export interface ArtHit {
   readonly snippet: string;
 }
 
-/** Mails looked at before it is seen whether they are enough; then twice as many, and so on. */
-const FIRST_LOOK = 20;
-const MOST_AT_ONCE = 500;
+/** Mails in the first batch; each further one is twice as large, up to `MAX_BATCH`. */
+const FIRST_BATCH = 20;
+const MAX_BATCH = 500;
 
 const ART_SQL = {
   table: "CREATE VIRTUAL TABLE mail USING fts5(subject, body)",
@@ -32,32 +32,32 @@ const ART_SQL = {
 } as const;
 
 /**
- * ART's search: every keyword as it stands, not its stem, in mail from or to the address; newest first. Our index knows
- * stems only, so it names candidates, and an index in memory with the tokenizer of ART's, SQLite's default, chooses among
- * them and makes the snippets. Words are equal there only where their stems are equal here, so none is missed.
+ * ART's search: mail from or to the address with every keyword unstemmed, newest first. Our index holds stems, so it
+ * yields a superset, which an in-memory index with ART's tokenizer (SQLite's default) filters and cuts snippets from.
+ * Equal words have equal stems, so none is missed.
  */
 export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
-  const periods = openDateRanges(db);
-  const candidatesOf = openPostings(db);
-  const read = db.prepare(SEARCH_SQL.ranked).raw();
-  const listed = db.prepare(SEARCH_SQL.listed).raw();
-  const chosen = openChoice();
+  const dateRanges = openDateRanges(db);
+  const postingsFor = openPostings(db);
+  const selectText = db.prepare(SEARCH_SQL.ranked).raw();
+  const selectMessageId = db.prepare(SEARCH_SQL.listed).raw();
+  const matchExactly = openExactMatcher();
   return db.transaction(({ keywords, limit, period, ...parties }: ArtQuery) => {
     const words = allWordsExpression(keywords.map((keyword) => `"${keyword.replaceAll('"', " ")}"`).join(" "));
     if (words === null) return [];
     const expression = keywords.map((keyword) => `"${keyword.replaceAll('"', '""').replaceAll("\0", " ")}"`).join(" ");
-    const range = periods.positions(period);
-    const candidates = candidatesOf({ ...parties, inboxId: null, range });
+    const range = dateRanges.positions(period);
+    const postings = postingsFor({ ...parties, inboxId: null, range });
     const hits: ArtHit[] = [];
     let first = range.first;
-    for (let look = FIRST_LOOK; hits.length < limit; look = Math.min(look * 2, MOST_AT_ONCE)) {
-      const positions = candidates.newest(words, { first, last: range.last }, look);
+    for (let look = FIRST_BATCH; hits.length < limit; look = Math.min(look * 2, MAX_BATCH)) {
+      const positions = postings.newestMatching(words, { first, last: range.last }, look);
       const mails = positions.map(
-        (position) => [position, read.get(candidates.mailAt(position)) as [number, string, string]] as const,
+        (position) => [position, selectText.get(postings.mailAt(position)) as [number, string, string]] as const,
       );
-      for (const [position, snippet] of chosen(mails, expression)) {
+      for (const [position, snippet] of matchExactly(mails, expression)) {
         if (hits.length === limit) break;
-        const [messageId] = listed.get(candidates.mailAt(position)) as [string];
+        const [messageId] = selectMessageId.get(postings.mailAt(position)) as [string];
         hits.push({ messageId, snippet });
       }
       if (positions.length < look) break;
@@ -69,8 +69,8 @@ export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
 
 type Mail = readonly [position: number, mail: readonly [id: number, subject: string, body: string]];
 
-/** Which of some mails match, each with its snippet. One for all searches of a thread, made when it is first needed. */
-function openChoice(): (mails: readonly Mail[], expression: string) => [number, string][] {
+/** Filters mails by the exact words and cuts their snippets. The in-memory index is created on first use. */
+function openExactMatcher(): (mails: readonly Mail[], expression: string) => [number, string][] {
   let statements: { [name in "add" | "match" | "clear"]: Database.Statement } | null = null;
   return (mails, expression) => {
     if (mails.length === 0) return [];

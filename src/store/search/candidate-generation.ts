@@ -1,44 +1,47 @@
 import { insertTopK } from "../../platform/top-k.js";
 import { isRare, type PostingLists } from "./posting-lists.js";
 
-/** Best matches are chosen from so many mails, or as many as are wanted: those whose words weigh most. */
-const BEST_MATCH_RANKED = 30;
+/** At least so many candidates are ranked for the best matches. */
+const MIN_CANDIDATES = 30;
 
-/** A mail that may be among the best, with the weight of the terms it holds: no score is above `MAX_PER_WEIGHT` times that. */
+/**
+ * A mail to rank, with the summed idf weight of the terms it may hold. BM25 upper bound: score <=
+ * `BM25_TF_UPPER_BOUND` * weight.
+ */
 export interface Candidate {
   readonly position: number;
   readonly weight: number;
 }
 
-/** The mails whose terms weigh most, at least `wanted` where there are as many. */
+/** The mails with the greatest weight, at least `wanted` if there are so many. */
 export function generateCandidates(lists: PostingLists, weights: readonly number[], wanted: number): Candidate[] {
-  // Where the rare words name too few to fill the list, the common ones name candidates too.
+  // If the rare terms yield too few candidates, the common ones are merged too.
   const rare = lists.filter(isRare);
   const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
-  const isNaming = (list: readonly number[]) => isRare(list) || !enough;
-  // A common term may be held by mails that its list, cut off, does not name.
-  const unlisted = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
-  const most = Math.max(BEST_MATCH_RANKED, wanted);
+  const generatesCandidates = (list: readonly number[]) => isRare(list) || !enough;
+  // The cut-off list of a common term lacks mails that may hold it.
+  const unlistedWeight = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
+  const limit = Math.max(MIN_CANDIDATES, wanted);
   const heaviest: Candidate[] = [];
-  merge(
-    lists.filter(isNaming),
-    weights.filter((_, term) => isNaming(lists[term] ?? [])),
+  mergePostings(
+    lists.filter(generatesCandidates),
+    weights.filter((_, term) => generatesCandidates(lists[term] ?? [])),
     (position, weight) => {
-      const lightest = heaviest[most - 1];
-      // Of equals the newest stay first, as they come first.
+      const lightest = heaviest[limit - 1];
+      // Positions come newest first, so of equal weights the newest stays first.
       if (lightest === undefined || weight > lightest.weight)
-        insertTopK(heaviest, { position, weight }, most, isHeavier);
+        insertTopK(heaviest, { position, weight }, limit, isHeavier);
     },
   );
-  return heaviest.map(({ position, weight }) => ({ position, weight: weight + unlisted }));
+  return heaviest.map(({ position, weight }) => ({ position, weight: weight + unlistedWeight }));
 }
 
 function isHeavier(a: Candidate, b: Candidate): boolean {
   return a.weight > b.weight;
 }
 
-/** Visits the positions of all lists, newest first as they are, each once with the weights of its lists together. */
-function merge(
+/** K-way merge: visits each position once, newest first, with the sum of the weights of its lists. */
+function mergePostings(
   lists: PostingLists,
   listWeights: readonly number[],
   visit: (position: number, weight: number) => void,

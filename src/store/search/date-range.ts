@@ -1,6 +1,6 @@
 import type { Db } from "../connection/open-store.js";
 
-/** A stretch of time in ISO 8601 UTC; null leaves that side open. */
+/** ISO 8601 UTC; null leaves that side open. */
 export interface DateRange {
   /** Inclusive. */
   readonly after: string | null;
@@ -14,17 +14,14 @@ export interface PositionRange {
 }
 
 export const ALL_POSITIONS: PositionRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
-const NOTHING: PositionRange = { first: 1, last: 0 };
+const NO_POSITIONS: PositionRange = { first: 1, last: 0 };
 
 export const DATE_RANGE_SQL = {
   newestBefore: "SELECT position FROM mail_order WHERE date < ? ORDER BY date DESC, position LIMIT 1",
   oldestFrom: "SELECT position FROM mail_order WHERE date >= ? ORDER BY date, position DESC LIMIT 1",
 } as const;
 
-/**
- * A period as a range of positions, newest first. Mail without a date is in no period: nobody can say
- * that it was written before a cutoff.
- */
+/** Dates to positions, newest first. Mail without a date is in no range, as it may be later than a cutoff. */
 export function openDateRanges(db: Db): { positions(period: DateRange): PositionRange } {
   const newestBefore = db.prepare(DATE_RANGE_SQL.newestBefore).pluck();
   const oldestFrom = db.prepare(DATE_RANGE_SQL.oldestFrom).pluck();
@@ -34,12 +31,12 @@ export function openDateRanges(db: Db): { positions(period: DateRange): Position
       const first = before === null ? ALL_POSITIONS.first : (newestBefore.get(before) as number | undefined);
       // Every date comes after "".
       const last = oldestFrom.get(after ?? "") as number | undefined;
-      return first === undefined || last === undefined ? NOTHING : { first, last };
+      return first === undefined || last === undefined ? NO_POSITIONS : { first, last };
     },
   };
 }
 
-/** The first moment after a day, `2001-05-14` -> `2001-05-15T00:00:00Z`: a cutoff that the day itself is before. */
+/** The exclusive end of a day: `2001-05-14` -> `2001-05-15T00:00:00Z`. */
 export function endOfDay(day: string): string {
   // The year 10000 would sort before all others.
   if (day.startsWith("9999-12-31")) return "9999-12-31T24:00:00Z";

@@ -3,7 +3,7 @@ import type { Db } from "../connection/open-store.js";
 import { PARTY } from "./address-book.js";
 import { ALL_POSITIONS, type PositionRange } from "./date-range.js";
 import { termExpression } from "./fts-query.js";
-import { COUNTED_TO, isRare, postingsWithin } from "./posting-lists.js";
+import { isRare, POSTING_LIST_LIMIT, postingsWithin } from "./posting-lists.js";
 
 /** Whose mail, and when it was sent. Ids are those of the address book; null: any. */
 export interface MailFilter {
@@ -18,11 +18,11 @@ export interface MailFilter {
 /** The mails that pass a filter. Positions are row ids of the index, newest mail first. */
 export interface FtsPostings {
   /** Positions that match an expression on subject and body, newest first, within `range`. */
-  newest(words: string, range: PositionRange, limit: number): number[];
+  newestMatching(words: string, range: PositionRange, limit: number): number[];
   /** Positions that hold a word in any of its forms, newest first, up to `COUNTED_TO`. */
-  holding(term: string): readonly number[];
+  postingsOf(term: string): readonly number[];
   /** Mails in the mailbox, or in the whole file, whatever their date. */
-  readonly inMailbox: number;
+  readonly mailboxSize: number;
   /** The id of the mail at a position. */
   mailAt(position: number): number;
 }
@@ -46,7 +46,9 @@ class CorpusCache {
   });
   /** Mails by inbox id. */
   readonly mailboxSizes = new Map<number, number>();
-  /** By position; 0: not read yet. At four bytes a mail it halves the pages a search reads: each mail is on another. */
+  /**
+   * By position; 0: not read yet. At four bytes a mail it halves the pages a search reads: each mail is on another.
+   */
   readonly mailIds: Uint32Array;
 
   constructor(
@@ -60,8 +62,8 @@ class CorpusCache {
 }
 
 /**
- * Asks the index which mails match. It does not rank: FTS5's bm25() reads every mail of the file that holds a word. Posting
- * lists are cached, as an agent that searches a mailbox again mostly repeats words.
+ * Asks the index which mails match. It does not rank: FTS5's bm25() reads every mail of the file that holds a word.
+ * Posting lists are cached, as an agent that searches a mailbox again mostly repeats words.
  */
 export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   const matching = db.prepare(POSTINGS_SQL.newest).pluck();
@@ -79,7 +81,7 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   const listOf = (expression: string): readonly number[] => {
     const known = cache.lists.get(expression);
     if (known !== undefined) return known;
-    const list = newest(expression, ALL_POSITIONS, COUNTED_TO);
+    const list = newest(expression, ALL_POSITIONS, POSTING_LIST_LIMIT);
     cache.lists.set(expression, list);
     return list;
   };
@@ -100,14 +102,14 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
     if (fingerprint !== cache.fingerprint) cache = new CorpusCache(fingerprint, all.get() as number);
     const parties = partiesExpression(filter);
     return {
-      newest: (words, range, limit) => newest(expressionOf(parties, words), range, limit),
-      holding(term) {
+      newestMatching: (words, range, limit) => newest(expressionOf(parties, words), range, limit),
+      postingsOf(term) {
         const expression = expressionOf(parties, termExpression(term));
         const list = listOf(expression);
         // A list cut at `COUNTED_TO` lacks the older mails.
-        return isRare(list) ? postingsWithin(list, filter.range) : newest(expression, filter.range, COUNTED_TO);
+        return isRare(list) ? postingsWithin(list, filter.range) : newest(expression, filter.range, POSTING_LIST_LIMIT);
       },
-      get inMailbox() {
+      get mailboxSize() {
         return sizeOf(filter.inboxId);
       },
       mailAt(position) {

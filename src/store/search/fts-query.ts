@@ -3,40 +3,42 @@ import { bigramsOf, isUnsegmentedAt, type Piece, piecesOf, runTokens } from "../
 import { foldText } from "../tokenizer/fold.js";
 
 /**
- * Words to FTS5 expressions. Any string is safe: only letters and digits, as the index's tokenizer reads them, reach
- * the expression, always inside double quotes, so no text can be read as an operator.
+ * Builds FTS5 expressions. Any string is safe: only letters and digits, as the index's tokenizer reads them, reach
+ * the expression, always in double quotes, so nothing is read as an operator.
  */
 
-/** A query longer than this is cut: FTS5 would take it, but no mail is found by its 65th word. */
+/** Longer queries are cut: FTS5 would accept them, but a 65th word does not help. */
 const MAX_TERMS = 64;
 
-/** What is read of a query at all, so that no text of any length holds the search up. */
+/** Characters of a query that are read, so that long texts do not slow the search down. */
 export const MAX_QUERY_CHARS = 10_000;
 
-/** What is looked for one by one: words, and pairs of characters of scripts without spaces. */
+/** Words, and character pairs of scripts without spaces. */
 export function tokenize(text: string): string[] {
   return [...piecesOf(foldText(text).text)].flatMap(termsOf);
 }
 
-/** All tokens of a query, each once, as far as it is read. */
+/** The distinct tokens of a query. */
 export function queryTokens(text: string): string[] {
   return [...new Set(phrasesOf(text).flat().flatMap(termsOf))].slice(0, MAX_TERMS);
 }
 
-/** Tokens worth matching on, of those that `allWordsExpression` asks for: stop words and repeats out, unless nothing else is left. */
+/** The distinct tokens of `allWordsExpression` without stop words; with them if no others are left. */
 export function contentTokens(text: string): string[] {
   const tokens = [...new Set(phrasesOf(text).flat().flatMap(termsOf))];
   const content = tokens.filter((token) => !STOP_WORDS.has(token));
   return (content.length > 0 ? content : tokens).slice(0, MAX_TERMS);
 }
 
-/** Every word must occur; `"quoted words"` and words joined by punctuation (`Q3-budget`) must stand together. Null: no words. */
+/**
+ * Every word must occur; `"quoted words"` and words joined by punctuation (`Q3-budget`) as phrases. Null: no words.
+ */
 export function allWordsExpression(text: string): string | null {
   const phrases = phrasesOf(text);
   return phrases.length === 0 ? null : [...new Set(phrases.map(phraseExpression))].join(" AND ");
 }
 
-/** What must stand together: the pieces of each. */
+/** The pieces of each phrase. */
 function phrasesOf(text: string): Piece[][] {
   const phrases = new Map<string, Piece[]>();
   for (const [, quoted, word] of text.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"|([^\s"]+)/g)) {
@@ -58,7 +60,7 @@ function phraseExpression(pieces: readonly Piece[]): string {
   return termExpression(phrase.join(" "));
 }
 
-/** One word in any of its forms, or one pair of characters; a single character may be the first of any pair. */
+/** One word by its stem, or a character pair; a single character matches as the first of any pair. */
 export function termExpression(term: string): string {
   const last = term.slice(term.lastIndexOf(" ") + 1);
   const isSingle = isUnsegmentedAt(last, 0) && [...last].length === 1;

@@ -2,7 +2,7 @@ import type { Db } from "../connection/open-store.js";
 import { withTickTransaction } from "../connection/tick-transaction.js";
 import { PARTY } from "./address-book.js";
 
-/** One mail, whole. */
+/** A complete mail. */
 export interface StoredMail {
   readonly mailId: number;
   readonly messageId: string;
@@ -16,10 +16,10 @@ export interface StoredMail {
 }
 
 export interface MailLookup {
-  /** By any of its Message-IDs; the angle brackets may be missing. Null: there is no such mail. */
+  /** By any of its Message-IDs, with or without angle brackets. Null: no such mail. */
   get(messageId: string): StoredMail | null;
   isInInbox(mailId: number, addressId: number): boolean;
-  /** The same name for every Message-ID of one mail; an id that is not in the file names itself. */
+  /** One id for all Message-IDs of a mail; an unknown id is returned as it is. */
   canonicalId(messageId: string): string;
 }
 
@@ -47,22 +47,22 @@ export function openMailLookup(db: Db): MailLookup {
   const get = db.prepare(LOOKUP_SQL.get);
   const parties = db.prepare(LOOKUP_SQL.parties).pluck();
   const canonical = db.prepare(LOOKUP_SQL.canonical).pluck();
-  const inTurn = withTickTransaction(db);
+  const inTickTransaction = withTickTransaction(db);
   return {
     get(messageId) {
       for (const id of spellings(messageId)) {
-        const row = inTurn(() => get.get(id)) as Row | undefined;
+        const row = inTickTransaction(() => get.get(id)) as Row | undefined;
         if (row !== undefined) return toMail(row);
       }
       return null;
     },
     isInInbox(mailId, addressId) {
-      const row = inTurn(() => parties.get(mailId)) as string | undefined;
+      const row = inTickTransaction(() => parties.get(mailId)) as string | undefined;
       return row?.split(" ").includes(PARTY.in(addressId)) ?? false;
     },
     canonicalId(messageId) {
       for (const id of spellings(messageId)) {
-        const found = inTurn(() => canonical.get(id)) as string | null;
+        const found = inTickTransaction(() => canonical.get(id)) as string | null;
         if (found !== null) return found;
       }
       return messageId;
@@ -70,7 +70,7 @@ export function openMailLookup(db: Db): MailLookup {
   };
 }
 
-/** As it is first, which most are found by. */
+/** The id as given comes first, as it mostly matches. */
 function* spellings(messageId: string): Generator<string> {
   yield messageId;
   const bare = messageId.trim();

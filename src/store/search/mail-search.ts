@@ -5,13 +5,13 @@ import { type Candidate, generateCandidates } from "./candidate-generation.js";
 import { type DateRange, openDateRanges } from "./date-range.js";
 import { type FtsPostings, type MailFilter, openPostings } from "./fts-postings.js";
 import { allWordsExpression, contentTokens, queryTokens } from "./fts-query.js";
-import { commonRange, hasPosting, idfWeights, type PostingLists, termsAt } from "./posting-lists.js";
+import { hasPosting, idfWeights, intersectionRange, type PostingLists, termsAt } from "./posting-lists.js";
 import { snippet } from "./snippet.js";
 import { distinctTerms, type FindTermMatches, type TermMatch, termMatcher } from "./term-matches.js";
 
 export interface MailQuery {
   readonly words: string;
-  /** Address ids, from the address book. Null: everybody's mail. */
+  /** Address ids, from the address book. Null: any. */
   readonly inboxId: number | null;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
@@ -26,13 +26,13 @@ export interface MailHit {
   readonly sender: string;
   readonly date: string | null;
   readonly snippet: string;
-  /** Whether the mail holds every word of the query, or was the best match on some. */
+  /** Whether the mail holds every word of the query, or some of them. */
   readonly match: "all_words" | "best_match";
 }
 
 export interface MailHits {
   readonly hits: readonly MailHit[];
-  /** Mails that hold every word, counted up to 1,000; or as many as are listed where best matches fill up. */
+  /** Mails that hold every word, counted up to 1,000; at least the number of hits. */
   readonly total: number;
 }
 
@@ -43,33 +43,35 @@ export interface MailSearch {
   bestFirst(query: MailQuery): MailHits;
 }
 
-/** Of the mails with every word, the newest so many compete for the first places. */
-const ALL_WORDS_RANKED = 60;
+/** The newest so many of the mails with every word are ranked. */
+const MAX_ALL_WORDS_RANKED = 60;
 
-/** Mails with every word are counted up to here: where there are more, nobody needs to know how many. */
-const COUNTED = 1_000;
+/** Mails with every word are counted up to this. */
+const ALL_WORDS_COUNT_LIMIT = 1_000;
 
-/** Bodies are ranked by their beginning: what a mail is about stands there, quoted mail behind it. */
-const RANKED_REACH = 4_000;
+/** Characters of a body that are ranked: the subject matter is at the start, quoted mail follows. */
+const RANKED_BODY_CHARS = 4_000;
 
-/** Of a mail that is listed the body is searched this far for words not found so far; beyond it the mail's beginning is shown. */
-const SHOWN_REACH = 60_000;
+/**
+ * Characters of a hit's body searched for a snippet; without a match in them the snippet is the start of the body.
+ */
+const SNIPPET_BODY_CHARS = 60_000;
 
-/** What ranking reads of a mail. */
-type Ranked = readonly [mailId: number, subject: string, body: string];
+/** The columns that ranking reads. */
+type RankedRow = readonly [mailId: number, subject: string, body: string];
 
-/** What only a listed mail is asked for. */
-type Listed = readonly [messageId: string, sender: string, date: string | null];
+/** The columns read for hits only. */
+type ListedRow = readonly [messageId: string, sender: string, date: string | null];
 
-/** A mail that was read for its score. What was found in it is kept for the snippet. */
+/** A ranked mail with its term matches, which the snippet reuses. */
 interface Scored {
   readonly position: number;
   readonly score: number;
-  readonly mail: Ranked;
-  /** That it holds, or may hold. */
+  readonly mail: RankedRow;
+  /** Indices of the terms it holds or may hold. */
   readonly terms: readonly number[];
   readonly inSubject: readonly TermMatch[];
-  /** In its beginning. */
+  /** In the ranked part of the body. */
   readonly inBody: readonly TermMatch[];
 }
 
@@ -80,20 +82,25 @@ export const SEARCH_SQL = {
 } as const;
 
 export function openMailSearch(db: Db): MailSearch {
-  const periods = openDateRanges(db);
-  const candidatesOf = openPostings(db);
-  // As lists: to name the columns of a row takes longer than to read it.
-  const ranked = db.prepare(SEARCH_SQL.ranked).raw();
-  const listed = db.prepare(SEARCH_SQL.listed).raw();
+  const dateRanges = openDateRanges(db);
+  const postingsFor = openPostings(db);
+  // Raw rows: building an object takes longer than reading the row.
+  const selectRanked = db.prepare(SEARCH_SQL.ranked).raw();
+  const selectListed = db.prepare(SEARCH_SQL.listed).raw();
   const filterOf = ({ inboxId, fromIds, toIds, period }: MailQuery): MailFilter => ({
     inboxId,
     fromIds,
     toIds,
-    range: periods.positions(period),
+    range: dateRanges.positions(period),
   });
-  const readAt = (candidates: FtsPostings, position: number) => ranked.get(candidates.mailAt(position)) as Ranked;
-  const toHit = ([mailId, subject, body]: Ranked, inBody: readonly TermMatch[], match: MailHit["match"]): MailHit => {
-    const [messageId, sender, date] = listed.get(mailId) as Listed;
+  const readAt = (candidates: FtsPostings, position: number) =>
+    selectRanked.get(candidates.mailAt(position)) as RankedRow;
+  const toHit = (
+    [mailId, subject, body]: RankedRow,
+    inBody: readonly TermMatch[],
+    match: MailHit["match"],
+  ): MailHit => {
+    const [messageId, sender, date] = selectListed.get(mailId) as ListedRow;
     return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
   };
   const scorer =
@@ -101,25 +108,25 @@ export function openMailSearch(db: Db): MailSearch {
     (position: number) => {
       const mail = readAt(candidates, position);
       const [, subject, whole] = mail;
-      const body = whole.slice(0, RANKED_REACH);
+      const body = whole.slice(0, RANKED_BODY_CHARS);
       const terms = termsAt(lists, position);
       const inSubject = find(subject, terms);
       const inBody = find(body, terms);
       return { position, mail, terms, inSubject, inBody, score: bm25f({ body, inSubject, inBody }, weights) };
     };
 
-  // Each in one transaction: an import that ends meanwhile lays the positions anew, and they would be those of other mails.
-  // Of the forty statements of a search only the first then asks for SQLite's locks, and looks whether a page has changed.
+  // One transaction per search: an import that commits in between renumbers the positions. It also saves the locks and
+  // the page cache checks of all but the first of some forty statements.
   return {
     newestFirst: db.transaction((query: MailQuery) => {
       const words = allWordsExpression(query.words);
       if (words === null) return [];
       const find = termMatcher(distinctTerms(queryTokens(query.words)));
       const filter = filterOf(query);
-      const candidates = candidatesOf(filter);
-      return candidates.newest(words, filter.range, query.limit).map((position) => {
-        const mail = readAt(candidates, position);
-        return toHit(mail, find(shownOf(mail)), "all_words");
+      const postings = postingsFor(filter);
+      return postings.newestMatching(words, filter.range, query.limit).map((position) => {
+        const mail = readAt(postings, position);
+        return toHit(mail, find(snippetSource(mail)), "all_words");
       });
     }),
 
@@ -130,48 +137,54 @@ export function openMailSearch(db: Db): MailSearch {
       const filter = filterOf(query);
       const terms = distinctTerms(contentTokens(query.words));
       const find = termMatcher(terms);
-      const candidates = candidatesOf(filter);
-      const lists = terms.map((term) => candidates.holding(term));
-      const weights = idfWeights(lists, candidates.inMailbox);
-      const matching = candidates.newest(words, commonRange(lists, filter.range), COUNTED);
-      const all = matching.slice(0, ALL_WORDS_RANKED);
+      const candidates = postingsFor(filter);
+      const lists = terms.map((term) => candidates.postingsOf(term));
+      const weights = idfWeights(lists, candidates.mailboxSize);
+      const matching = candidates.newestMatching(words, intersectionRange(lists, filter.range), ALL_WORDS_COUNT_LIMIT);
+      const allWords = matching.slice(0, MAX_ALL_WORDS_RANKED);
       const scoreAt = scorer(candidates, find, lists, weights);
-      const whole = weights.reduce((sum, weight) => sum + weight, 0);
-      const first = best(
-        all.map((position) => ({ position, weight: whole })),
+      const totalWeight = weights.reduce((sum, weight) => sum + weight, 0);
+      const allWordsBest = rankBest(
+        allWords.map((position) => ({ position, weight: totalWeight })),
         limit,
         scoreAt,
       );
-      const have = new Set(all);
-      const others =
-        all.length < limit ? generateCandidates(lists, weights, limit).filter((one) => !have.has(one.position)) : [];
-      const rest = best(others, limit - first.length, scoreAt);
-      const shown = (match: MailHit["match"]) => (one: Scored) =>
-        toHit(one.mail, holdsMore(one, lists) ? find(shownOf(one.mail), one.terms) : one.inBody, match);
-      const hits = [...first.map(shown("all_words")), ...rest.map(shown("best_match"))];
+      const allWordsPositions = new Set(allWords);
+      const otherCandidates =
+        allWords.length < limit
+          ? generateCandidates(lists, weights, limit).filter((one) => !allWordsPositions.has(one.position))
+          : [];
+      const anyWordBest = rankBest(otherCandidates, limit - allWordsBest.length, scoreAt);
+      const toHitFromScore = (match: MailHit["match"]) => (one: Scored) =>
+        toHit(one.mail, hasUnlocatedTerm(one, lists) ? find(snippetSource(one.mail), one.terms) : one.inBody, match);
+      const hits = [...allWordsBest.map(toHitFromScore("all_words")), ...anyWordBest.map(toHitFromScore("best_match"))];
       return { hits, total: Math.max(matching.length, hits.length) };
     }),
   };
 }
 
-function shownOf([, , body]: Ranked): string {
-  return body.slice(0, SHOWN_REACH);
-}
-
-/** Whether the mail holds a word, by the lists of those that do, that was not found in its subject or its beginning. */
-function holdsMore({ position, mail, terms, inSubject, inBody }: Scored, lists: PostingLists): boolean {
-  const [, , body] = mail;
-  const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
-  return body.length > RANKED_REACH && terms.some((term) => !isFound(term) && hasPosting(lists[term] ?? [], position));
+function snippetSource([, , body]: RankedRow): string {
+  return body.slice(0, SNIPPET_BODY_CHARS);
 }
 
 /**
- * The `wanted` best of the nominees, heaviest first, by their scores; the newer of two that score the same. Mails that cannot be
- * among them any more are not read.
+ * Whether a posting list has the mail for a term that was not found in its subject or in the ranked part of its body.
  */
-function best(nominees: readonly Candidate[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
+function hasUnlocatedTerm({ position, mail, terms, inSubject, inBody }: Scored, lists: PostingLists): boolean {
+  const [, , body] = mail;
+  const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
+  return (
+    body.length > RANKED_BODY_CHARS && terms.some((term) => !isFound(term) && hasPosting(lists[term] ?? [], position))
+  );
+}
+
+/**
+ * The `wanted` best candidates by score, of equal ones the newer. Candidates come by descending weight; once the
+ * upper bound of a score is below the worst hit, the rest is not read.
+ */
+function rankBest(candidates: readonly Candidate[], wanted: number, scoreAt: (position: number) => Scored): Scored[] {
   const found: Scored[] = [];
-  for (const { position, weight } of nominees) {
+  for (const { position, weight } of candidates) {
     const worst = found.length < wanted ? undefined : found.at(-1);
     if (worst !== undefined && weight * BM25_TF_UPPER_BOUND < worst.score) break;
     insertTopK(found, scoreAt(position), wanted, isBetter);

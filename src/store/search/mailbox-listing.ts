@@ -3,25 +3,27 @@ import { openAddressBook, PARTY } from "./address-book.js";
 import { openDateRanges } from "./date-range.js";
 import { openMailLookup } from "./mail-lookup.js";
 
-/** A mail as it stands in a list of a mailbox. */
+/** A mail in a mailbox listing. */
 export interface MailHead {
   readonly messageId: string;
   readonly subject: string;
   readonly sender: string;
   readonly date: string | null;
-  /** Its place in the order of dates; the list goes on behind it. */
+  /** Position in date order; the next page starts after it. */
   readonly cursor: number;
 }
 
 export interface MailboxListing {
-  /** Newest first, behind the cursor where there is one. */
+  /** Newest first, after the cursor. */
   list(cursor: number | null, limit: number): MailHead[];
-  /** Message-IDs of the mailbox that begin with the text, with or without angle bracket; looks at a bounded number. */
+  /** Message-IDs of the mailbox with a prefix, with or without angle bracket; scans a bounded number. */
   complete(prefix: string, limit: number): { ids: string[]; hasMore: boolean };
 }
 
-/** Message-IDs looked at for one completion: most begin with a number, and a prefix of one figure fits a tenth of all mail. */
-const LOOKED_AT = 2_000;
+/**
+ * Message-IDs scanned for a completion: most begin with a digit, and a prefix of one digit fits a tenth of all mail.
+ */
+const MAX_IDS_SCANNED = 2_000;
 
 export const LISTING_SQL = {
   list: `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
@@ -33,7 +35,7 @@ export const LISTING_SQL = {
             WHERE x.message_id >= ? AND x.message_id < ? ORDER BY x.message_id LIMIT ?`,
 } as const;
 
-/** What lies in one mailbox before the cutoff (ISO 8601, exclusive; null: all of it), to be listed. */
+/** Lists one mailbox before the cutoff (ISO 8601, exclusive; null: none). */
 export function openMailboxListing(db: Db, inbox: string, cutoff: string | null): MailboxListing {
   const inboxId = openAddressBook(db).idOf(inbox);
   const mails = openMailLookup(db);
@@ -48,7 +50,7 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
     },
     complete(prefix, limit) {
       const from = `<${prefix.trim().replace(/^</, "")}`;
-      const rows = idsFrom.all(from, `${from}\u{10ffff}`, LOOKED_AT) as {
+      const rows = idsFrom.all(from, `${from}\u{10ffff}`, MAX_IDS_SCANNED) as {
         messageId: string;
         mailId: number;
         date: string | null;
@@ -60,7 +62,7 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
         if (ids.length === limit) return { ids, hasMore: true };
         ids.push(messageId);
       }
-      return { ids, hasMore: rows.length === LOOKED_AT };
+      return { ids, hasMore: rows.length === MAX_IDS_SCANNED };
     },
   };
 }

@@ -2,24 +2,24 @@ import type { TermMatch } from "./term-matches.js";
 
 const WIDTH = 240;
 
-/** Three characters, not the one: beyond Latin-1 it would make every text twice as large that it goes into, up to the trace. */
-const CUT = "...";
+/** ASCII: U+2026 would make V8 store every string it becomes part of, up to the trace, with two bytes a character. */
+const ELLIPSIS = "...";
 
-/** All that is not one space already. */
+/** White space other than a single space. */
 const WHITE_SPACE = /\s{2,}|[^\S ]/g;
 
-/** What cutting inside a surrogate pair leaves at the ends of a text. */
+/** Halves of surrogate pairs at the ends of a cut text. */
 const HALF_PAIRS = /^[\udc00-\udfff]|[\ud800-\udbff]$/g;
 
 /**
- * The stretch of `body` (about 240 characters, white space collapsed) that holds the most different terms; the
- * beginning where none occurs. Made here for the few winners only: FTS5's own snippet() costs more than the search.
+ * The window of `body` (about 240 characters, white space collapsed) with the most distinct terms; its start if there
+ * is no match. Made for hits only: FTS5's snippet() costs more than the search.
  */
 export function snippet(body: string, words: readonly TermMatch[]): string {
   const window = bestWindow(words);
   return window === null
-    ? cut(body, 0)
-    : cut(body, Math.max(0, window.start - Math.max(20, (WIDTH - window.length) / 2)));
+    ? excerpt(body, 0)
+    : excerpt(body, Math.max(0, window.start - Math.max(20, (WIDTH - window.length) / 2)));
 }
 
 function bestWindow(occurrences: readonly TermMatch[]): { start: number; length: number } | null {
@@ -43,7 +43,7 @@ function bestWindow(occurrences: readonly TermMatch[]): { start: number; length:
   return best;
 }
 
-function cut(body: string, from: number): string {
+function excerpt(body: string, from: number): string {
   // Begin at a word, end at a word, never inside a surrogate pair.
   const start = from === 0 ? 0 : from + Math.max(0, body.slice(from, from + 30).search(/\s/) + 1);
   const text = body
@@ -51,8 +51,8 @@ function cut(body: string, from: number): string {
     .replace(WHITE_SPACE, " ")
     .trim();
   const space = text.lastIndexOf(" ", WIDTH);
-  // What was found begins in the first half, so the last space counts only behind it.
+  // Matches begin in the first half, so only a space after it may end the excerpt.
   const end = text.length <= WIDTH ? text.length : space > WIDTH / 2 ? space : WIDTH;
   const more = end < text.length || start + WIDTH * 2 < body.length;
-  return `${start > 0 ? `${CUT} ` : ""}${text.slice(0, end).replace(HALF_PAIRS, "")}${more ? ` ${CUT}` : ""}`;
+  return `${start > 0 ? `${ELLIPSIS} ` : ""}${text.slice(0, end).replace(HALF_PAIRS, "")}${more ? ` ${ELLIPSIS}` : ""}`;
 }

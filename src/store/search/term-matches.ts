@@ -2,7 +2,7 @@ import { isUnsegmentedAt } from "../tokenizer/bigrams.js";
 import { foldText, isWordUnit } from "../tokenizer/fold.js";
 import { stemOf as porterStemOf } from "../tokenizer/porter.js";
 
-/** One word of a text that has the stem of a term. */
+/** A word with the stem of a query term. */
 export interface TermMatch {
   readonly start: number;
   readonly end: number;
@@ -10,39 +10,39 @@ export interface TermMatch {
   readonly term: number;
 }
 
-/** Words of late and their stems: the same few thousand stand in most mails. */
-const stems = new Map<string, string>();
-const MOST_STEMS = 20_000;
+/** Stems by word: the same few thousand words make up most mails. */
+const stemCache = new Map<string, string>();
+const MAX_CACHED_STEMS = 20_000;
 
-/** A longer word, cut out of a text, may keep the whole text in memory (V8 copies only what is shorter than 13). */
-const LONGEST_KEPT = 12;
+/** A longer slice would keep its whole text in memory: V8 copies only strings shorter than 13. */
+const MAX_CACHED_CHARS = 12;
 
 function stemOf(word: string): string {
-  if (word.length > LONGEST_KEPT) return porterStemOf(word);
-  let stem = stems.get(word);
+  if (word.length > MAX_CACHED_CHARS) return porterStemOf(word);
+  let stem = stemCache.get(word);
   if (stem === undefined) {
     stem = porterStemOf(word);
-    if (stems.size >= MOST_STEMS) stems.clear();
-    stems.set(word, stem);
+    if (stemCache.size >= MAX_CACHED_STEMS) stemCache.clear();
+    stemCache.set(word, stem);
   }
   return stem;
 }
 
-/** Of the words with one stem the first: to the index they are the same. (A stem itself will not do: stemmed again, it may be another.) */
+/** The first word of each stem. Not the stem itself: stemming it again may give another. */
 export function distinctTerms(words: readonly string[]): string[] {
   const byStem = new Map(words.map((word) => [stemOf(word), word] as const).reverse());
   return [...new Set(words)].filter((word) => byStem.get(stemOf(word)) === word);
 }
 
-/** Finds occurrences of terms in a text, in order: of all terms, or of some, by their indices. */
+/** Finds the matches of all terms, or of those with the given indices, in text order. */
 export type FindTermMatches = (text: string, among?: readonly number[]) => TermMatch[];
 
 /** Finds one term in a folded text. */
 type FindTerm = (folded: string, found: (start: number, end: number) => void) => void;
 
 /**
- * Finds the words of a text that have the stem of one of the terms, each as the index's tokenizer reads it. One term
- * after the other is looked for: to say which ones a text can hold is what makes it fast.
+ * Finds the words of a text that share a stem with one of the terms, tokenized like the index. Terms are searched one
+ * by one, so that the caller can exclude those that the text cannot hold, which is most of the speed.
  */
 export function termMatcher(terms: readonly string[]): FindTermMatches {
   const finders = terms.map((term) => {
@@ -61,7 +61,7 @@ export function termMatcher(terms: readonly string[]): FindTermMatches {
   };
 }
 
-/** A pair of characters, or a single one, stands wherever it is written. */
+/** Characters of scripts without spaces match anywhere. */
 function findCharacters(characters: string): FindTerm {
   return (folded, found) => {
     const { length } = characters;
@@ -73,17 +73,17 @@ function findCharacters(characters: string): FindTerm {
 
 function findWord(word: string): FindTerm {
   const stem = stemOf(word);
-  const beginnings = beginningsOf(stem);
+  const prefixes = prefixesOf(stem);
   return (folded, found) => {
-    for (const beginning of beginnings) {
-      for (let start = folded.indexOf(beginning); start !== -1; ) {
-        const end = endOfWord(folded, start + beginning.length);
+    for (const prefix of prefixes) {
+      for (let start = folded.indexOf(prefix); start !== -1; ) {
+        const end = endOfWord(folded, start + prefix.length);
         if (!isInWord(folded, start - 1)) {
           const candidate = folded.slice(start, end);
-          // Most often it is the term itself: to look its stem up takes longer than to see that.
+          // Comparing with the term itself is faster than a stem lookup, and mostly suffices.
           if (candidate === word || stemOf(candidate) === stem) found(start, end);
         }
-        start = folded.indexOf(beginning, end);
+        start = folded.indexOf(prefix, end);
       }
     }
   };
@@ -95,20 +95,23 @@ function endOfWord(text: string, from: number): number {
   return end;
 }
 
-/** Where scripts without spaces begin, a word ends. */
+/** A word also ends where a script without spaces begins. */
 function isInWord(text: string, index: number): boolean {
   const unit = index < 0 ? 0 : text.charCodeAt(index);
   return isWordUnit(unit) && (unit < 0x80 || !isUnsegmentedAt(text, index));
 }
 
-/** What every word with this stem begins with, one way or the other: stems end in `e`, `i`, `y` or `bl` (possibility) where the words need not. */
-function beginningsOf(stem: string): string[] {
-  // Of two letters one would be too little to begin with: `ai` is the stem of `ays`.
+/**
+ * Prefixes of all words with this stem: a final `e`, `i`, `y`, or `l` after `b` (possibility), may not be in the
+ * word.
+ */
+function prefixesOf(stem: string): string[] {
+  // A prefix of one letter would be too short: `ai` is the stem of `ays`.
   if (stem.length <= 2) return (stem.endsWith("i") ? [stem, stem.replace(/i$/, "y")] : [stem]).map(textOf);
   return [textOf(stem.replace(/[eiy]$|(?<=b)l$/, ""))];
 }
 
-/** The whole characters of a stem, which is one character a byte; Porter may leave a part of the last one. */
+/** Decodes a stem (one character per byte); Porter may have cut its last UTF-8 sequence. */
 function textOf(bytes: string): string {
   return Buffer.from(bytes, "latin1")
     .toString()

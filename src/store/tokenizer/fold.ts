@@ -1,19 +1,19 @@
 import { readCharacters } from "./unicode61.js";
 
 /**
- * A text as the index's tokenizer (`unicode61 remove_diacritics 2`) reads it: in lower case, without accents, and
- * beyond ASCII with a space for everything that separates words.
+ * A text as the index's tokenizer (`unicode61 remove_diacritics 2`) reads it: lower case, without accents, and with a
+ * space for each separator beyond ASCII.
  */
 export interface FoldedText {
   readonly text: string;
-  /** Where each of its characters stood, then the length of the original. Null: where they stand now. */
+  /** The original index of each character, then the original length. Null: unchanged. */
   readonly positions: Uint32Array | null;
 }
 
 const SPACE = 0x20;
 
 export function foldText(text: string): FoldedText {
-  // Almost all mail is ASCII, and to compare these lengths is the fastest way to see it.
+  // Almost all mail is ASCII; comparing these lengths is the fastest check.
   if (Buffer.byteLength(text) === text.length) return { text: text.toLowerCase(), positions: null };
   const { basic, mark, surrogate, foldBeyond } = readCharacters();
   const folded = new Uint16Array(text.length);
@@ -25,7 +25,7 @@ export function foldText(text: string): FoldedText {
       const to = foldBeyond(text.codePointAt(i) as number);
       isInWord = to !== SPACE;
       folded[i] = isInWord ? 0xd800 + ((to - 0x10000) >> 10) : SPACE;
-      // Half a pair separates words, as what SQLite makes of it does.
+      // A lone surrogate separates words, like the U+FFFD that SQLite makes of it.
       if (!isPairAt(text, i)) continue;
       folded[++i] = isInWord ? 0xdc00 + (to & 0x3ff) : SPACE;
     } else if (unit !== mark) {
@@ -41,7 +41,7 @@ export function foldText(text: string): FoldedText {
   return marks === 0 ? { text: toText(folded), positions: null } : withoutMarks(folded, marks, mark);
 }
 
-/** Accents written behind their letters (`e` and U+0301) are left out, so that the text becomes shorter. */
+/** Drops combining accents (`e` and U+0301), which makes the text shorter. */
 function withoutMarks(folded: Uint16Array, marks: number, mark: number): FoldedText {
   const kept = new Uint16Array(folded.length - marks);
   const positions = new Uint32Array(kept.length + 1);
@@ -63,7 +63,7 @@ function toText(units: Uint16Array): string {
   return Buffer.from(units.buffer).toString("utf16le");
 }
 
-/** Whether a character of a folded text is part of a word: beyond ASCII nothing else is left. */
+/** Whether a folded character belongs to a word; beyond ASCII, folding left no separators. */
 export function isWordUnit(unit: number): boolean {
   return (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit >= 0x80;
 }

@@ -1,13 +1,13 @@
 /**
- * Porter's stemmer as FTS5 has it: over the bytes of a token, so that a letter beyond ASCII is two to four consonants,
- * and with FTS5's reading of `y`. Libraries differ from it in both.
+ * Porter's stemmer as in FTS5: over the UTF-8 bytes of a token, so that a letter beyond ASCII is two to four
+ * consonants, and with FTS5's treatment of `y`. Libraries differ in both.
  */
 
-/** FTS5_PORTER_MAX_TOKEN: longer tokens are left as they are, as are those below three bytes. */
-const LONGEST = 64;
+/** FTS5_PORTER_MAX_TOKEN: longer tokens are not stemmed, nor are those below three bytes. */
+const MAX_STEMMED_BYTES = 64;
 
-/** FTS5_MAX_TOKEN_SIZE: what is behind it is cut off. */
-const MOST_BYTES = 32_768;
+/** FTS5_MAX_TOKEN_SIZE: longer tokens are cut. */
+const MAX_TOKEN_BYTES = 32_768;
 
 type Rule = readonly [suffix: string, becomes: string];
 
@@ -20,13 +20,10 @@ const STEP_4 = rules(
   `al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ion: ou: ism: ate: iti: ous: ive: ize:`,
 );
 
-/**
- * The stem of a folded token; of one with letters beyond ASCII one character a byte, of its UTF-8. Equal for two tokens
- * where the index takes them for the same.
- */
+/** The stem of a folded token, with one character per UTF-8 byte. Equal stems are equal tokens in the index. */
 export function stemOf(token: string): string {
   const bytes = bytesOf(token);
-  if (bytes.length < 3 || bytes.length > LONGEST) return bytes.slice(0, MOST_BYTES);
+  if (bytes.length < 3 || bytes.length > MAX_STEMMED_BYTES) return bytes.slice(0, MAX_TOKEN_BYTES);
   let stem = step1b(step1a(bytes));
   if (stem.endsWith("y") && hasVowel(stem.slice(0, -1))) stem = `${stem.slice(0, -1)}i`;
   stem = replaceSuffix(stem, STEP_2, (rest) => measure(rest) > 0);
@@ -69,7 +66,7 @@ function step5(word: string): string {
   return stem.endsWith("ll") && measure(stem.slice(0, -1)) > 1 ? stem.slice(0, -1) : stem;
 }
 
-/** Applies the first rule whose suffix the word has, and no other, where what is left of the word allows it. */
+/** Applies only the first rule whose suffix matches, and only if `may` accepts the rest of the word. */
 function replaceSuffix(
   word: string,
   rulesOfStep: readonly Rule[],

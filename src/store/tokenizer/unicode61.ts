@@ -1,19 +1,19 @@
 import { readFileSync } from "node:fs";
 
 /**
- * What FTS5's tokenizer makes of each character. Its tables are of one version of Unicode, Node's of another, so they
- * are kept as a file that was asked of FTS5; a test compares the two.
+ * How FTS5's tokenizer folds each character. Its Unicode version differs from Node's, so the table is a file
+ * generated from FTS5; a test compares the two.
  */
 const FILE = new URL("./unicode61.json", import.meta.url);
 
 export interface Characters {
-  /** By code unit: what it becomes, a space where it separates words, or one of the two below. */
+  /** By code unit: the folded unit, a space for separators, `mark` or `surrogate`. */
   readonly basic: Uint16Array;
-  /** Stands in `basic` for a combining accent, which is left out of its word. */
+  /** Marks combining accents, which are dropped. */
   readonly mark: number;
-  /** Stands in `basic` for half a pair. */
+  /** Marks surrogates. */
   readonly surrogate: number;
-  /** What a character beyond the basic plane becomes: another one there, or a space. */
+  /** Folds a code point beyond the basic plane: to another one there, or a space. */
   foldBeyond(code: number): number;
 }
 
@@ -23,7 +23,7 @@ const SURROGATE = 2;
 
 let characters: Characters | undefined;
 
-/** Read when the first text beyond ASCII comes. */
+/** Loaded for the first text beyond ASCII. */
 export function readCharacters(): Characters {
   characters ??= toCharacters(JSON.parse(readFileSync(FILE, "utf8")));
   return characters;

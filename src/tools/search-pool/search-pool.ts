@@ -29,7 +29,7 @@ export class SearchPool {
 
   constructor(path: string, count = Math.max(1, Math.min(MOST_THREADS, availableParallelism() - 1))) {
     const file = new URL("./search-thread.js", import.meta.url);
-    const options = { data: { path }, youngMegabytes: YOUNG_MEGABYTES / count };
+    const options = { data: { path }, youngGenerationMb: YOUNG_MEGABYTES / count };
     this.threads = Array.from({ length: count }, () => new WorkerRpc(file, options));
   }
 

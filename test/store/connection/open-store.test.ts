@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
-import ts from "typescript";
 import { afterAll, describe, expect, it } from "vitest";
 import { UserError } from "../../../src/domain/errors.js";
 import { openStore } from "../../../src/store/connection/open-store.js";
@@ -167,26 +166,10 @@ describe("a file that another program is switching over", () => {
 });
 
 describe("two programs that open one new file at the same time", () => {
-  /** What opening a database needs, as JavaScript in a folder of its own: a process of Node runs it. */
-  function compileOpen(): string {
-    const root = join(folder, "compiled");
-    const store = ["open", "migrate", "database-error", "bigrams", "fold", "unicode61"].map((file) => `store/${file}`);
-    for (const name of [...store, "domain/errors"]) {
-      const text = readFileSync(join(ROOT, `src/${name}.ts`), "utf8");
-      const file = join(root, `src/${name}.js`);
-      mkdirSync(dirname(file), { recursive: true });
-      const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-      writeFileSync(file, ts.transpileModule(text, { compilerOptions }).outputText);
-    }
-    writeFileSync(join(root, "package.json"), '{"type":"module"}');
-    for (const name of ["sql", "assets", "node_modules"]) symlinkSync(join(ROOT, name), join(root, name));
-    return pathToFileURL(join(root, "src/store/open.js")).href;
-  }
-
   it("both get all tables, each made once", async () => {
-    const open = compileOpen();
+    const built = pathToFileURL(join(ROOT, "dist/store/connection/open-store.js")).href;
     const path = newPath();
-    const program = `import { openStore } from ${JSON.stringify(open)};
+    const program = `import { openStore } from ${JSON.stringify(built)};
       const db = openStore(${JSON.stringify(path)}, { mustExist: false });
       console.log(db.prepare("SELECT count(*) FROM migrations").pluck().get());`;
     const runs = Array.from({ length: 4 }, async () => {

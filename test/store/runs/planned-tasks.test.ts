@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { positionsLeft, saveRunTasks, tasksAt } from "../../../src/store/runs/planned-tasks.js";
+import { remainingPositions, saveRunTasks, tasksAt } from "../../../src/store/runs/planned-tasks.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
 
@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => test.close());
 
 const remaining = (runId: string, retryFailed: boolean) => [
-  ...tasksAt(test.db, runId, [...positionsLeft(test.db, runId, retryFailed)].flat()),
+  ...tasksAt(test.db, runId, [...remainingPositions(test.db, runId, retryFailed)].flat()),
 ];
 const left = (retryFailed = false) =>
   remaining("run_a", retryFailed).map(({ question, epoch }) => [question.id, epoch]);
@@ -70,7 +70,7 @@ describe("what is left of a run", () => {
     saveRunTasks(test.db, "run_b", plan.slice(0, 150));
     saveRunTasks(test.db, "run_b", plan.slice(150), 150);
     test.db.exec("DELETE FROM run_tasks WHERE run_id = 'run_b' AND position BETWEEN 101 AND 200");
-    const pages = [...positionsLeft(test.db, "run_b", false)];
+    const pages = [...remainingPositions(test.db, "run_b", false)];
     expect(pages.map(({ length }) => length)).toEqual([100, 0, 100, 1]);
     const tasks = tasksAt(test.db, "run_b", pages.flat());
     expect(tasks.next().value?.epoch).toBe(1);

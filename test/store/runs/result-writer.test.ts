@@ -3,7 +3,7 @@ import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:f
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Waiting } from "../../../src/store/connection/write-transaction.js";
+import type { LockWait } from "../../../src/store/connection/write-transaction.js";
 import type { ThreadedResultWriter } from "../../../src/store/runs/result-writer.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { finished, saveRun } from "./saved-runs.js";
@@ -11,7 +11,7 @@ import { finished, saveRun } from "./saved-runs.js";
 const { threadedResultWriter } = (await import(
   join(import.meta.dirname, "../../../dist/store/runs/result-writer.js")
 )) as {
-  threadedResultWriter(path: string, waiting?: Waiting): ThreadedResultWriter;
+  threadedResultWriter(path: string, waiting?: LockWait): ThreadedResultWriter;
 };
 
 let test: TestDb;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../../src/domain/errors.js";
 import { NO_LIMITS } from "../../../src/domain/runs/run-limits.js";
 import { saveQuestions } from "../../../src/store/runs/planned-tasks.js";
-import { THIS_HOLDER } from "../../../src/store/runs/process-identity.js";
+import { THIS_PROCESS } from "../../../src/store/runs/process-identity.js";
 import { attemptPages, iterateResults, openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
 import { finishRun, getRun, listRuns, lockRun, reopenRun } from "../../../src/store/runs/runs.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
@@ -66,7 +66,7 @@ describe("a run", () => {
     const { source, revision, sha256 } = QUESTIONS;
     const dataset = { source, revision, sha256 };
     const expected = { ...run, settings: SETTINGS, dataset, limits: NO_LIMITS, output: null };
-    lockRun(test.db, "run_a", THIS_HOLDER, () => false);
+    lockRun(test.db, "run_a", THIS_PROCESS, () => false);
     expect(getRun(test.db, "run_a")).toEqual({ ...expected, status: "running", activeMs: 0, completedAt: null });
     finishRun(test.db, "run_a", "interrupted", "2026-01-03T00:00:00.000Z", 1500.4);
     finishRun(test.db, "run_a", "interrupted", "2026-01-04T00:00:00.000Z", 500);
@@ -98,9 +98,9 @@ describe("a run", () => {
       expect(getRun(test.db, "run_a").status).toBe(listed);
       return listed;
     };
-    expect(status(THIS_HOLDER)).toBe("running");
+    expect(status(THIS_PROCESS)).toBe("running");
     // Another process had this pid.
-    expect(status(THIS_HOLDER.replace(/@\d+$/, "@1"))).toBe("interrupted");
+    expect(status(THIS_PROCESS.replace(/@\d+$/, "@1"))).toBe("interrupted");
     expect(status(`${hostname()}:${process.pid}`)).toBe("running");
     const child = spawnSync(process.execPath, ["-e", ""]);
     expect(status(`${hostname()}:${child.pid}`)).toBe("interrupted");
@@ -112,7 +112,7 @@ describe("a run", () => {
     saveRun(test.db, "run_a");
     lockRun(test.db, "run_a", "elsewhere:1", () => false);
     test.db.exec("UPDATE runs SET status = 'running'");
-    lockRun(test.db, "run_a", THIS_HOLDER, () => true);
+    lockRun(test.db, "run_a", THIS_PROCESS, () => true);
     expect(getRun(test.db, "run_a").status).toBe("interrupted");
   });
 

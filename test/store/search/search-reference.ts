@@ -1,6 +1,6 @@
 /**
- * What src/store/search.ts, match.ts and rank.ts say they do, done over plain arrays: no index, no bound that spares
- * work, no line shared with them.
+ * A reference implementation of the mail search (mail-search, fts-query and bm25f of src/store/search) over plain arrays:
+ * no index, no pruning, no shared code.
  */
 import { stemmer } from "stemmer";
 

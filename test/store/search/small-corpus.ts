@@ -2,7 +2,7 @@
 import type { FiledEmail } from "../../../src/domain/mail/email.js";
 import { type Db, openStore } from "../../../src/store/connection/open-store.js";
 import { rebuildCorpusIndex } from "../../../src/store/import/corpus-index.js";
-import { renewFingerprint } from "../../../src/store/import/corpus-stats.js";
+import { updateFingerprint } from "../../../src/store/import/corpus-stats.js";
 import { type InsertOutcome, openCorpusWriter } from "../../../src/store/import/corpus-writer.js";
 import { listOwners, setOwnerAddress } from "../../../src/store/import/owners.js";
 import { openAddressBook } from "../../../src/store/search/address-book.js";
@@ -48,7 +48,7 @@ export function fill(
         if (address !== undefined) setOwnerAddress(db, id, address, "map");
       }
       rebuildCorpusIndex(db, () => {});
-      renewFingerprint(db);
+      updateFingerprint(db);
       return outcomes;
     })
     .immediate();
