@@ -26,7 +26,9 @@ export interface Running {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Port 0 takes any that is free. Throws a UserError where the address is in use, or is open to others without a token. */
+/**
+ * Port 0 takes any that is free. Throws a UserError where the address is in use, or is open to others without a token.
+ */
 export async function startServer(services: Services, access: Access, port: number, write: WriteLog): Promise<Running> {
   if (!isLoopback(access.host) && access.token === null) {
     throw new UserError(

@@ -76,7 +76,10 @@ export interface RunFigures {
   readonly scores: Figures;
   /** Null: the price of the model is not known. */
   readonly costUsd: number | null;
-  /** Time in the model and tools over the completed tasks, in milliseconds; `waiting`: the mean time spent waiting besides. */
+  /**
+   * Time in the model and tools over the completed tasks, in milliseconds; `waiting`: the mean time spent waiting
+   * besides.
+   */
   readonly latency: {
     readonly mean: number | null;
     readonly p50: number | null;

@@ -9,8 +9,9 @@ export interface StreamLimits {
 const COMMENT = ": still working\n\n";
 
 /**
- * A response body of server-sent events. `send` resolves when the client can take more (back-pressure), and does nothing
- * once the client is gone. hono's streamSSE has neither the time limit for a client that stops reading nor heartbeats.
+ * A response body of server-sent events. `send` resolves when the client can take more (back-pressure), and does
+ * nothing once the client is gone. hono's streamSSE has neither the time limit for a client that stops reading nor
+ * heartbeats.
  */
 export class SseWriter {
   readonly body: ReadableStream<Uint8Array>;

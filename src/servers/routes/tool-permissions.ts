@@ -6,7 +6,7 @@ import type { Services } from "../http/services.js";
 const RUN_PROGRAMS: ReadonlySet<string> = new Set(["command", "module", "mcp"]);
 
 /**
- * A client that can write a tool's config could run programs here, read this machine's keys or permission servers behind its
+ * A client that can write a tool's config could run programs here, read this machine's keys or reach servers behind its
  * firewall. Throws for such a config unless the server was started with --allow-programs; tools that were made on the
  * command line may be attached unchanged. `config` overrides the tool's own; null: nothing is overridden.
  */

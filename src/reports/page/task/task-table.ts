@@ -13,8 +13,8 @@ const SPARE = 8;
 const PRINTED = 200;
 
 /**
- * The task table. Only the visible rows are rendered, so that ten thousand tasks are as fast as ten. One row has tabindex 0;
- * the arrow keys, Page, Home and End move from there, and Enter opens a task.
+ * The task table. Only the visible rows are rendered, so that ten thousand tasks are as fast as ten. One row has
+ * tabindex 0; the arrow keys, Page, Home and End move from there, and Enter opens a task.
  */
 export class TaskTable {
   readonly element: HTMLElement;
