@@ -12,11 +12,11 @@ export interface McpListening {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
-  /** Null: none is asked for; for loopback only. */
+  /** Null: no token is needed; for loopback addresses only. */
   readonly token: string | null;
-  /** Undefined: as many as come. */
+  /** Undefined: no limit. */
   readonly maxConnections?: number;
-  /** The server for a request to this path, one a request; null: there is none. */
+  /** A new server for one request to this path; null: nothing is served there. */
   serverFor(path: string): Server | null;
 }
 
@@ -29,9 +29,9 @@ export interface McpListener {
 const MAX_BODY_BYTES = 1_000_000;
 const REQUEST_MS = 30_000;
 const CHECK_MS = 5_000;
-/** Of all requests that are still coming in together. */
+/** The total of all bodies still being received. */
 const MAX_ARRIVING_BYTES = 32_000_000;
-/** Of each request, beyond those. */
+/** Of each body, not counted in that total. */
 const FREE_BYTES = 64_000;
 
 /**
@@ -103,7 +103,7 @@ async function answer(
   await transport.handleRequest(request, response, message);
 }
 
-/** -32000 and not one of the protocol's own codes where it is HTTP that is refused. */
+/** Code -32000, outside the protocol's own, is for refusals at the HTTP level. */
 function refuse(response: ServerResponse, status: number, message: string, code = -32_000): void {
   response.writeHead(status, { "content-type": "application/json", connection: "close" });
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));

@@ -49,8 +49,8 @@ export function allRoutes(services: Services, reports = new ReportLinks(services
 export function createApp(services: Services, access: Access, write: WriteLog): Hono<Env> {
   const app = new OpenAPIHono<Env>();
   app.use(async (c, next) => {
-    const given = c.req.header("x-request-id") ?? "";
-    const requestId = /^[\w.-]{1,100}$/.test(given) ? given : `req_${randomUUID()}`;
+    const sentId = c.req.header("x-request-id") ?? "";
+    const requestId = /^[\w.-]{1,100}$/.test(sentId) ? sentId : `req_${randomUUID()}`;
     c.set("requestId", requestId);
     c.header("x-request-id", requestId);
     c.header("x-content-type-options", "nosniff");

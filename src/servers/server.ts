@@ -8,25 +8,27 @@ import type { WriteLog } from "./http/access-log.js";
 import type { Access } from "./http/auth.js";
 import type { Services } from "./http/services.js";
 
-/** How long the parts of a request may take to come in. */
+/** Time limits for receiving a request. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 const CHECK_MS = 5_000;
 
-/** Beside those of chats, each of which holds one. */
-const MOST_OTHER_CONNECTIONS = 256;
+/** Besides the one connection of each chat. */
+const MAX_OTHER_CONNECTIONS = 256;
 
-/** After their end was called for, chats have so long to say goodbye. */
-const GOODBYE_MS = 2_000;
+/** After their abort, chats have so long to send their last events. */
+const LAST_EVENTS_MS = 2_000;
 
 export interface Running {
   /** `http://127.0.0.1:8787` */
   readonly url: string;
-  /** Takes no more requests; chats under way have `graceMs` to finish. Resolves when everything is closed. */
+  /** Takes no more requests; running chats have `graceMs` to finish. Resolves when everything is closed. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Listens. Port 0 takes any that is free. Throws a UserError where the address cannot be had, or is open to all. */
+/**
+ * Port 0 takes any that is free. Throws a UserError where the address is in use, or is open to others without a token.
+ */
 export async function startServer(services: Services, access: Access, port: number, write: WriteLog): Promise<Running> {
   if (!isLoopback(access.host) && access.token === null) {
     throw new UserError(
@@ -46,44 +48,44 @@ export async function startServer(services: Services, access: Access, port: numb
       keepAliveTimeout: 5_000,
     },
   }) as Server;
-  server.maxConnections = services.chats.max + MOST_OTHER_CONNECTIONS;
-  const requests = new UnderWay(server);
+  server.maxConnections = services.chats.max + MAX_OTHER_CONNECTIONS;
+  const requests = new OpenRequests(server);
   await listen(server, port, access.host);
-  const { port: taken } = server.address() as AddressInfo;
+  const { port: actualPort } = server.address() as AddressInfo;
   return {
-    url: `http://${access.host.includes(":") ? `[${access.host}]` : access.host}:${taken}`,
+    url: `http://${access.host.includes(":") ? `[${access.host}]` : access.host}:${actualPort}`,
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const cut = setTimeout(() => server.closeAllConnections(), graceMs + GOODBYE_MS);
+      const forceClose = setTimeout(() => server.closeAllConnections(), graceMs + LAST_EVENTS_MS);
       await services.chats.stop(graceMs);
-      await requests.none();
-      // Browsers keep connections that they have asked nothing on; the server does not call those idle.
+      await requests.allFinished();
+      // Browsers open connections in advance; node does not count those as idle.
       server.closeAllConnections();
       await closed;
-      clearTimeout(cut);
+      clearTimeout(forceClose);
     },
   };
 }
 
-/** Requests whose answers have not been sent to their end. */
-class UnderWay {
+/** Counts requests whose responses are not finished. */
+class OpenRequests {
   private count = 0;
-  private onNone: (() => void) | null = null;
+  private onFinished: (() => void) | null = null;
 
   constructor(server: Server) {
     server.on("request", (_, response) => {
       this.count++;
       response.once("close", () => {
         this.count--;
-        if (this.count === 0) this.onNone?.();
+        if (this.count === 0) this.onFinished?.();
       });
     });
   }
 
-  async none(): Promise<void> {
+  async allFinished(): Promise<void> {
     if (this.count === 0) return;
     await new Promise<void>((resolve) => {
-      this.onNone = resolve;
+      this.onFinished = resolve;
     });
   }
 }

@@ -23,7 +23,9 @@ export interface AttemptedAnswer {
   readonly thrown: unknown;
 }
 
-/** Lets an agent answer in a workspace of its own and until its time is over; failures of the model become the ending. */
+/**
+ * Lets an agent answer in a workspace of its own and until its time is over; failures of the model become the ending.
+ */
 export async function attemptAnswer(attempt: AnswerAttempt, signal: AbortSignal): Promise<AttemptedAnswer> {
   const startedAt = new Date();
   const started = performance.now();

@@ -35,8 +35,8 @@ export interface AnsweredChat {
 }
 
 /**
- * Answers one message as a task of a run is answered: within the mailbox and up to the day it is bound to. Errors of the
- * model or its server become the trace's ending; they are not thrown.
+ * Answers one message as a task of a run is answered: within the mailbox and up to the day it is bound to. Errors of
+ * the model or its server become the trace's ending; they are not thrown.
  */
 export async function answerChat(
   chat: Chat,

@@ -113,8 +113,8 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
 }
 
 /**
- * A session stays bound to its agent, mailbox and day: otherwise mail that was read under one binding would be told under
- * another.
+ * A session stays bound to its agent, mailbox and day: otherwise mail that was read under one binding would be told
+ * under another.
  */
 function chooseSession({ db }: ChatServices, request: ChatRequest) {
   const inbox = request.inbox ?? null;

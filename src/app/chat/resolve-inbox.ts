@@ -4,26 +4,26 @@ import { type AddressCount, frequentAddresses } from "../../store/import/owners.
 import { openAddressBook } from "../../store/search/address-book.js";
 import { nearAddresses } from "../../store/search/near-addresses.js";
 
-const MOST_NAMED = 8;
+const MAX_SUGGESTED = 8;
 
-/** Counting them reads all mail, so a server does it once. */
+/** Cached for servers, as counting them reads all mail. */
 const frequentIn = new WeakMap<Db, readonly AddressCount[]>();
 
-/** The address in its stored form; a UserError that names likely ones where no mail has to do with it. */
-export function resolveInbox(db: Db, given: string): string {
-  const inbox = given.trim().toLowerCase();
+/** The address in its stored form; throws a UserError that suggests others where no mail is from or to it. */
+export function resolveInbox(db: Db, address: string): string {
+  const inbox = address.trim().toLowerCase();
   if (openAddressBook(db).idOf(inbox) !== null) return inbox;
-  const near = nearAddresses(db, inbox, MOST_NAMED);
-  if (near.length > 0) throw unknown(db, given, `The addresses most like it: ${near.join(", ")}.`);
-  const frequent = frequentIn.get(db) ?? frequentAddresses(db, MOST_NAMED);
+  const near = nearAddresses(db, inbox, MAX_SUGGESTED);
+  if (near.length > 0) throw unknown(db, address, `The addresses most like it: ${near.join(", ")}.`);
+  const frequent = frequentIn.get(db) ?? frequentAddresses(db, MAX_SUGGESTED);
   if (frequent.length === 0) {
     throw new UserError("corpus_empty", `There is no mail in ${db.name}.`, "Import some first: art-e import SOURCE.");
   }
   frequentIn.set(db, frequent);
-  const named = frequent.map(({ address, mails }) => `${address} (${mails})`).join(", ");
-  throw unknown(db, given, `The addresses with most mail: ${named}.`);
+  const named = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
+  throw unknown(db, address, `The addresses with most mail: ${named}.`);
 }
 
-function unknown(db: Db, given: string, hint: string): UserError {
-  return new UserError("inbox_unknown", `No mail in ${db.name} is from or to ${given}.`, hint);
+function unknown(db: Db, address: string, hint: string): UserError {
+  return new UserError("inbox_unknown", `No mail in ${db.name} is from or to ${address}.`, hint);
 }

@@ -47,7 +47,9 @@ export class ServedModels {
     });
   }
 
-  /** For agents without a model: the program's default, or where its provider has no key, one of a provider that has. */
+  /**
+   * For agents without a model: the program's default, or where its provider has no key, one of a provider that has.
+   */
   fallback(): string {
     if (this.isConfigured(parseModelName(this.defaultModel, null).provider)) return this.defaultModel;
     return this.examples().find(({ provider }) => isRemote(provider))?.id ?? this.defaultModel;

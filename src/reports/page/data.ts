@@ -1,6 +1,6 @@
-/** What a report's page is given: the shapes of its data, as `src/reports` writes and this page reads them. */
+/** The data embedded in a report's page: written by `src/reports/html`, read by the page. */
 
-/** A score and what a reader must know of it. */
+/** A score and its description for the reader. */
 export interface ScoreMeaning {
   readonly name: string;
   readonly label: string;
@@ -9,7 +9,7 @@ export interface ScoreMeaning {
   readonly meaning: string;
 }
 
-/** A rate or mean over `n` tasks with its 95 % interval; nulls where there is nothing to take it over. */
+/** A rate or mean over `n` tasks with its 95 % interval; nulls where `n` is 0. */
 export interface Figure {
   readonly value: number | null;
   readonly n: number;
@@ -23,7 +23,7 @@ export const SLICINGS = ["inbox", "realism", "sources", "year"] as const;
 
 export type Slicing = (typeof SLICINGS)[number];
 
-/** The tasks that have one thing in common, and their scores. */
+/** The scores of the tasks with one value in common. */
 export interface Slice {
   readonly label: string;
   readonly tasks: number;
@@ -35,7 +35,7 @@ export const STAGES = ["read", "found", "missed", "none", "failed"] as const;
 
 export type Stage = (typeof STAGES)[number];
 
-/** What an answer is worth: a band of the report's leading score, or why there is none. */
+/** The band of the report's leading score, or why there is none. */
 export const OUTCOMES = ["high", "medium", "low", "unscored", "failed"] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
@@ -57,11 +57,11 @@ export interface ToolUse {
 
 export interface RunFigures {
   readonly runId: string;
-  /** Short and its own among the runs of the report. */
+  /** Short, and unique in the report. */
   readonly label: string;
   readonly agentId: string;
   readonly model: string;
-  /** Models that the replies name as theirs, where some of them are not the one asked. */
+  /** Models that replies name, where some are not the model asked. */
   readonly answeredBy: readonly string[];
   readonly split: string;
   readonly status: string;
@@ -76,7 +76,10 @@ export interface RunFigures {
   readonly scores: Figures;
   /** Null: the price of the model is not known. */
   readonly costUsd: number | null;
-  /** What model and tools took of the completed tasks, in milliseconds; `waiting`: what was waited for besides, on average. */
+  /**
+   * Time in the model and tools over the completed tasks, in milliseconds; `waiting`: the mean time spent waiting
+   * besides.
+   */
   readonly latency: {
     readonly mean: number | null;
     readonly p50: number | null;
@@ -89,7 +92,7 @@ export interface RunFigures {
   readonly profile: readonly ProfileCell[];
   /** Errors of failed tasks, most frequent first. */
   readonly errors: readonly { readonly message: string; readonly tasks: number }[];
-  /** By score: tasks in each twentieth of 0 to 1. Scores beyond these bounds have none. */
+  /** By score: the histogram over 0 to 1 in twenty bins. Scores outside this range have none. */
   readonly distribution: Readonly<Record<string, readonly number[]>>;
   /** Index: turns; value: tasks that took as many. */
   readonly turns: readonly number[];
@@ -101,7 +104,7 @@ export interface ReportHead {
   readonly version: string;
   readonly createdAt: string;
   readonly scores: readonly ScoreMeaning[];
-  /** The name of the score that bands and outcomes go by. */
+  /** The score that bands and outcomes are computed from. */
   readonly leading: string;
   readonly runs: readonly RunFigures[];
   /** Where the conversations are; `folder` is relative to the page. */
@@ -140,7 +143,7 @@ export interface MailView {
   readonly body: string;
 }
 
-/** A mail that holds the answer, and what the agent did with it or a copy of it. */
+/** A gold mail, and what the agent did with it or a copy of it. */
 export interface GoldMailView extends MailView {
   readonly reached: "read" | "found" | "missed";
   readonly cited: boolean;
@@ -170,7 +173,7 @@ export interface StepView {
   readonly turn: TurnView | null;
 }
 
-/** One conversation, with what it is to be held against. */
+/** One conversation with its gold mails and scores. */
 export interface TraceView {
   readonly traceId: string;
   readonly maxTurns: number;
@@ -187,7 +190,7 @@ export interface TraceView {
   readonly judge: { readonly verdict: string; readonly reason: string | null } | null;
 }
 
-/** Names a task's conversation in the page and in the folder beside it. */
+/** The key of a task's conversation in the page and in the folder beside it. */
 export function traceKey(run: number, taskId: number, epoch: number): string {
   return `${run}-${taskId}-${epoch}`;
 }

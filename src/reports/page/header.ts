@@ -3,7 +3,7 @@ import type { ReportHead, RunFigures } from "./data.js";
 import { type Child, h, untrustedInline } from "./shared/dom.js";
 import { costText, scoreText } from "./shared/format.js";
 
-/** What was run, and when. */
+/** The title, and the facts of each run. */
 export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {
   const [first] = runs;
   const title: Child[] =
@@ -48,7 +48,7 @@ export function runDot(index: number): HTMLElement {
   return h("span", { class: `dot run-${index % 8}`, "aria-hidden": "true" });
 }
 
-/** The few figures one looks for first, of one run. */
+/** The key figures of one run. */
 export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null {
   const [run] = runs;
   if (run === undefined || runs.length > 1) return null;

@@ -1,6 +1,6 @@
 import type { Outcome, Slicing, Stage } from "./data.js";
 
-/** The page's words for what the data names. */
+/** Display texts for values of the data. */
 export const STAGE_WORDS: Readonly<Record<Stage, string>> = {
   read: "Read a gold mail",
   found: "Found one, did not read it",
@@ -9,7 +9,7 @@ export const STAGE_WORDS: Readonly<Record<Stage, string>> = {
   failed: "Failed",
 };
 
-/** As a cell of the table has room for. */
+/** Short forms for table cells. */
 export const STAGE_SHORT: Readonly<Record<Stage, string>> = {
   read: "read",
   found: "found",
@@ -33,7 +33,7 @@ export const SLICING_WORDS: Readonly<Record<Slicing, string>> = {
   year: "Year of the question",
 };
 
-/** `out_of_turns` as people write it. */
-export function spaced(name: string): string {
+/** `out_of_turns` as "out of turns". */
+export function spaceWords(name: string): string {
   return name === "dont_know" ? "don't know" : name.replaceAll("_", " ");
 }

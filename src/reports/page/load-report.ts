@@ -1,7 +1,7 @@
 import { bandOf, realismBand } from "../../domain/scores/bands.js";
 import type { Outcome, QuestionRow, ReportHead, Stage, TaskRow } from "./data.js";
 
-/** A task as the table and the dialog know it. */
+/** A task as the table and the dialog show it. */
 export interface Task {
   /** Index of its run in the report. */
   readonly run: number;
@@ -23,7 +23,7 @@ export interface Task {
   readonly outcome: Outcome;
   readonly scores: readonly (number | null)[];
   readonly error: string | null;
-  /** What a search looks through, in lower case. */
+  /** The text that is searched, in lower case. */
   readonly words: string;
 }
 
@@ -32,7 +32,7 @@ export interface Loaded {
   readonly tasks: readonly Task[];
 }
 
-/** Reads what the page was given. */
+/** Reads the data embedded in the page. */
 export function loadReport(): Loaded {
   const head = read("head") as ReportHead;
   const questions = read("questions") as QuestionRow[];

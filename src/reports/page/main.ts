@@ -1,27 +1,27 @@
 import { header } from "./header.js";
 import { loadReport, type Task } from "./load-report.js";
-import { findTask, NOWHERE, nameOf, type Place, readPlace, writePlace } from "./route.js";
+import { EMPTY_VIEW, findTask, readView, taskName, type ViewState, writeView } from "./route.js";
 import { figureSections, scoreSection, section } from "./sections.js";
 import { h, replaceChildren } from "./shared/dom.js";
 import { TaskControls } from "./task/task-controls.js";
 import { TaskDialog } from "./task/task-dialog.js";
-import { chosen } from "./task/task-filter.js";
+import { filterTasks } from "./task/task-filter.js";
 import { TaskTable } from "./task/task-table.js";
 import { themeButton } from "./theme-button.js";
 import { TraceSource } from "./trace-source.js";
 
 const { head, tasks } = loadReport();
-let place: Place = NOWHERE;
+let view: ViewState = EMPTY_VIEW;
 
 const leading = Math.max(
   0,
   head.scores.findIndex(({ name }) => name === head.leading),
 );
-const table = new TaskTable(head, tasks.length, leading, (task) => go({ ...place, task: nameOf(task, head) }));
+const table = new TaskTable(head, tasks.length, leading, (task) => go({ ...view, task: taskName(task, head) }));
 const controls = new TaskControls(head, tasks, (change) => {
-  // Letters of a search are no places to come back to.
-  history.replaceState(null, "", writePlace({ ...place, ...change, task: null }));
-  arrive();
+  // Typing in the search field must not fill the browser's history.
+  history.replaceState(null, "", writeView({ ...view, ...change, task: null }));
+  applyUrl();
 });
 const dialog = new TaskDialog(
   head,
@@ -30,7 +30,7 @@ const dialog = new TaskDialog(
   () => table.rows,
   (task) => leave(task),
 );
-/** Said where an address names a task that is not here; empty otherwise. */
+/** Shown where the URL names a task that is not in the report. */
 const missing = h("p", { class: "missing", role: "alert" });
 const taskSection = section("Tasks", null, missing, controls.element, table.element);
 
@@ -50,51 +50,51 @@ document.getElementById("report")?.append(
   dialog.element,
 );
 
-addEventListener("hashchange", arrive);
+addEventListener("hashchange", applyUrl);
 table.show(tasks);
-arrive();
+applyUrl();
 
-function go(to: Place): void {
-  location.hash = writePlace(to);
+function go(to: ViewState): void {
+  location.hash = writeView(to);
 }
 
-/** Goes on to a neighbour, or back to the table with the focus on the task's row. */
+/** Opens the next task, or closes the dialog and focuses the task's row. */
 function leave(task: Task | null): void {
   if (task !== null) {
-    go({ ...place, task: nameOf(task, head) });
+    go({ ...view, task: taskName(task, head) });
     return;
   }
-  const left = place.task === null ? null : findTask(place.task, tasks, head);
-  history.replaceState(null, "", writePlace({ ...place, task: null }));
-  place = { ...place, task: null };
+  const left = view.task === null ? null : findTask(view.task, tasks, head);
+  history.replaceState(null, "", writeView({ ...view, task: null }));
+  view = { ...view, task: null };
   if (left !== null) table.focus(left);
 }
 
-/** Shows what the address says. */
-function arrive(): void {
-  const before = place;
-  place = readPlace(location.hash);
-  const words = (each: Place) => writePlace({ ...each, task: null });
-  const task = place.task === null ? null : findTask(place.task, tasks, head);
-  if (words(before) !== words(place)) {
-    controls.show(place);
-    table.show(chosen(tasks, place, head));
+/** Shows what the URL's fragment says. */
+function applyUrl(): void {
+  const before = view;
+  view = readView(location.hash);
+  const words = (each: ViewState) => writeView({ ...each, task: null });
+  const task = view.task === null ? null : findTask(view.task, tasks, head);
+  if (words(before) !== words(view)) {
+    controls.show(view);
+    table.show(filterTasks(tasks, view, head));
   }
   if (task !== null) void dialog.show(task);
   else dialog.close();
-  const isMissing = place.task !== null && task === null;
-  replaceChildren(missing, isMissing ? `There is no task "${place.task}" in this report.` : "");
+  const isMissing = view.task !== null && task === null;
+  replaceChildren(missing, isMissing ? `There is no task "${view.task}" in this report.` : "");
   if (location.hash === "#tasks" || isFollowed(before) || isMissing) taskSection.scrollIntoView();
 }
 
-/** A link of a chart was followed: what it chose is further down. */
-function isFollowed(before: Place): boolean {
-  const names = Object.keys(place.filters).length;
+/** Whether a link of a chart was followed: the tasks it filters are further down. */
+function isFollowed(before: ViewState): boolean {
+  const names = Object.keys(view.filters).length;
   return (
-    place.task === null &&
+    view.task === null &&
     before.task === null &&
     names > 0 &&
     !taskSection.contains(document.activeElement) &&
-    before !== NOWHERE
+    before !== EMPTY_VIEW
   );
 }

@@ -1,22 +1,22 @@
 import type { ReportHead } from "./data.js";
 import type { Task } from "./load-report.js";
 
-/** What the tasks of the table can be chosen by; each is a word of the address. */
+/** Filters of the task table; each is a parameter of the URL's fragment. */
 export const FILTERS = ["run", "outcome", "stage", "ending", "inbox", "realism", "sources", "year"] as const;
 
 export type FilterName = (typeof FILTERS)[number];
 
-/** What the page shows, as its address says it, so that a link or the Back button leads there. */
-export interface Place {
+/** What the page shows. It is kept in the URL's fragment, so that links and the Back button work. */
+export interface ViewState {
   readonly search: string;
   readonly filters: Readonly<Partial<Record<FilterName, string>>>;
   /** `RUN/TASK/EPOCH`; the run and the epoch may be left out. */
   readonly task: string | null;
 }
 
-export const NOWHERE: Place = { search: "", filters: {}, task: null };
+export const EMPTY_VIEW: ViewState = { search: "", filters: {}, task: null };
 
-export function readPlace(hash: string): Place {
+export function readView(hash: string): ViewState {
   const words = new URLSearchParams(hash.replace(/^#/, ""));
   const filters = FILTERS.flatMap((name) => {
     const value = words.get(name);
@@ -25,7 +25,7 @@ export function readPlace(hash: string): Place {
   return { search: words.get("search") ?? "", filters: Object.fromEntries(filters), task: words.get("task") };
 }
 
-export function writePlace({ search, filters, task }: Place): string {
+export function writeView({ search, filters, task }: ViewState): string {
   const words = new URLSearchParams();
   if (search !== "") words.set("search", search);
   for (const name of FILTERS) {
@@ -36,16 +36,16 @@ export function writePlace({ search, filters, task }: Place): string {
   return `#${words.toString().replaceAll("%2F", "/").replaceAll("%40", "@")}`;
 }
 
-/** A link to the tasks that have these things in common. */
-export function linkTo(filters: Place["filters"]): string {
-  return writePlace({ ...NOWHERE, filters });
+/** A link to the tasks that these filters select. */
+export function filterLink(filters: ViewState["filters"]): string {
+  return writeView({ ...EMPTY_VIEW, filters });
 }
 
-export function nameOf(task: Task, { runs }: ReportHead): string {
+export function taskName(task: Task, { runs }: ReportHead): string {
   return `${runs[task.run]?.runId ?? task.run}/${task.taskId}/${task.epoch}`;
 }
 
-/** The task of a name; of one that leaves out its run, the first run's. */
+/** The task of a name; without a run in it, the first run's. */
 export function findTask(name: string, tasks: readonly Task[], { runs }: ReportHead): Task | null {
   const parts = name.split("/");
   const hasRun = parts.length > 1 && !/^\d+$/.test(parts[0] ?? "");

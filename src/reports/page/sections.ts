@@ -21,7 +21,7 @@ export function section(title: string, note: string | null, ...children: readonl
   );
 }
 
-/** The figures of the runs, from the headline down to the tools. */
+/** The sections above the task table, from the headline scores to the tools. */
 export function figureSections(head: ReportHead): HTMLElement[] {
   return [
     section(
@@ -80,7 +80,7 @@ function wide(table: HTMLElement): HTMLElement {
   );
 }
 
-/** The charts of one score, with a list to choose it from. */
+/** The charts of one score, and the list that chooses the score. */
 export function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLElement {
   const charts = h("div", {});
   const list = h(

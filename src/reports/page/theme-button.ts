@@ -2,7 +2,7 @@ import { h } from "./shared/dom.js";
 
 const KEY = "art-e-theme";
 
-/** A button that turns the page dark or light; until it is pressed, the page follows the system. */
+/** A button that switches between dark and light; before it is used, the page follows the system. */
 export function themeButton(onChange: () => void): HTMLElement {
   const button = h("button", { type: "button", class: "quiet" }, "");
   const label = () => {
@@ -28,7 +28,7 @@ function isDark(): boolean {
   return theme === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
 }
 
-/** Some browsers keep nothing for a page that was opened from a folder. */
+/** Some browsers deny storage to pages opened from a file. */
 function remembered(): string | null {
   try {
     const theme = localStorage.getItem(KEY);
@@ -42,6 +42,6 @@ function remember(theme: string): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // The choice then holds for this visit.
+    // The choice then lasts until the page is closed.
   }
 }

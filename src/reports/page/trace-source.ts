@@ -4,7 +4,7 @@ import type { Task } from "./load-report.js";
 
 declare global {
   interface Window {
-    /** What a file of the folder calls: its key, and its conversation, packed. */
+    /** Called by each file of the folder with its key and its packed conversation. */
     artETrace?: (key: string, packed: string) => void;
     trustedTypes?: {
       createPolicy(
@@ -15,10 +15,10 @@ declare global {
   }
 }
 
-/** A conversation that is not there, in words for the reader. */
+/** A conversation that cannot be loaded; the message is for the reader. */
 export class TraceMissing extends Error {}
 
-/** Where conversations come from: this page, or the folder beside it. */
+/** Loads conversations, from the page or from the folder beside it. */
 export class TraceSource {
   private readonly arrived = new Map<string, string>();
   private readonly urlOf: (key: string) => string;

@@ -5,8 +5,8 @@ import type { Env, LogFields } from "./route.js";
 export type WriteLog = (line: Readonly<Record<string, unknown>>) => void;
 
 /**
- * One line a request, when its answer has been sent or its client has left. Paths without their query, and no headers: they
- * may hold what is nobody's business.
+ * Logs one line a request, once its response was sent or its client has disconnected. Queries and headers are left out,
+ * as they may hold secrets.
  */
 export function accessLog(write: WriteLog): MiddlewareHandler<Env> {
   return async (c, next) => {

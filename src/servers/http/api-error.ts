@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 
-/** What each code is sent with. The first five are those of the API that this one keeps to. */
+/** The HTTP status of each code. The first five are those of the API that this one is compatible with. */
 export const STATUS = {
   VALIDATION_ERROR: 400,
   NOT_FOUND: 404,
@@ -12,21 +12,21 @@ export const STATUS = {
   CONFLICT: 409,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
-  /** A server that this one depends on will not do it, however often it is asked. */
+  /** A server that this one depends on refuses; a retry would not help. */
   UPSTREAM_REFUSED: 424,
   OVERLOADED: 503,
 } as const;
 
 export type ErrorCode = keyof typeof STATUS;
 
-/** A request that is not served, in words for whoever sent it. */
+/** A request that is not served; the message is for the client. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** JSON; null: there is no more to say. */
+    /** JSON, or null. */
     readonly details: unknown = null,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
@@ -38,8 +38,8 @@ export class ApiError extends Error {
   }
 }
 
-const EXISTS: ReadonlySet<string> = new Set(["agent_exists", "tool_exists", "tool_attached"]);
-const MISSING: ReadonlySet<string> = new Set([
+const EXISTS_CODES: ReadonlySet<string> = new Set(["agent_exists", "tool_exists", "tool_attached"]);
+const NOT_FOUND_CODES: ReadonlySet<string> = new Set([
   "agent_unknown",
   "tool_unknown",
   "trace_unknown",
@@ -49,9 +49,9 @@ const MISSING: ReadonlySet<string> = new Set([
   "feedback_unknown",
   "tool_not_attached",
 ]);
-const IN_THE_WAY: ReadonlySet<string> = new Set(["tool_in_use", "tool_last", "agent_builtin", "tool_builtin"]);
+const CONFLICT_CODES: ReadonlySet<string> = new Set(["tool_in_use", "tool_last", "agent_builtin", "tool_builtin"]);
 
-/** What was thrown, as an answer; a fault of ours says nothing of itself. */
+/** What was thrown as a response. The message of an internal error is not sent. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof UserError && thrown.exitCode === 2) {
@@ -61,7 +61,7 @@ export function toApiError(thrown: unknown): ApiError {
 }
 
 function codeOf(code: string): ErrorCode {
-  if (EXISTS.has(code)) return "ALREADY_EXISTS";
-  if (MISSING.has(code)) return "NOT_FOUND";
-  return IN_THE_WAY.has(code) ? "CONFLICT" : "VALIDATION_ERROR";
+  if (EXISTS_CODES.has(code)) return "ALREADY_EXISTS";
+  if (NOT_FOUND_CODES.has(code)) return "NOT_FOUND";
+  return CONFLICT_CODES.has(code) ? "CONFLICT" : "VALIDATION_ERROR";
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApiError } from "./api-error.js";
 
-/** Where a page of a list ends that is ordered by time and id, as text for clients to send back. */
+/** The last line of a page, in a list ordered by time and id. */
 export interface PageEnd {
   readonly at: string;
   readonly id: string;

@@ -13,8 +13,9 @@ const MAX_RECEIVING_BYTES = 32_000_000;
 const FREE_BYTES = 64_000;
 
 /**
- * Reads a JSON body for the validators after it. Throws an ApiError where it is too large, breaks off, is not JSON or is
- * nested too deep. hono's bodyLimit bounds one body only; this bounds the total of all bodies being received as well.
+ * Reads a JSON body for the validators after it. Throws an ApiError where it is too large, breaks off, is not JSON or
+ * is nested too deep. hono's bodyLimit bounds one body only; this bounds the total of all bodies being received as
+ * well.
  */
 export function readJsonBody(): MiddlewareHandler<Env> {
   const budget = new ByteBudget(MAX_RECEIVING_BYTES, FREE_BYTES);

@@ -1,49 +1,50 @@
-/** How long an event stream may be silent, and how long its reader may be slow. */
+/** Time limits of an event stream. */
 export interface StreamLimits {
-  /** A comment is sent after so much silence, so that nobody in between takes the connection for dead. */
+  /** A comment is sent after so much silence, so that proxies keep the connection open. */
   readonly heartbeatMs: number;
-  /** A reader that takes nothing for so long is given up. */
+  /** A client that reads nothing for so long is disconnected. */
   readonly stallMs: number;
 }
 
 const COMMENT = ": still working\n\n";
 
 /**
- * The body of an answer of server-sent events. `send` resolves when the reader has room for more, so that a slow one slows
- * its writer down instead of filling the memory. After the reader is gone, `send` does nothing.
+ * A response body of server-sent events. `send` resolves when the client can take more (back-pressure), and does
+ * nothing once the client is gone. hono's streamSSE has neither the time limit for a client that stops reading nor
+ * heartbeats.
  */
 export class SseWriter {
   readonly body: ReadableStream<Uint8Array>;
   private readonly encoder = new TextEncoder();
   private readonly heartbeat: NodeJS.Timeout;
   private controller: ReadableStreamDefaultController<Uint8Array> | null = null;
-  private makeRoom: (() => void) | null = null;
+  private resume: (() => void) | null = null;
   private sentAt = performance.now();
 
   /**
-   * `onGone` hears once that the reader has left or has been given up; not of `close`. `cut` ends the connection of a reader
-   * that has been given up: it would hold it for ever.
+   * `onGone` is called once, when the client disconnects or stalls; not on `close`. `destroyConnection` closes the
+   * connection of a client that stalls, which it would hold for ever.
    */
   constructor(
     private readonly limits: StreamLimits,
-    private readonly onGone: (why: string) => void,
-    private readonly cut: () => void,
+    private readonly onGone: (reason: string) => void,
+    private readonly destroyConnection: () => void,
   ) {
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.controller = controller;
         },
-        pull: () => this.makeRoom?.(),
-        cancel: () => this.leave("the client is gone"),
+        pull: () => this.resume?.(),
+        cancel: () => this.stop("the client is gone"),
       },
       { highWaterMark: 1 },
     );
-    this.heartbeat = setInterval(() => this.beat(), Math.max(10, limits.heartbeatMs / 2));
+    this.heartbeat = setInterval(() => this.sendHeartbeat(), Math.max(10, limits.heartbeatMs / 2));
     this.heartbeat.unref();
   }
 
-  /** One event, named where its readers want a name; a text goes as it is, anything else as JSON. */
+  /** Sends one event: a string as it is, anything else as JSON. */
   async send(data: unknown, name?: string): Promise<void> {
     const { controller } = this;
     if (controller === null) return;
@@ -51,16 +52,16 @@ export class SseWriter {
     this.write(`${name === undefined ? "" : `event: ${name}\n`}data: ${text}\n\n`);
     if ((controller.desiredSize ?? 0) > 0) return;
     await new Promise<void>((resolve) => {
-      const stall = setTimeout(() => this.giveUp(), this.limits.stallMs);
-      this.makeRoom = () => {
+      const stall = setTimeout(() => this.disconnectStalled(), this.limits.stallMs);
+      this.resume = () => {
         clearTimeout(stall);
-        this.makeRoom = null;
+        this.resume = null;
         resolve();
       };
     });
   }
 
-  /** What has been sent still reaches the reader. */
+  /** Events that were sent are still delivered. */
   close(): void {
     this.controller?.close();
     this.end();
@@ -71,25 +72,25 @@ export class SseWriter {
     this.sentAt = performance.now();
   }
 
-  private beat(): void {
+  private sendHeartbeat(): void {
     const isSilent = performance.now() - this.sentAt >= this.limits.heartbeatMs;
     if (isSilent && (this.controller?.desiredSize ?? 0) > 0) this.write(COMMENT);
   }
 
-  private giveUp(): void {
-    this.leave("the client reads nothing");
-    this.cut();
+  private disconnectStalled(): void {
+    this.stop("the client reads nothing");
+    this.destroyConnection();
   }
 
-  private leave(why: string): void {
+  private stop(reason: string): void {
     if (this.controller === null) return;
     this.end();
-    this.onGone(why);
+    this.onGone(reason);
   }
 
   private end(): void {
     clearInterval(this.heartbeat);
     this.controller = null;
-    this.makeRoom?.();
+    this.resume?.();
   }
 }

@@ -3,7 +3,7 @@ import type { AnsweredChat } from "../../app/chat/answer-chat.js";
 import type { ModelErrorKind } from "../../domain/models/model.js";
 import { ApiError, type ErrorCode } from "../http/api-error.js";
 
-/** What the details of an ApiError may say for the form of OpenAI's errors. */
+/** The details of an ApiError that OpenAI's error format has fields for. */
 const detailsSchema = z.object({
   type: z.string().optional(),
   code: z.string().optional(),
@@ -11,14 +11,14 @@ const detailsSchema = z.object({
   issues: z.array(z.object({ path: z.string() })).optional(),
 });
 
-/** No retry mends it, so its clients must make none: 5xx, 408, 409 and 429 would be tried again. */
+/** Errors that a retry would not fix: clients retry 5xx, 408, 409 and 429, so these get another status. */
 const PERMANENT: Readonly<Partial<Record<ModelErrorKind, readonly [ErrorCode, string]>>> = {
   bad_request: ["VALIDATION_ERROR", "upstream_bad_request"],
   context_overflow: ["VALIDATION_ERROR", "context_length_exceeded"],
   not_found: ["NOT_FOUND", "model_not_found"],
 };
 
-/** An error in OpenAI's form, and what its clients are told of another try. */
+/** An error in OpenAI's format, with headers that say whether to retry. */
 export function openaiError(error: ApiError, requestId: string) {
   const { type, code, hint, issues } = detailsSchema.safeParse(error.details).data ?? {};
   const { status } = error;
@@ -36,7 +36,7 @@ export function openaiError(error: ApiError, requestId: string) {
   };
 }
 
-/** Null: there is an answer, or the agent has found none by its own doing. */
+/** Null: the chat did not fail, even if the agent found no answer. */
 export function chatFailure({ trace, failure }: AnsweredChat): ApiError | null {
   const message = trace.error ?? "";
   if (trace.ending === "timeout") {
@@ -56,10 +56,10 @@ export function chatFailure({ trace, failure }: AnsweredChat): ApiError | null {
   return new ApiError(errorCode, message, { type, code });
 }
 
-/** A chat that has used up its time would only use it up again. */
+/** A chat that timed out would time out again. */
 const NO_RETRY = { "x-should-retry": "false" };
 
-/** OpenAI's word for it. */
+/** OpenAI's error type for a status. */
 function typeOf(status: number): string {
   if (status === 401) return "authentication_error";
   return status >= 500 ? "server_error" : "invalid_request_error";

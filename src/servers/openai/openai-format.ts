@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { inboxAddress, queryDate } from "../playground/chat-routes.js";
-import { foundIn, foundShape, isWhole, saidAnswer, usageOf } from "./chat-answer.js";
+import { agentDetails, agentDetailsShape, answerText, isComplete, totalUsage } from "./chat-answer.js";
 
 const parts = z
   .array(z.object({ type: z.literal("text"), text: z.string() }))
@@ -9,7 +9,7 @@ const parts = z
 
 const content = z.union([z.string(), parts]);
 
-/** What binds an agent. */
+/** Binds the agent to a mailbox and a day. */
 export const bindingMetadata = z
   .looseObject({ inbox_address: inboxAddress.nullish(), query_date: queryDate.nullish() })
   .nullish()
@@ -18,16 +18,16 @@ export const bindingMetadata = z
       "inbox_address binds the agent to that mailbox (without it, it may search any), query_date hides later mail.",
   });
 
-/** What would change the answer's form or the agent's tools, and cannot: refused, so that nobody waits for it in vain. */
+/** Parameters that would change the form of the answer or the agent's tools are refused rather than ignored. */
 const OWN_TOOLS = "an agent calls its own tools here, and can be given no others";
-export const notGiven = {
+export const unsupported = {
   tools: z.array(z.unknown()).max(0, OWN_TOOLS).nullish(),
   tool_choice: z.enum(["none", "auto"], OWN_TOOLS).nullish(),
   textOnly: z.looseObject({ type: z.literal("text", "agents answer in plain text only") }).nullish(),
   top_logprobs: z.literal(0, "probabilities are not known here").nullish(),
 };
 
-/** The parts of a chat completion that are read. Sampling settings are the agent's own and may be sent in vain. */
+/** The parameters that are read. Sampling settings are accepted and ignored: the agent has its own. */
 export const completionBody = z.looseObject({
   model: z.string().min(1).meta({ description: "The id of an agent" }),
   messages: z
@@ -46,15 +46,15 @@ export const completionBody = z.looseObject({
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   metadata: bindingMetadata,
   n: z.literal(1, "one answer is given to a request; ask again for another").nullish(),
-  tools: notGiven.tools,
-  functions: notGiven.tools,
-  tool_choice: notGiven.tool_choice,
-  function_call: notGiven.tool_choice,
+  tools: unsupported.tools,
+  functions: unsupported.tools,
+  tool_choice: unsupported.tool_choice,
+  function_call: unsupported.tool_choice,
   web_search_options: z.null(OWN_TOOLS).optional(),
-  response_format: notGiven.textOnly,
+  response_format: unsupported.textOnly,
   modalities: z.array(z.literal("text", "agents answer in text only")).nullish(),
   logprobs: z.literal(false, "probabilities are not known here").nullish(),
-  top_logprobs: notGiven.top_logprobs,
+  top_logprobs: unsupported.top_logprobs,
 });
 
 const usageShape = z.strictObject({
@@ -82,7 +82,7 @@ export const completionShape = z.strictObject({
     }),
   ),
   usage: usageShape,
-  art_e: foundShape,
+  art_e: agentDetailsShape,
 });
 
 export const chunkShape = z.strictObject({
@@ -103,20 +103,20 @@ export const chunkShape = z.strictObject({
     }),
   ),
   usage: usageShape.nullable().optional(),
-  art_e: foundShape.optional(),
+  art_e: agentDetailsShape.optional(),
 });
 
 type Chunk = z.output<typeof chunkShape>;
 
-export interface Completing {
+export interface CompletionHead {
   readonly id: string;
   /** Seconds since 1970. */
   readonly created: number;
   readonly model: string;
 }
 
-export function toCompletion(head: Completing, trace: ChatTrace): z.output<typeof completionShape> {
-  const { text, isRefusal } = saidAnswer(trace);
+export function toCompletion(head: CompletionHead, trace: ChatTrace): z.output<typeof completionShape> {
+  const { text, isRefusal } = answerText(trace);
   return {
     ...head,
     object: "chat.completion",
@@ -129,26 +129,30 @@ export function toCompletion(head: Completing, trace: ChatTrace): z.output<typeo
       },
     ],
     usage: tokensOf(trace),
-    art_e: foundIn(trace),
+    art_e: agentDetails(trace),
   };
 }
 
-/** The first chunk, before anything is known. */
-export function firstChunk(head: Completing): Chunk {
+/** The first chunk, before there is an answer. */
+export function firstChunk(head: CompletionHead): Chunk {
   return chunk(head, { role: "assistant", content: "" }, null);
 }
 
-/** The answer and its end; the usage only where it was asked for. */
-export function lastChunks(head: Completing, trace: ChatTrace, includeUsage: boolean): Chunk[] {
-  const { text, isRefusal } = saidAnswer(trace);
+/** The answer and its end; the usage only on request. */
+export function lastChunks(head: CompletionHead, trace: ChatTrace, includeUsage: boolean): Chunk[] {
+  const { text, isRefusal } = answerText(trace);
   return [
     ...(text === "" ? [] : [chunk(head, isRefusal ? { refusal: text } : { content: text }, null)]),
-    { ...chunk(head, {}, finishReasonOf(trace)), art_e: foundIn(trace) },
+    { ...chunk(head, {}, finishReasonOf(trace)), art_e: agentDetails(trace) },
     ...(includeUsage ? [{ ...chunk(head, {}, null), choices: [], usage: tokensOf(trace) }] : []),
   ];
 }
 
-function chunk(head: Completing, delta: Chunk["choices"][number]["delta"], finish: "stop" | "length" | null): Chunk {
+function chunk(
+  head: CompletionHead,
+  delta: Chunk["choices"][number]["delta"],
+  finish: "stop" | "length" | null,
+): Chunk {
   return {
     ...head,
     object: "chat.completion.chunk",
@@ -157,11 +161,11 @@ function chunk(head: Completing, delta: Chunk["choices"][number]["delta"], finis
 }
 
 function finishReasonOf(trace: ChatTrace): "stop" | "length" {
-  return isWhole(trace) ? "stop" : "length";
+  return isComplete(trace) ? "stop" : "length";
 }
 
 function tokensOf(trace: ChatTrace): z.output<typeof usageShape> {
-  const { inputTokens, outputTokens, cachedInputTokens } = usageOf(trace);
+  const { inputTokens, outputTokens, cachedInputTokens } = totalUsage(trace);
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,

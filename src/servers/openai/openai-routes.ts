@@ -8,10 +8,10 @@ import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 import type { SseWriter } from "../http/sse-writer.js";
-import { eventAnswer, logChat, toMessages } from "../playground/chat-routes.js";
+import { eventStreamResponse, logChat, toModelMessages } from "../playground/chat-routes.js";
 import { chatFailure, openaiError } from "./openai-error.js";
 import {
-  type Completing,
+  type CompletionHead,
   chunkShape,
   completionBody,
   completionShape,
@@ -27,7 +27,7 @@ const modelShape = z.strictObject({
   owned_by: z.literal("art-e"),
 });
 
-/** Our agents in the words of OpenAI's API: each is a model that does its searching itself. */
+/** OpenAI's Chat Completions API: each agent is a model that searches the mail itself. */
 export function openaiRoutes(services: Services): Route[] {
   const tag = "OpenAI-compatible";
   return [
@@ -66,19 +66,21 @@ export function openaiRoutes(services: Services): Route[] {
       errors: "openai",
       async handle({ body, requestId, signal, destroyConnection, log }) {
         const { messages, metadata } = body;
-        const said = messages.filter((message) => message.role === "user" || message.role === "assistant");
-        const question = said.at(-1);
+        const conversation = messages.filter((message) => message.role === "user" || message.role === "assistant");
+        const question = conversation.at(-1);
         if (question?.role !== "user" || messages.at(-1) !== question) {
           throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
         }
-        const rules = messages.flatMap(({ role, content }) =>
+        const systemPrompts = messages.flatMap(({ role, content }) =>
           role === "system" || role === "developer" ? [content ?? ""] : [],
         );
         const chat = await prepareChat(services, {
           agentId: body.model,
-          history: said.slice(0, -1).flatMap(({ role, content }) => toMessages({ role, content: content ?? "" })),
+          history: conversation
+            .slice(0, -1)
+            .flatMap(({ role, content }) => toModelMessages({ role, content: content ?? "" })),
           question: question.content,
-          instructions: rules.length === 0 ? null : rules.join("\n\n"),
+          instructions: systemPrompts.length === 0 ? null : systemPrompts.join("\n\n"),
           inbox: metadata?.inbox_address ?? undefined,
           queryDate: metadata?.query_date ?? undefined,
           maxTurns: undefined,
@@ -86,10 +88,10 @@ export function openaiRoutes(services: Services): Route[] {
           modelId: undefined,
         });
         const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model };
-        if (body.stream !== true) return toCompletion(head, await answerWhole(chat, signal, log));
+        if (body.stream !== true) return toCompletion(head, await answerAtOnce(chat, signal, log));
         const includeUsage = body.stream_options?.include_usage === true;
-        return eventAnswer(services, chat, destroyConnection, (stream) =>
-          tell(services, chat, stream, head, includeUsage, requestId, log),
+        return eventStreamResponse(services, chat, destroyConnection, (stream) =>
+          streamAnswer(services, chat, stream, head, includeUsage, requestId, log),
         );
       },
     }),
@@ -100,11 +102,11 @@ function modelOf({ id, createdAt }: StoredAgent): z.output<typeof modelShape> {
   return { id, object: "model", created: Date.parse(`${createdAt.replace(" ", "T")}Z`) / 1000, owned_by: "art-e" };
 }
 
-/** The chat's trace when it has ended; throws the ApiError of one that failed. It is ended when its client leaves. */
-export async function answerWhole(chat: PreparedChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
-  const leave = () => chat.abandon("the client is gone");
-  signal.addEventListener("abort", leave, { once: true });
-  if (signal.aborted) leave();
+/** Answers without streaming; throws an ApiError where the chat fails. Aborts it when the client disconnects. */
+export async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
+  const abandon = () => chat.abandon("the client is gone");
+  signal.addEventListener("abort", abandon, { once: true });
+  if (signal.aborted) abandon();
   try {
     const answered = await chat.answer(() => undefined);
     logChat(log, answered.trace);
@@ -112,15 +114,15 @@ export async function answerWhole(chat: PreparedChat, signal: AbortSignal, log: 
     if (failure !== null) throw failure;
     return answered.trace;
   } finally {
-    signal.removeEventListener("abort", leave);
+    signal.removeEventListener("abort", abandon);
   }
 }
 
-async function tell(
+async function streamAnswer(
   services: Services,
   chat: PreparedChat,
   stream: SseWriter,
-  head: Completing,
+  head: CompletionHead,
   includeUsage: boolean,
   requestId: string,
   log: LogFields,

@@ -3,7 +3,7 @@ import type { ApiError } from "../http/api-error.js";
 import { openaiError } from "./openai-error.js";
 import { type OutputMessage, type ResponseObject, responseShape } from "./responses-format.js";
 
-/** The events of a streamed response: numbered, and named by their type. */
+/** The events of a streamed response: withSequenceNumbers, and named by their type. */
 export const responseEventShape = z.looseObject({
   type: z.string().regex(/^(response\.|error$)/),
   sequence_number: z.number().int(),
@@ -12,42 +12,42 @@ export const responseEventShape = z.looseObject({
 
 export type ResponseEvent = z.output<typeof responseEventShape>;
 
-/** Before anything is known. */
+/** The events before there is an answer. */
 export function openingEvents(response: ResponseObject): ResponseEvent[] {
-  return numbered(0, [
+  return withSequenceNumbers(0, [
     { type: "response.created", response },
     { type: "response.in_progress", response },
   ]);
 }
 
-/** The answer, whole: agents give it when they have it. */
+/** The events of a complete answer: agents do not stream theirs in parts. */
 export function answerEvents(first: number, response: ResponseObject & { output: [OutputMessage] }): ResponseEvent[] {
   const [item] = response.output;
   const [part] = item.content;
-  const at = { item_id: item.id, output_index: 0, content_index: 0 };
-  const empty = { ...item, status: "in_progress" as const, content: [] };
-  const said =
+  const position = { item_id: item.id, output_index: 0, content_index: 0 };
+  const emptyItem = { ...item, status: "in_progress" as const, content: [] };
+  const contentEvents =
     part?.type === "refusal"
       ? [
-          { type: "response.content_part.added", ...at, part: { type: "refusal", refusal: "" } },
-          { type: "response.refusal.delta", ...at, delta: part.refusal },
-          { type: "response.refusal.done", ...at, refusal: part.refusal },
+          { type: "response.content_part.added", ...position, part: { type: "refusal", refusal: "" } },
+          { type: "response.refusal.delta", ...position, delta: part.refusal },
+          { type: "response.refusal.done", ...position, refusal: part.refusal },
         ]
       : [
-          { type: "response.content_part.added", ...at, part: { ...part, text: "" } },
-          { type: "response.output_text.delta", ...at, delta: part?.text ?? "", logprobs: [] },
-          { type: "response.output_text.done", ...at, text: part?.text ?? "", logprobs: [] },
+          { type: "response.content_part.added", ...position, part: { ...part, text: "" } },
+          { type: "response.output_text.delta", ...position, delta: part?.text ?? "", logprobs: [] },
+          { type: "response.output_text.done", ...position, text: part?.text ?? "", logprobs: [] },
         ];
-  return numbered(first, [
-    { type: "response.output_item.added", output_index: 0, item: empty },
-    ...said,
-    { type: "response.content_part.done", ...at, part },
+  return withSequenceNumbers(first, [
+    { type: "response.output_item.added", output_index: 0, item: emptyItem },
+    ...contentEvents,
+    { type: "response.content_part.done", ...position, part },
     { type: "response.output_item.done", output_index: 0, item },
     { type: `response.${response.status}`, response },
   ]);
 }
 
-/** No answer, and why. */
+/** The event of a failed response. */
 export function failureEvents(
   first: number,
   open: ResponseObject,
@@ -55,11 +55,14 @@ export function failureEvents(
   requestId: string,
 ): ResponseEvent[] {
   const { code, message } = openaiError(failure, requestId).body.error;
-  return numbered(first, [
+  return withSequenceNumbers(first, [
     { type: "response.failed", response: { ...open, status: "failed", error: { code, message } } },
   ]);
 }
 
-function numbered(first: number, events: readonly Omit<ResponseEvent, "sequence_number">[]): ResponseEvent[] {
+function withSequenceNumbers(
+  first: number,
+  events: readonly Omit<ResponseEvent, "sequence_number">[],
+): ResponseEvent[] {
   return events.map((event, i) => ({ ...event, sequence_number: first + i }) as ResponseEvent);
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { ChatTrace } from "../../domain/runs/chat.js";
-import { foundIn, foundShape, isWhole, saidAnswer, usageOf } from "./chat-answer.js";
-import { bindingMetadata, notGiven } from "./openai-format.js";
+import { agentDetails, agentDetailsShape, answerText, isComplete, totalUsage } from "./chat-answer.js";
+import { bindingMetadata, unsupported } from "./openai-format.js";
 
-/** OpenAI's Responses API: what is read of a request, and the object that answers it. */
+/** Request and response of OpenAI's Responses API. */
 
 const textPart = z.object({ type: z.enum(["input_text", "output_text", "text"]), text: z.string() });
 const refusalPart = z
@@ -15,27 +15,27 @@ const content = z.union([
   z.array(z.union([textPart, refusalPart])).transform((parts) => parts.map(({ text }) => text).join("\n")),
 ]);
 
-const said = z.object({
+const inputMessage = z.object({
   type: z.literal("message").nullish(),
   role: z.enum(["system", "developer", "user", "assistant"]),
   content,
 });
 
-/** An answer given here before, by its id. */
-const reference = z.object({ type: z.literal("item_reference").nullish(), id: z.string().min(1).max(200) });
+/** A message of an earlier response, by its id. */
+const itemReference = z.object({ type: z.literal("item_reference").nullish(), id: z.string().min(1).max(200) });
 
-export type InputItem = z.output<typeof said> | z.output<typeof reference>;
+export type InputItem = z.output<typeof inputMessage> | z.output<typeof itemReference>;
 
-const never = (why: string) => z.null(why).optional();
+const refused = (why: string) => z.null(why).optional();
 
-/** Sampling settings are the agent's own and may be sent in vain. */
+/** Sampling settings are accepted and ignored: the agent has its own. */
 export const responseBody = z.looseObject({
   model: z.string().min(1).meta({ description: "The id of an agent" }),
   input: z
     .union([
       z.string().transform((text): InputItem[] => [{ role: "user", content: text }]),
       z
-        .array(z.union([said, reference]))
+        .array(z.union([inputMessage, itemReference]))
         .min(1)
         .max(1_000),
     ])
@@ -44,13 +44,13 @@ export const responseBody = z.looseObject({
   previous_response_id: z.string().max(200).nullish().meta({ description: "Goes on from there, bound as it was" }),
   stream: z.boolean().nullish(),
   metadata: bindingMetadata,
-  tools: notGiven.tools,
-  tool_choice: notGiven.tool_choice,
-  text: z.looseObject({ format: notGiven.textOnly }).nullish(),
-  top_logprobs: notGiven.top_logprobs,
+  tools: unsupported.tools,
+  tool_choice: unsupported.tool_choice,
+  text: z.looseObject({ format: unsupported.textOnly }).nullish(),
+  top_logprobs: unsupported.top_logprobs,
   background: z.literal(false, "answers are not made in the background").nullish(),
-  conversation: never("there are no conversations here: go on with previous_response_id"),
-  prompt: never("there are no stored prompts here"),
+  conversation: refused("there are no conversations here: go on with previous_response_id"),
+  prompt: refused("there are no stored prompts here"),
 });
 
 const emptyList = z.array(z.unknown()).max(0);
@@ -102,21 +102,21 @@ export const responseShape = z.strictObject({
       total_tokens: z.number().int(),
     })
     .nullable(),
-  art_e: foundShape.optional(),
+  art_e: agentDetailsShape.optional(),
 });
 
 export type ResponseObject = z.output<typeof responseShape>;
 
-/** A response and its message go by the id of the session that the answer was given in. */
+/** The ids of a response and its message are made from the id of its session. */
 export const responseIdOf = (sessionId: string) => sessionId.replace(/^session_/, "resp_");
 export const messageIdOf = (sessionId: string) => sessionId.replace(/^session_/, "msg_");
 
-/** Null: an id that was never given here. */
+/** Null: not an id of this server. */
 export function sessionIdOf(id: string): string | null {
   return /^(resp|msg)_/.test(id) ? id.replace(/^(resp|msg)_/, "session_") : null;
 }
 
-/** As it is before anything is known of its answer. */
+/** A response before there is an answer. */
 export function openResponse(sessionId: string, body: z.output<typeof responseBody>): ResponseObject {
   const metadata = Object.entries(body.metadata ?? {}).filter(([, value]) => typeof value === "string");
   return {
@@ -141,11 +141,14 @@ export function openResponse(sessionId: string, body: z.output<typeof responseBo
   };
 }
 
-/** With the answer in it. */
-export function endedResponse(open: ResponseObject, trace: ChatTrace): ResponseObject & { output: [OutputMessage] } {
-  const { text, isRefusal } = saidAnswer(trace);
-  const { inputTokens, outputTokens, cachedInputTokens } = usageOf(trace);
-  const status = isWhole(trace) ? "completed" : "incomplete";
+/** The response with its answer. */
+export function completedResponse(
+  open: ResponseObject,
+  trace: ChatTrace,
+): ResponseObject & { output: [OutputMessage] } {
+  const { text, isRefusal } = answerText(trace);
+  const { inputTokens, outputTokens, cachedInputTokens } = totalUsage(trace);
+  const status = isComplete(trace) ? "completed" : "incomplete";
   const part: OutputMessage["content"][number] = isRefusal
     ? { type: "refusal", refusal: text }
     : { type: "output_text", text, annotations: [], logprobs: [] };
@@ -158,10 +161,10 @@ export function endedResponse(open: ResponseObject, trace: ChatTrace): ResponseO
       input_tokens: inputTokens,
       input_tokens_details: { cached_tokens: cachedInputTokens },
       output_tokens: outputTokens,
-      // Servers do not tell them apart here: they stand in output_tokens.
+      // Reasoning tokens are counted in output_tokens and not known separately.
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: inputTokens + outputTokens,
     },
-    art_e: foundIn(trace),
+    art_e: agentDetails(trace),
   };
 }

@@ -6,12 +6,12 @@ import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 import type { SseWriter } from "../http/sse-writer.js";
-import { eventAnswer, logChat, toMessages } from "../playground/chat-routes.js";
+import { eventStreamResponse, logChat, toModelMessages } from "../playground/chat-routes.js";
 import { chatFailure } from "./openai-error.js";
-import { answerWhole } from "./openai-routes.js";
+import { answerAtOnce } from "./openai-routes.js";
 import { answerEvents, failureEvents, openingEvents, responseEventShape } from "./responses-events.js";
 import {
-  endedResponse,
+  completedResponse,
   type InputItem,
   openResponse,
   type ResponseObject,
@@ -20,7 +20,7 @@ import {
   sessionIdOf,
 } from "./responses-format.js";
 
-/** The other of OpenAI's APIs, which newer clients speak where nothing else is chosen. */
+/** OpenAI's Responses API, the default of its newer clients. */
 export function responsesRoutes(services: Services): Route[] {
   return [
     defineRoute({
@@ -35,10 +35,10 @@ export function responsesRoutes(services: Services): Route[] {
       errors: "openai",
       async handle({ body, requestId, signal, destroyConnection, log }) {
         const chat = await prepareChat(services, toRequest(services, body));
-        const open = openResponse(chat.sessionId, body);
-        if (body.stream !== true) return endedResponse(open, await answerWhole(chat, signal, log));
-        return eventAnswer(services, chat, destroyConnection, (stream) =>
-          tell(services, chat, stream, open, requestId, log),
+        const openedResponse = openResponse(chat.sessionId, body);
+        if (body.stream !== true) return completedResponse(openedResponse, await answerAtOnce(chat, signal, log));
+        return eventStreamResponse(services, chat, destroyConnection, (stream) =>
+          streamAnswer(services, chat, stream, openedResponse, requestId, log),
         );
       },
     }),
@@ -46,36 +46,40 @@ export function responsesRoutes(services: Services): Route[] {
 }
 
 function toRequest({ db }: Services, body: z.output<typeof responseBody>): ChatRequest {
-  const said = body.input.map((item) => ("role" in item ? item : { role: "assistant" as const, content: named(item) }));
-  const question = said.at(-1);
+  const messages = body.input.map((item) =>
+    "role" in item ? item : { role: "assistant" as const, content: answerOf(item) },
+  );
+  const question = messages.at(-1);
   if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
-  const rules = said.filter(({ role }) => role === "system" || role === "developer").map(({ content }) => content);
-  const instructions = [...(body.instructions ? [body.instructions] : []), ...rules];
-  const spoken = said.slice(0, -1).flatMap(({ role, content }): Message[] => {
-    return role === "user" || role === "assistant" ? toMessages({ role, content }) : [];
+  const systemPrompts = messages
+    .filter(({ role }) => role === "system" || role === "developer")
+    .map(({ content }) => content);
+  const instructions = [...(body.instructions ? [body.instructions] : []), ...systemPrompts];
+  const conversation = messages.slice(0, -1).flatMap(({ role, content }): Message[] => {
+    return role === "user" || role === "assistant" ? toModelMessages({ role, content }) : [];
   });
-  const before = body.previous_response_id ?? null;
+  const previousId = body.previous_response_id ?? null;
   return {
     agentId: body.model,
-    history: before === null ? spoken : [...earlier(before), ...spoken],
+    history: previousId === null ? conversation : [...messagesOf(previousId), ...conversation],
     question: question.content,
     instructions: instructions.length === 0 ? null : instructions.join("\n\n"),
     inbox: body.metadata?.inbox_address ?? undefined,
     queryDate: body.metadata?.query_date ?? undefined,
-    continuedFrom: before === null ? undefined : (sessionIdOf(before) ?? undefined),
+    continuedFrom: previousId === null ? undefined : (sessionIdOf(previousId) ?? undefined),
     maxTurns: undefined,
     modelProvider: undefined,
     modelId: undefined,
   };
 
-  function named({ id }: Extract<InputItem, { id: string }>): string {
+  function answerOf({ id }: Extract<InputItem, { id: string }>): string {
     const sessionId = sessionIdOf(id);
     const answer = sessionId === null ? null : lastAnswer(db, sessionId);
     if (answer === null) throw new ApiError("NOT_FOUND", `There is no answer "${id}" here.`);
     return answer;
   }
 
-  function earlier(id: string): Message[] {
+  function messagesOf(id: string): Message[] {
     const sessionId = sessionIdOf(id);
     const messages = sessionId === null ? [] : sessionMessages(db, sessionId);
     if (messages.length === 0) throw new ApiError("NOT_FOUND", `There is no response "${id}" to go on from.`);
@@ -83,27 +87,27 @@ function toRequest({ db }: Services, body: z.output<typeof responseBody>): ChatR
   }
 }
 
-async function tell(
+async function streamAnswer(
   services: Services,
   chat: PreparedChat,
   stream: SseWriter,
-  open: ResponseObject,
+  openedResponse: ResponseObject,
   requestId: string,
   log: LogFields,
 ): Promise<void> {
-  const opening = openingEvents(open);
+  const opening = openingEvents(openedResponse);
   const ending = async () => {
     const answered = await chat.answer(() => undefined);
     logChat(log, answered.trace);
     const failure = chatFailure(answered);
-    if (failure !== null) return failureEvents(opening.length, open, failure, requestId);
-    return answerEvents(opening.length, endedResponse(open, answered.trace));
+    if (failure !== null) return failureEvents(opening.length, openedResponse, failure, requestId);
+    return answerEvents(opening.length, completedResponse(openedResponse, answered.trace));
   };
   for (const event of opening) await stream.send(event, event.type);
   const last = await ending().catch((fault: unknown) => {
     services.report(fault, requestId);
     const unknown = new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why.");
-    return failureEvents(opening.length, open, unknown, requestId);
+    return failureEvents(opening.length, openedResponse, unknown, requestId);
   });
   for (const event of last) await stream.send(event, event.type);
 }

@@ -11,7 +11,7 @@ import { chatEventSchema, endingEvents, stepEvents } from "./playground-events.j
 
 const TEXT_LIMIT = 200_000;
 
-/** An address as prompts and tools can bear it; whether there is mail of it, the tools say. */
+/** An address without characters that could break a prompt; the tools report an address without mail. */
 export const inboxAddress = z
   .string()
   .trim()
@@ -33,7 +33,7 @@ const chatBody = z.object({
     .max(1_000)
     .meta({
       description:
-        "The last is the question. System messages are put after the agent's own prompt. With a sessionId, what was said before is known already and not read.",
+        "The last is the question. System messages are put after the agent's own prompt. With a sessionId, earlier messages are stored already and not read.",
     }),
   sessionId: z.string().min(1).max(200).nullish(),
   variables: z
@@ -57,7 +57,7 @@ export function chatRoutes(services: Services): Route[] {
       method: "post",
       path: "/api/agents/:id/playground/chat",
       tag: "playground",
-      summary: "Ask an agent, and hear what it does as it does it",
+      summary: "Ask an agent, and get its steps as events while it works",
       body: chatBody,
       status: 200,
       response: null,
@@ -65,38 +65,46 @@ export function chatRoutes(services: Services): Route[] {
       async handle({ params, body, requestId, destroyConnection, log }) {
         const { messages, variables } = body;
         const question = messages.at(-1);
-        const rules = messages.filter(({ role }) => role === "system").map(({ content }) => content);
+        const systemPrompts = messages.filter(({ role }) => role === "system").map(({ content }) => content);
         if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
         const chat = await prepareChat(services, {
           agentId: params.id,
           sessionId: body.sessionId ?? undefined,
-          history: messages.slice(0, -1).flatMap(toMessages),
+          history: messages.slice(0, -1).flatMap(toModelMessages),
           question: question.content,
-          instructions: rules.length === 0 ? null : rules.join("\n\n"),
+          instructions: systemPrompts.length === 0 ? null : systemPrompts.join("\n\n"),
           inbox: variables?.inbox_address ?? undefined,
           queryDate: variables?.query_date ?? undefined,
           maxTurns: variables?.max_turns ?? undefined,
           modelProvider: body.modelProvider ?? undefined,
           modelId: body.modelId ?? undefined,
         });
-        return eventAnswer(services, chat, destroyConnection, (stream) => tell(services, chat, stream, requestId, log));
+        return eventStreamResponse(services, chat, destroyConnection, (stream) =>
+          streamAnswer(services, chat, stream, requestId, log),
+        );
       },
     }),
   ];
 }
 
-async function tell(services: Services, chat: PreparedChat, stream: SseWriter, requestId: string, log: LogFields) {
+async function streamAnswer(
+  services: Services,
+  chat: PreparedChat,
+  stream: SseWriter,
+  requestId: string,
+  log: LogFields,
+) {
   const messageId = `message_${randomUUID()}`;
   const send = async (events: readonly ChatEvent[]) => {
     for (const event of events) await stream.send(event);
   };
-  const answering = async () => {
+  const answerEvents = async () => {
     await send([{ type: "message-start", messageId }]);
     const answered = await chat.answer((step) => send(stepEvents(step)));
     logChat(log, answered.trace);
     return endingEvents(answered, messageId);
   };
-  const last = await answering().catch((fault: unknown): ChatEvent[] => {
+  const last = await answerEvents().catch((fault: unknown): ChatEvent[] => {
     services.report(fault, requestId);
     const errorText = "The server could not do this; its log says why.";
     return [{ type: "error", errorText, errorCategory: "internal", retryable: false }];
@@ -109,27 +117,33 @@ export function logChat(log: LogFields, trace: { agentId: string; model: string;
   Object.assign(log, { agent: trace.agentId, model: trace.model, ending: trace.ending, trace_id: trace.traceId });
 }
 
-/** An answer whose events come as they happen; the chat ends when its reader leaves. */
-export function eventAnswer(
+/** Streams the events that `work` sends; the chat is aborted when the client disconnects. */
+export function eventStreamResponse(
   services: Services,
   chat: PreparedChat,
   destroyConnection: () => void,
   work: (stream: SseWriter) => Promise<void>,
 ): Response {
-  const stream = new SseWriter(services.stream, (why) => chat.abandon(why), destroyConnection);
+  const stream = new SseWriter(services.stream, (reason) => chat.abandon(reason), destroyConnection);
   void work(stream).finally(() => stream.close());
   return new Response(stream.body, {
     headers: {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
-      // Proxies that collect answers would hold the events back.
+      // Proxies that buffer responses would delay the events.
       "x-accel-buffering": "no",
     },
   });
 }
 
-/** What was said; what the system was told is none of it. */
-export function toMessages({ role, content }: { role: "system" | "user" | "assistant"; content: string }): Message[] {
+/** A message of the conversation; system messages go into the prompt instead. */
+export function toModelMessages({
+  role,
+  content,
+}: {
+  role: "system" | "user" | "assistant";
+  content: string;
+}): Message[] {
   if (role === "system") return [];
   return [role === "user" ? { role, content } : { role, content, toolCalls: [] }];
 }

@@ -27,8 +27,9 @@ export const chatEventSchema: z.ZodType<ChatEvent> = z.discriminatedUnion("type"
 ]);
 
 /**
- * The events of one step of the agent loop: all calls of a reply, then their results, so that a client can tell one reply
- * from the next. The answer of return_final_answer is sent as text before that call's result, as part of the same reply.
+ * The events of one step of the agent loop: all calls of a reply, then their results, so that a client can tell one
+ * reply from the next. The answer of return_final_answer is sent as text before that call's result, as part of the same
+ * reply.
  */
 export function stepEvents(step: AgentStep): ChatEvent[] {
   switch (step.type) {

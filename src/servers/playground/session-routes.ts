@@ -4,10 +4,10 @@ import { deleteSession, pageOfSessions, type SessionDetails, sessionOfAgent } fr
 import { findAgent, getAgent } from "../../store/registry/agents.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
-import { saidAnswer } from "../openai/chat-answer.js";
+import { answerText } from "../openai/chat-answer.js";
 import { versionId } from "../routes/version-routes.js";
 
-/** Sessions in the words of the playground API's own client, which are in camel case. */
+/** Sessions in camel case, as the playground API's client expects them. */
 
 const lineShape = z.strictObject({
   id: z.string(),
@@ -26,7 +26,7 @@ const pageShape = z.strictObject({
   hasMore: z.boolean(),
 });
 
-const callShape = z.strictObject({ id: z.string(), name: z.string(), args: z.string(), result: z.string() });
+const toolCallShape = z.strictObject({ id: z.string(), name: z.string(), args: z.string(), result: z.string() });
 
 const messageShape = z.strictObject({
   id: z.string(),
@@ -34,7 +34,7 @@ const messageShape = z.strictObject({
   content: z.string(),
   timestamp: z.string(),
   traceId: z.string().optional(),
-  toolCalls: z.array(callShape).optional().meta({ description: "args and result are texts of JSON" }),
+  toolCalls: z.array(toolCallShape).optional().meta({ description: "args and result are texts of JSON" }),
 });
 
 const pageQuery = z.object({
@@ -62,11 +62,11 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
       }),
       handle({ query }) {
         const { sessions, pagination } = page(null, query);
-        const named = sessions.map((session) => {
+        const withNames = sessions.map((session) => {
           const { agentId } = session;
-          return { ...lineOf(session), agentId, agentName: findAgent(db, agentId)?.name ?? agentId };
+          return { ...sessionLine(session), agentId, agentName: findAgent(db, agentId)?.name ?? agentId };
         });
-        return { sessions: named, pagination };
+        return { sessions: withNames, pagination };
       },
     }),
     defineRoute({
@@ -79,7 +79,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
       response: z.strictObject({ sessions: z.array(lineShape), pagination: pageShape }),
       handle({ params, query }) {
         const { sessions, pagination } = page(getAgent(db, params.id).id, query);
-        return { sessions: sessions.map(lineOf), pagination };
+        return { sessions: sessions.map(sessionLine), pagination };
       },
     }),
     defineRoute({
@@ -97,7 +97,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
       }),
       handle({ params }) {
         const { session, traces } = sessionOfAgent(db, params.id, params.sessionId);
-        const { messageCount: _, ...line } = lineOf(session);
+        const { messageCount: _, ...line } = sessionLine(session);
         const { agentId, inbox, queryDate } = session;
         return {
           ...line,
@@ -124,7 +124,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
   ];
 }
 
-function lineOf({ id, agentId, agentVersion, model, chats, createdAt, updatedAt }: SessionDetails) {
+function sessionLine({ id, agentId, agentVersion, model, chats, createdAt, updatedAt }: SessionDetails) {
   return {
     id,
     agentVersionId: versionId(agentId, agentVersion),
@@ -150,7 +150,7 @@ function messagesOf(trace: ChatTrace): z.output<typeof messageShape>[] {
     {
       id: `${traceId}_answer`,
       role: "assistant",
-      content: saidAnswer(trace).text,
+      content: answerText(trace).text,
       timestamp: endedAt,
       traceId,
       ...(calls.length === 0 ? {} : { toolCalls: calls }),

@@ -20,8 +20,8 @@ import type { Services } from "../http/services.js";
 import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "./response-schemas.js";
 import { checkToolPermissions } from "./tool-permissions.js";
 
-/** Whose prompt an agent gets that is made without one. */
-const MODEL_AGENT = "email-search";
+/** Its prompt is the default of new agents. */
+const DEFAULT_PROMPT_AGENT = "email-search";
 
 const newAgent = z.strictObject({
   ...newAgentSchema.shape,
@@ -39,7 +39,7 @@ const attachment = z.strictObject({ tool_id: registryIdSchema, config: nullableJ
 
 export function agentRoutes(services: Services): Route[] {
   const { db } = services;
-  const shown = (agent: StoredAgent) => ({
+  const agentJson = (agent: StoredAgent) => ({
     id: agent.id,
     name: agent.name,
     description: agent.description,
@@ -52,7 +52,7 @@ export function agentRoutes(services: Services): Route[] {
     created_at: isoTime(agent.createdAt),
     updated_at: isoTime(agent.updatedAt),
   });
-  const toolOf = (agentId: string, toolId: string, config: string | null) => {
+  const agentToolJson = (agentId: string, toolId: string, config: string | null) => {
     const tool = getTool(db, toolId);
     return {
       id: tool.id,
@@ -76,7 +76,7 @@ export function agentRoutes(services: Services): Route[] {
       summary: "All agents",
       status: 200,
       response: z.strictObject({ agents: z.array(agentShape) }),
-      handle: () => ({ agents: listAgents(db).map(shown) }),
+      handle: () => ({ agents: listAgents(db).map(agentJson) }),
     }),
     defineRoute({
       method: "post",
@@ -88,13 +88,13 @@ export function agentRoutes(services: Services): Route[] {
       response: agentShape,
       handle({ body: { id, prompt, tools, ...rest } }) {
         for (const tool of tools ?? []) checkToolPermissions(services, getTool(db, tool.id), tool.config);
-        const made = createAgent(db, {
+        const agent = createAgent(db, {
           ...rest,
           id: id ?? freeId(rest.name, (taken) => findAgent(db, taken) !== null),
-          prompt: prompt ?? getAgent(db, MODEL_AGENT).prompt,
+          prompt: prompt ?? getAgent(db, DEFAULT_PROMPT_AGENT).prompt,
           ...(tools === undefined ? {} : { tools }),
         });
-        return shown(made);
+        return agentJson(agent);
       },
     }),
     defineRoute({
@@ -104,7 +104,7 @@ export function agentRoutes(services: Services): Route[] {
       summary: "One agent",
       status: 200,
       response: agentShape,
-      handle: ({ params }) => shown(getAgent(db, params.id)),
+      handle: ({ params }) => agentJson(getAgent(db, params.id)),
     }),
     defineRoute({
       method: "patch",
@@ -114,7 +114,7 @@ export function agentRoutes(services: Services): Route[] {
       body: agentChangesSchema,
       status: 200,
       response: agentShape,
-      handle: ({ params, body }) => shown(updateAgent(db, params.id, body)),
+      handle: ({ params, body }) => agentJson(updateAgent(db, params.id, body)),
     }),
     defineRoute({
       method: "delete",
@@ -134,7 +134,7 @@ export function agentRoutes(services: Services): Route[] {
       response: z.strictObject({ tools: z.array(agentToolShape) }),
       handle({ params }) {
         const { id } = getAgent(db, params.id);
-        return { tools: attachedOrDefault(db, id).map(({ tool, config }) => toolOf(id, tool.id, config)) };
+        return { tools: attachedOrDefault(db, id).map(({ tool, config }) => agentToolJson(id, tool.id, config)) };
       },
     }),
     defineRoute({
@@ -148,7 +148,7 @@ export function agentRoutes(services: Services): Route[] {
       handle({ params: { id }, body: { tool_id, config = null } }) {
         checkToolPermissions(services, getTool(db, tool_id), config);
         attachTool(db, id, tool_id, config);
-        return toolOf(id, tool_id, config && JSON.stringify(config));
+        return agentToolJson(id, tool_id, config && JSON.stringify(config));
       },
     }),
     defineRoute({

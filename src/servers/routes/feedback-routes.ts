@@ -15,7 +15,7 @@ import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 import { feedbackShape } from "./response-schemas.js";
 
-const said = { rating: z.enum(RATINGS), notes: z.string().max(10_000).nullish() };
+const feedbackFields = { rating: z.enum(RATINGS), notes: z.string().max(10_000).nullish() };
 
 export function feedbackRoutes({ db }: Services): Route[] {
   const tag = "feedback";
@@ -24,8 +24,8 @@ export function feedbackRoutes({ db }: Services): Route[] {
       method: "post",
       path: "/api/feedback",
       tag,
-      summary: "Say what an answer was worth",
-      body: z.object({ trace_id: z.string().min(1), ...said }),
+      summary: "Give feedback on an answer",
+      body: z.object({ trace_id: z.string().min(1), ...feedbackFields }),
       status: 201,
       response: feedbackShape,
       handle({ body }) {
@@ -33,14 +33,14 @@ export function feedbackRoutes({ db }: Services): Route[] {
         const id = `feedback_${randomUUID()}`;
         const notes = body.notes?.trim() || null;
         saveFeedback(db, { id, traceId, rating: body.rating, notes, createdAt: new Date().toISOString() });
-        return feedbackShown(getFeedback(db, id));
+        return feedbackJson(getFeedback(db, id));
       },
     }),
     defineRoute({
       method: "get",
       path: "/api/feedback",
       tag,
-      summary: "What has been said of all answers, or of those of a trace or an agent, newest first",
+      summary: "Feedback on all answers, or on those of a trace or an agent, newest first",
       query: z.object({
         trace_id: z.string().min(1).optional(),
         agent_id: z.string().min(1).optional(),
@@ -55,16 +55,16 @@ export function feedbackRoutes({ db }: Services): Route[] {
         has_more: z.boolean(),
       }),
       handle({ query }) {
-        const asked = {
+        const filter = {
           traceId: query.trace_id === undefined ? null : getTrace(db, query.trace_id).traceId,
           agentId: query.agent_id ?? null,
           rating: query.rating ?? null,
         };
         const after = query.cursor === undefined ? null : readCursor(query.cursor);
-        const { lines, hasMore } = pageOfFeedback(db, asked, after, query.limit);
+        const { lines, hasMore } = pageOfFeedback(db, filter, after, query.limit);
         const last = lines.at(-1);
         return {
-          feedback: lines.map(feedbackShown),
+          feedback: lines.map(feedbackJson),
           next_cursor: hasMore && last !== undefined ? writeCursor({ at: last.createdAt, id: last.id }) : null,
           has_more: hasMore,
         };
@@ -74,22 +74,22 @@ export function feedbackRoutes({ db }: Services): Route[] {
       method: "patch",
       path: "/api/feedback/:id",
       tag,
-      summary: "Change what was said of an answer",
-      body: z.object(said).partial(),
+      summary: "Change feedback",
+      body: z.object(feedbackFields).partial(),
       status: 200,
       response: feedbackShape,
       handle({ params, body }) {
         const before = getFeedback(db, params.id);
         const notes = body.notes === undefined ? before.notes : body.notes?.trim() || null;
         updateFeedback(db, { id: before.id, rating: body.rating ?? before.rating, notes });
-        return feedbackShown(getFeedback(db, before.id));
+        return feedbackJson(getFeedback(db, before.id));
       },
     }),
     defineRoute({
       method: "delete",
       path: "/api/feedback/:id",
       tag,
-      summary: "Take back what was said of an answer",
+      summary: "Delete feedback",
       status: 204,
       response: null,
       handle: ({ params }) => deleteFeedback(db, getFeedback(db, params.id).id),
@@ -97,6 +97,6 @@ export function feedbackRoutes({ db }: Services): Route[] {
   ];
 }
 
-export function feedbackShown({ id, traceId, agentId, rating, notes, createdAt }: FeedbackLine) {
+export function feedbackJson({ id, traceId, agentId, rating, notes, createdAt }: FeedbackLine) {
   return { id, trace_id: traceId, agent_id: agentId, rating, notes, created_at: createdAt };
 }

@@ -10,20 +10,20 @@ import { ApiError } from "../http/api-error.js";
 import { defineRoute, type Env, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 
-/** A tab of its own cannot send a token: the link is the secret, and no longer than it takes to open it. */
-const LINK_MS = 5 * 60_000;
+/** A new tab cannot send a token, so the link itself is the secret; it expires soon. */
+const LINK_LIFETIME_MS = 5 * 60_000;
 
-/** Conversations up to so many bytes stand in the page. */
-const MOST_TRACE_BYTES = 5_000_000;
+/** Conversations are embedded up to so many bytes. */
+const MAX_TRACE_BYTES = 5_000_000;
 
 const PREFIX = "/report/";
 
 interface Link {
   readonly runId: string;
-  readonly until: number;
+  readonly expiresAt: number;
 }
 
-/** Opens the report of a run as a page: first a link is asked for, like everything else, then the page by the link. */
+/** Links to the report pages of runs: a request with the token makes a link, which opens without it. */
 export class ReportLinks {
   private readonly links = new Map<string, Link>();
 
@@ -46,10 +46,10 @@ export class ReportLinks {
   addPage(app: Hono<Env>): void {
     app.get(`${PREFIX}:key`, async (c) => {
       const link = this.links.get(c.req.param("key"));
-      if (link === undefined || link.until < Date.now()) {
+      if (link === undefined || link.expiresAt < Date.now()) {
         throw new ApiError("NOT_FOUND", "This link to a report has run out. Ask for another in the playground.");
       }
-      // The page bears a policy of its own, with the hashes of its scripts.
+      // The page contains its own content security policy, with the hashes of its scripts.
       return c.body(await this.report(link.runId, c.req.raw.signal), 200, {
         "content-type": "text/html; charset=utf-8",
         "cache-control": "no-store",
@@ -59,9 +59,9 @@ export class ReportLinks {
 
   private make(runId: string): string {
     const now = Date.now();
-    for (const [key, { until }] of this.links) if (until < now) this.links.delete(key);
+    for (const [key, { expiresAt }] of this.links) if (expiresAt < now) this.links.delete(key);
     const key = randomBytes(24).toString("base64url");
-    this.links.set(key, { runId, until: now + LINK_MS });
+    this.links.set(key, { runId, expiresAt: now + LINK_LIFETIME_MS });
     return PREFIX + key;
   }
 
@@ -71,7 +71,7 @@ export class ReportLinks {
     let bytes = 0;
     const add = (key: string, packed: string) => {
       bytes += packed.length;
-      if (bytes > MOST_TRACE_BYTES) traces.length = 0;
+      if (bytes > MAX_TRACE_BYTES) traces.length = 0;
       else traces.push([key, packed]);
     };
     const { meanings, leading, runs, tasks } = await collectReport(
@@ -79,7 +79,7 @@ export class ReportLinks {
       [getRun(db, runId)],
       {
         onTask: () => undefined,
-        onTrace: (key, view) => bytes > MOST_TRACE_BYTES || add(key, packedTrace(view())),
+        onTrace: (key, view) => bytes > MAX_TRACE_BYTES || add(key, packedTrace(view())),
       },
       signal,
     );
@@ -96,7 +96,7 @@ export class ReportLinks {
   }
 }
 
-/** Needs no token: nobody can guess the rest of the path. */
+/** Needs no token: the rest of the path is a secret. */
 export function isReport(path: string): boolean {
   return path.startsWith(PREFIX);
 }

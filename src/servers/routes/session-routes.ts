@@ -22,7 +22,7 @@ export function sessionRoutes({ db }: Services): Route[] {
       response: z.strictObject({ sessions: z.array(sessionShape) }),
       handle: ({ query }) => ({
         sessions: listSessions(db, query.agent_id ?? null, query.limit).map(({ chats, ...session }) => ({
-          ...shown(session),
+          ...sessionJson(session),
           chats,
         })),
       }),
@@ -35,14 +35,14 @@ export function sessionRoutes({ db }: Services): Route[] {
       status: 200,
       response: sessionShape.extend({ messages: z.array(messageShape) }),
       handle: ({ params }) => ({
-        ...shown(getSession(db, params.id)),
-        messages: sessionMessages(db, params.id).map(messageShown),
+        ...sessionJson(getSession(db, params.id)),
+        messages: sessionMessages(db, params.id).map(messageJson),
       }),
     }),
   ];
 }
 
-function shown({ id, agentId, inbox, queryDate, createdAt, updatedAt }: ChatSession) {
+function sessionJson({ id, agentId, inbox, queryDate, createdAt, updatedAt }: ChatSession) {
   return {
     id,
     agent_id: agentId,
@@ -53,7 +53,7 @@ function shown({ id, agentId, inbox, queryDate, createdAt, updatedAt }: ChatSess
   };
 }
 
-function messageShown(message: Message) {
+function messageJson(message: Message) {
   const { role, content } = message;
   if (role === "tool") return { role, content, tool_call_id: message.toolCallId, is_error: message.isError };
   if (role !== "assistant" || message.toolCalls.length === 0) return { role, content };

@@ -9,8 +9,8 @@ import type { Services } from "../http/services.js";
 import { isoTime, jsonObjectSchema, toolShape } from "./response-schemas.js";
 import { checkToolPermissions } from "./tool-permissions.js";
 
-/** As an object, or as the text that it is kept as. */
-const schemaOfParameters = z.union([
+/** An object, or the same as JSON text. */
+const parametersSchema = z.union([
   jsonObjectSchema,
   z
     .string()
@@ -22,7 +22,7 @@ const schemaOfParameters = z.union([
 const changes = z.strictObject({
   name: z.string().min(1).max(200).optional(),
   description: z.string().min(1).max(100_000).optional(),
-  parameters_schema: schemaOfParameters.optional(),
+  parameters_schema: parametersSchema.optional(),
   handler_config: jsonObjectSchema.optional(),
   category: z.string().min(1).max(64).optional(),
 });
@@ -46,7 +46,7 @@ export function toolRoutes(services: Services): Route[] {
       query: z.object({ category: z.string().optional() }),
       status: 200,
       response: z.strictObject({ tools: z.array(toolShape) }),
-      handle: ({ query }) => ({ tools: listTools(db, query.category ?? null).map(shown) }),
+      handle: ({ query }) => ({ tools: listTools(db, query.category ?? null).map(toolJson) }),
     }),
     defineRoute({
       method: "post",
@@ -58,7 +58,7 @@ export function toolRoutes(services: Services): Route[] {
       response: toolShape,
       handle({ body: { id, handler_key: handlerKey, ...rest } }) {
         checkToolPermissions(services, { handlerKey, handlerConfig: {} }, rest.handler_config ?? null);
-        return shown(createTool(db, { ...namesOf(rest), description: rest.description, id, handlerKey }));
+        return toolJson(createTool(db, { ...toToolFields(rest), description: rest.description, id, handlerKey }));
       },
     }),
     defineRoute({
@@ -68,7 +68,7 @@ export function toolRoutes(services: Services): Route[] {
       summary: "One tool",
       status: 200,
       response: toolShape,
-      handle: ({ params }) => shown(getTool(db, params.id)),
+      handle: ({ params }) => toolJson(getTool(db, params.id)),
     }),
     defineRoute({
       method: "patch",
@@ -80,7 +80,7 @@ export function toolRoutes(services: Services): Route[] {
       response: toolShape,
       handle({ params, body }) {
         checkToolPermissions(services, getTool(db, params.id), body.handler_config ?? null);
-        return shown(updateTool(db, params.id, namesOf(body)));
+        return toolJson(updateTool(db, params.id, toToolFields(body)));
       },
     }),
     defineRoute({
@@ -95,14 +95,14 @@ export function toolRoutes(services: Services): Route[] {
   ];
 }
 
-/** The registry's names for what is given. */
-function namesOf({ parameters_schema, handler_config, ...same }: z.output<typeof changes>) {
-  const all = { ...same, parametersSchema: parameters_schema, handlerConfig: handler_config };
-  const given = Object.entries(all).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as { [K in keyof typeof all]?: Exclude<(typeof all)[K], undefined> };
+/** The fields that are set, under the registry's names. */
+function toToolFields({ parameters_schema, handler_config, ...same }: z.output<typeof changes>) {
+  const fields = { ...same, parametersSchema: parameters_schema, handlerConfig: handler_config };
+  const fieldsSet = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(fieldsSet) as { [K in keyof typeof fields]?: Exclude<(typeof fields)[K], undefined> };
 }
 
-function shown(tool: StoredTool) {
+function toolJson(tool: StoredTool) {
   return {
     id: tool.id,
     name: tool.name,

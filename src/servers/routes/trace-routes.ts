@@ -8,10 +8,10 @@ import { getTrace, pageOfTraces, type TraceCursor, type TraceSummary } from "../
 import { type PageEnd, readCursor, writeCursor } from "../http/cursor.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
-import { feedbackShown } from "./feedback-routes.js";
+import { feedbackJson } from "./feedback-routes.js";
 import { feedbackShape, stepShape, traceLineShape } from "./response-schemas.js";
 
-const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+const dayOrTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 const listQuery = z.object({
   agent_id: z.string().optional(),
@@ -19,8 +19,8 @@ const listQuery = z.object({
   session_id: z.string().optional(),
   ending: z.enum(ENDINGS).optional(),
   rating: z.enum(RATINGS).optional().meta({ description: "Of the newest feedback" }),
-  date_from: moment.optional().meta({ description: "Started then or later" }),
-  date_to: moment.optional().meta({ description: "Started before then" }),
+  date_from: dayOrTime.optional().meta({ description: "Started then or later" }),
+  date_to: dayOrTime.optional().meta({ description: "Started before then" }),
   cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
@@ -41,7 +41,7 @@ export function traceRoutes({ db }: Services): Route[] {
         total_count: z.number().int(),
       }),
       handle({ query }) {
-        const asked = {
+        const filter = {
           agentId: query.agent_id ?? null,
           runId: query.run_id ?? null,
           sessionId: query.session_id ?? null,
@@ -51,10 +51,10 @@ export function traceRoutes({ db }: Services): Route[] {
           startedBefore: toIso(query.date_to),
         };
         const after = query.cursor === undefined ? null : toCursor(readCursor(query.cursor));
-        const { lines, hasMore, total } = pageOfTraces(db, asked, after, query.limit);
+        const { lines, hasMore, total } = pageOfTraces(db, filter, after, query.limit);
         const last = lines.at(-1);
         return {
-          traces: lines.map(lineShown),
+          traces: lines.map(summaryJson),
           next_cursor: hasMore && last !== undefined ? writeCursor({ at: last.startedAt, id: last.id }) : null,
           has_more: hasMore,
           total_count: total,
@@ -75,9 +75,9 @@ export function traceRoutes({ db }: Services): Route[] {
       handle({ params }) {
         const trace = getTrace(db, params.id);
         return {
-          ...headOf(trace),
-          steps: iofoldSteps(ownPart(trace)).map((line) => JSON.parse(line)),
-          feedback: listFeedback(db, trace.traceId).map(feedbackShown),
+          ...headJson(trace),
+          steps: iofoldSteps(withoutHistory(trace)).map((line) => JSON.parse(line)),
+          feedback: listFeedback(db, trace.traceId).map(feedbackJson),
           trace,
         };
       },
@@ -85,7 +85,7 @@ export function traceRoutes({ db }: Services): Route[] {
   ];
 }
 
-function lineShown({ id, runId, taskId, agentId, sessionId, startedAt, durationMs, ...same }: TraceSummary) {
+function summaryJson({ id, runId, taskId, agentId, sessionId, startedAt, durationMs, ...same }: TraceSummary) {
   return {
     id,
     trace_id: id,
@@ -99,7 +99,7 @@ function lineShown({ id, runId, taskId, agentId, sessionId, startedAt, durationM
   };
 }
 
-function headOf(trace: Trace | ChatTrace) {
+function headJson(trace: Trace | ChatTrace) {
   const isChat = !("task" in trace);
   return {
     id: trace.traceId,
@@ -117,13 +117,13 @@ function headOf(trace: Trace | ChatTrace) {
   };
 }
 
-/** Without what was said in earlier chats: those have traces of their own. */
-function ownPart(trace: Trace | ChatTrace): Trace | ChatTrace {
+/** Without the messages of earlier chats, which have traces of their own. */
+function withoutHistory(trace: Trace | ChatTrace): Trace | ChatTrace {
   if ("task" in trace) return trace;
   return { ...trace, messages: [...trace.messages.slice(0, 1), ...trace.messages.slice(1 + trace.historyLength)] };
 }
 
-/** As traces write their times, so that they sort together. */
+/** The format of times in traces, so that texts compare in time order. */
 function toIso(when: string | undefined): string | null {
   return when === undefined ? null : new Date(when).toISOString();
 }

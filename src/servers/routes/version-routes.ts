@@ -9,7 +9,7 @@ import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/services.js";
 import { isoTime } from "./response-schemas.js";
 
-/** As `agents show` takes it. */
+/** The form that `agents show` accepts. */
 export function versionId(agentId: string, version: number): string {
   return `${agentId}@${version}`;
 }
@@ -32,20 +32,20 @@ const newVersion = z.object({
   variables: z.array(z.string()).nullish().meta({ description: "Not read: the prompt itself names them" }),
 });
 
-/** The versions of agents: every state that one has been in. What it is now is the active one. */
+/** The versions of agents, each a former state; the current state is the active version. */
 export function versionRoutes({ db }: Services): Route[] {
   const tag = "agents";
   const versionsOf = (agentId: string) => {
     const active = currentVersion(db, agentId);
-    const kept = listVersions(db, agentId);
-    // One that has neither been changed nor run since is not kept yet.
-    const isKept = kept.some(({ version }) => version === active);
+    const stored = listVersions(db, agentId);
+    // The current state is stored as a version only when it is run or changed.
+    const isStored = stored.some(({ version }) => version === active);
     const { updatedAt } = getAgent(db, agentId);
-    const now: AgentVersion[] = isKept ? [] : [{ ...snapshotOf(db, agentId), version: active, createdAt: updatedAt }];
-    return [...now, ...kept].map((one) => shown(agentId, one, active));
+    const now: AgentVersion[] = isStored ? [] : [{ ...snapshotOf(db, agentId), version: active, createdAt: updatedAt }];
+    return [...now, ...stored].map((each) => versionJson(agentId, each, active));
   };
   const versionOf = (agentId: string, version: number) => {
-    const found = versionsOf(agentId).find((one) => one.version === version);
+    const found = versionsOf(agentId).find((each) => each.version === version);
     if (found !== undefined) return found;
     const hint = `GET /api/agents/${agentId}/versions lists them.`;
     throw new UserError("version_unknown", `Agent "${agentId}" has no version ${version}.`, hint);
@@ -93,8 +93,8 @@ export function versionRoutes({ db }: Services): Route[] {
       status: 200,
       response: versionShape,
       handle({ params: { id, version } }) {
-        const { version: wanted, status } = versionOf(id, toNumber(version));
-        if (status !== "active") restoreVersion(db, id, wanted);
+        const { version: target, status } = versionOf(id, toNumber(version));
+        if (status !== "active") restoreVersion(db, id, target);
         return versionOf(id, currentVersion(db, id));
       },
     }),
@@ -127,7 +127,7 @@ export function versionRoutes({ db }: Services): Route[] {
   ];
 }
 
-function shown(
+function versionJson(
   agentId: string,
   { version, agent, createdAt }: AgentVersion,
   active: number,
@@ -146,7 +146,7 @@ function shown(
   };
 }
 
-/** 0 is the number of none. */
+/** 0, which no version has, where the text is not a version number. */
 function toNumber(version: string): number {
   return /^[1-9]\d{0,8}$/.test(version) ? Number(version) : 0;
 }

@@ -1,24 +1,24 @@
 import { count, duration } from "../../text/format-number.js";
 import type { ReportHead, RunFigures } from "../data.js";
 import { OUTCOMES, STAGES } from "../data.js";
-import { OUTCOME_WORDS, STAGE_WORDS, spaced } from "../labels.js";
-import { linkTo, type Place } from "../route.js";
+import { OUTCOME_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
+import { filterLink, type ViewState } from "../route.js";
 import { type Child, h, untrustedInline } from "../shared/dom.js";
 
 interface Part {
   readonly tasks: number;
   readonly className: string;
-  readonly filters: Place["filters"];
+  readonly filters: ViewState["filters"];
   readonly words: string;
 }
 
 interface Bar {
   readonly label: Child;
-  readonly filters: Place["filters"];
+  readonly filters: ViewState["filters"];
   readonly parts: readonly Part[];
 }
 
-/** Counts as bars, each of which leads to its tasks. */
+/** Counts as bars; each links to its tasks. */
 function barList(bars: readonly Bar[], of: number): HTMLElement {
   const sum = (parts: readonly Part[]) => parts.reduce((tasks, part) => tasks + part.tasks, 0);
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
@@ -29,14 +29,18 @@ function barList(bars: readonly Bar[], of: number): HTMLElement {
       h(
         "li",
         {},
-        h("a", { href: linkTo(filters), class: "name" }, label),
+        h("a", { href: filterLink(filters), class: "name" }, label),
         h("span", { class: "amount" }, `${count(sum(parts))} `, h("small", {}, percent(sum(parts), of))),
         h(
           "span",
           { class: "whole" },
-          ...parts.map(({ tasks, className, filters: chosen, words }) => {
+          ...parts.map(({ tasks, className, filters: partFilters, words }) => {
             const part = h("a", {
-              ...{ href: linkTo(chosen), class: `part ${className}`, title: `${words}: ${count(tasks)} tasks` },
+              ...{
+                href: filterLink(partFilters),
+                class: `part ${className}`,
+                title: `${words}: ${count(tasks)} tasks`,
+              },
               "aria-label": `${words}: ${count(tasks)} tasks`,
             });
             part.style.width = `${(tasks / most) * 100}%`;
@@ -59,15 +63,15 @@ export function endings(run: RunFigures, index: number): HTMLElement {
     sorted.map(([ending, tasks]) => {
       const filters = { run: run.runId, ending };
       return {
-        ...{ label: spaced(ending), filters },
-        parts: [{ tasks, className: `run-${index % 8}`, filters, words: spaced(ending) }],
+        ...{ label: spaceWords(ending), filters },
+        parts: [{ tasks, className: `run-${index % 8}`, filters, words: spaceWords(ending) }],
       };
     }),
     run.tasks,
   );
 }
 
-/** How far the agent came, and what its answer was worth then: where the tasks are lost. */
+/** Outcomes by how far the agent came, which shows where tasks are lost. */
 export function profile(run: RunFigures): HTMLElement {
   const bars = STAGES.flatMap((stage) => {
     const cells = run.profile.filter((cell) => cell.stage === stage);
@@ -86,7 +90,7 @@ export function profile(run: RunFigures): HTMLElement {
   return barList(bars, run.tasks);
 }
 
-/** What the colours of the profile mean. */
+/** The legend of the outcome colours. */
 export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElement {
   const there = OUTCOMES.filter((outcome) => runs.some((run) => run.profile.some((cell) => cell.outcome === outcome)));
   const label = scores.find(({ name }) => name === leading)?.label ?? leading;

@@ -8,7 +8,7 @@ declare global {
 
 export interface Chart {
   readonly title: string;
-  /** What is drawn, for those who read and those who are read to. */
+  /** The title; also the name for screen readers. */
   readonly description: string;
   draw(width: number): SVGSVGElement | HTMLElement;
   /** The same figures as a table. */
@@ -16,7 +16,7 @@ export interface Chart {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A chart with its title and its figures; it is drawn as wide as there is room, and anew when that changes. */
+/** A chart with its title and its data table; it is redrawn when the width changes. */
 export function figureOf({ title, description, draw, heading, rows }: Chart): HTMLElement {
   const canvas = h("div", { class: "canvas" });
   let drawn = 0;
@@ -58,7 +58,7 @@ export function runColour(index: number): string {
   return `var(--run-${index % 8})`;
 }
 
-/** What all charts have in common: no ground of their own, and the page's letters. */
+/** Common to all charts: a transparent background and the page's font. */
 export const CHART_STYLE = {
   background: "none",
   fontFamily: "inherit",

@@ -2,7 +2,7 @@ import { count } from "../../text/format-number.js";
 import type { ReportHead, ScoreMeaning } from "../data.js";
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
-/** How the tasks spread over a score, a twentieth a bar. */
+/** A histogram of a score with twenty bars. */
 export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMeaning): Chart {
   const bars = runs.flatMap((run, index) =>
     (run.distribution[name] ?? []).map((tasks, bin, bins) => ({

@@ -4,7 +4,7 @@ import { runDot } from "../header.js";
 import { h, untrustedInline } from "../shared/dom.js";
 import { costText, intervalText, scoreText } from "../shared/format.js";
 
-/** Every score with its interval and what it is taken over; the runs below one another, so that they can be compared. */
+/** Every score with its interval and number of tasks, one line a run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
   const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95 % interval", "", "Tasks"];
@@ -46,7 +46,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
   );
 }
 
-/** Runs beside one another: what they took and cost. */
+/** Time, tokens and cost of each run. */
 export function effortTable({ runs }: ReportHead): HTMLElement {
   const ms = (value: number | null) => (value === null ? "–" : duration(value));
   const columns = [
@@ -97,13 +97,13 @@ function heading(name: string): HTMLElement {
   return name === "" ? h("td", {}) : h("th", { scope: "col" }, name);
 }
 
-/** 0 to 1, and as much further as the figures go. */
+/** 0 to 1, extended where values lie outside. */
 function axisOf(figures: readonly (Figure | undefined)[]): readonly [number, number] {
   const ends = figures.flatMap((figure) => [figure?.low ?? 0, figure?.high ?? 1, figure?.value ?? 0]);
   return [Math.min(0, ...ends), Math.max(1, ...ends)];
 }
 
-/** The interval as a line and the value as a dot on it; the figures beside it say the same in words. */
+/** The interval as a line with the value as a dot; hidden from screen readers, as the numbers stand beside it. */
 function track({ value, low, high }: Figure, [from, to]: readonly [number, number], run: number): HTMLElement {
   const at = (x: number) => `${(((x - from) / (to - from)) * 100).toFixed(2)}%`;
   const line = h("span", { class: "track", "aria-hidden": "true" });

@@ -1,14 +1,14 @@
 import { count } from "../../text/format-number.js";
 import type { ReportHead, ScoreMeaning, Slicing } from "../data.js";
 import { SLICING_WORDS } from "../labels.js";
-import { linkTo } from "../route.js";
+import { filterLink } from "../route.js";
 import { intervalText, scoreText } from "../shared/format.js";
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
-/** Of mailboxes, those with the most tasks. */
+/** Mailboxes shown: those with the most tasks. */
 const SHOWN = 12;
 
-/** A score by what the tasks have in common, with its intervals. A bar leads to its tasks. */
+/** A score by slice, with intervals. Each bar links to its tasks. */
 export function sliceChart({ runs }: ReportHead, by: Slicing, { name }: ScoreMeaning): Chart {
   const labels = [...new Set(runs.flatMap((run) => run.slices[by].map((slice) => slice.label)))];
   const shown = labels.slice(0, SHOWN);
@@ -16,7 +16,7 @@ export function sliceChart({ runs }: ReportHead, by: Slicing, { name }: ScoreMea
     run.slices[by].flatMap(({ label: slice, scores }) => {
       const figure = scores[name];
       if (figure === undefined || figure.value === null) return [];
-      return [{ ...figure, slice, index, run: run.label, href: linkTo({ [by]: slice }) }];
+      return [{ ...figure, slice, index, run: run.label, href: filterLink({ [by]: slice }) }];
     }),
   );
   const bars = slices.filter(({ slice }) => shown.includes(slice));

@@ -24,7 +24,7 @@ export const LATENCY: Price = {
   text: (seconds) => duration(seconds * 1_000),
 };
 
-/** What a run is worth against what it takes; up and to the left is better. */
+/** Score against cost or latency; up and to the left is better. */
 export function tradeOffChart({ runs }: ReportHead, { name, label }: ScoreMeaning, price: Price): Chart {
   const points = runs.flatMap((run, index) => {
     const figure = run.scores[name];
@@ -65,7 +65,7 @@ export function tradeOffChart({ runs }: ReportHead, { name, label }: ScoreMeanin
           ),
           Plot.text(points, {
             ...{ x: "x", y: "value", text: "run", lineWidth: 14, textOverflow: "ellipsis" },
-            // Those on the right have room to their left.
+            // Labels of points on the right go to the left.
             ...{ textAnchor: "start", dx: 10, filter: (point: (typeof points)[number]) => !isRight(point.x, xs, wide) },
           }),
           Plot.text(points, {
@@ -85,7 +85,7 @@ export function tradeOffChart({ runs }: ReportHead, { name, label }: ScoreMeanin
   };
 }
 
-/** The figures with some room around them; points need no nought to stand on. */
+/** The range of the values with a margin; a scatter plot need not start at 0. */
 function around(ends: readonly number[]): [number, number] {
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   const room = Math.max(0.02, (high - low) * 0.15);

@@ -1,17 +1,17 @@
 import { type Hit, readToolResult } from "../../html/tool-results.js";
 import { count, duration } from "../../text/format-number.js";
 import type { CallView, StepView, TraceView, TurnView } from "../data.js";
-import { spaced } from "../labels.js";
+import { spaceWords } from "../labels.js";
 import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { costText, minuteText } from "../shared/format.js";
 import { badge, mailCard } from "./mail-card.js";
 
 const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool: "Tool" } as const;
 
-/** Longer than this, a tool's answer is folded. */
+/** Results of more characters are collapsed. */
 const LONG = 400;
 
-/** What was said and done, in its order. */
+/** All messages and tool calls in order. */
 export function conversation(trace: TraceView): HTMLElement {
   const gold = new Set(trace.goldIds);
   let turn = 0;
@@ -46,7 +46,7 @@ function turnText({ latencyMs, tokens, costUsd, finishReason, retries }: TurnVie
       ? []
       : [`${count(tokens.input)} tokens in, ${count(tokens.output)} out`]),
     ...(costUsd === null || costUsd === 0 ? [] : [costText(costUsd)]),
-    ...(finishReason === "stop" || finishReason === "tool_calls" ? [] : [`ended by ${spaced(finishReason)}`]),
+    ...(finishReason === "stop" || finishReason === "tool_calls" ? [] : [`ended by ${spaceWords(finishReason)}`]),
     ...(retries === 0 ? [] : [`${retries} retries`]),
   ].join(" · ");
 }
@@ -62,7 +62,7 @@ function callItem(call: CallView, gold: ReadonlySet<string>): HTMLElement {
   );
 }
 
-/** Arguments by name; what is no object, as it came. */
+/** Arguments by name; anything but an object as it is. */
 function argumentList(given: unknown): HTMLElement {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     return untrustedText(textOf(given), "text code");

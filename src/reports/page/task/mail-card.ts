@@ -3,10 +3,10 @@ import type { MailView } from "../data.js";
 import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { minuteText } from "../shared/format.js";
 
-/** Recipients told by name; a mail to five hundred has the others counted. */
+/** Recipients listed by name; the rest are counted. */
 const RECIPIENTS = 6;
 
-/** A mail to be read: its head, and its text as it is. */
+/** A mail with its headers and its text. */
 export function mailCard(mail: MailView, badges: readonly string[], open: boolean): HTMLElement {
   return h(
     "details",

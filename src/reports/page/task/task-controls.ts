@@ -1,9 +1,9 @@
 import type { ReportHead } from "../data.js";
-import { OUTCOME_WORDS, STAGE_WORDS, spaced } from "../labels.js";
+import { OUTCOME_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
-import { FILTERS, type FilterName, type Place } from "../route.js";
+import { FILTERS, type FilterName, type ViewState } from "../route.js";
 import { h, replaceChildren, untrustedInline } from "../shared/dom.js";
-import { filedUnder } from "./task-filter.js";
+import { filterValues } from "./task-filter.js";
 
 const TITLES: Readonly<Record<FilterName, string>> = {
   run: "Run",
@@ -16,10 +16,10 @@ const TITLES: Readonly<Record<FilterName, string>> = {
   year: "Year",
 };
 
-/** These have lists to choose from; the others are set by the charts. */
+/** Filters with a list; the others are set by links in the charts. */
 const LISTED: readonly FilterName[] = ["run", "outcome", "stage", "ending", "inbox"];
 
-/** The search field, the lists to choose from, and what is chosen, each with a button that lets it go. */
+/** The search field, the filter lists, and the active filters, each with a button that removes it. */
 export class TaskControls {
   readonly element: HTMLElement;
   private readonly search = h("input", {
@@ -28,15 +28,15 @@ export class TaskControls {
   });
   private readonly lists = new Map<FilterName, HTMLSelectElement>();
   private readonly chips = h("div", { class: "chips" });
-  private place: Place | null = null;
+  private view: ViewState | null = null;
 
   constructor(
     private readonly head: ReportHead,
     tasks: readonly Task[],
-    private readonly onChange: (place: Pick<Place, "search" | "filters">) => void,
+    private readonly onChange: (view: Pick<ViewState, "search" | "filters">) => void,
   ) {
     for (const name of LISTED) {
-      const values = [...new Set(tasks.map((task) => filedUnder(task, name, head)))];
+      const values = [...new Set(tasks.map((task) => filterValues(task, name, head)))];
       if (values.length < 2) continue;
       if (name === "inbox" || name === "ending") values.sort();
       const list = h(
@@ -47,7 +47,7 @@ export class TaskControls {
       );
       this.lists.set(name, list);
     }
-    this.search.addEventListener("input", () => this.tell({ search: this.search.value }));
+    this.search.addEventListener("input", () => this.notify({ search: this.search.value }));
     this.element = h(
       "div",
       { class: "controls", role: "search", "aria-label": "Tasks" },
@@ -57,17 +57,17 @@ export class TaskControls {
     );
   }
 
-  show(place: Place): void {
-    this.place = place;
-    if (this.search.value !== place.search) this.search.value = place.search;
-    for (const [name, list] of this.lists) list.value = place.filters[name] ?? "";
-    const chosen = FILTERS.flatMap((name) => {
-      const value = place.filters[name];
+  show(view: ViewState): void {
+    this.view = view;
+    if (this.search.value !== view.search) this.search.value = view.search;
+    for (const [name, list] of this.lists) list.value = view.filters[name] ?? "";
+    const activeFilters = FILTERS.flatMap((name) => {
+      const value = view.filters[name];
       return value === undefined ? [] : [{ name, value }];
     });
     replaceChildren(
       this.chips,
-      ...chosen.map(({ name, value }) =>
+      ...activeFilters.map(({ name, value }) =>
         h(
           "button",
           { type: "button", class: "chip", click: () => this.set(name, "") },
@@ -81,18 +81,18 @@ export class TaskControls {
   }
 
   private set(name: FilterName, value: string): void {
-    const { [name]: _, ...rest } = this.place?.filters ?? {};
-    this.tell({ filters: value === "" ? rest : { ...rest, [name]: value } });
+    const { [name]: _, ...rest } = this.view?.filters ?? {};
+    this.notify({ filters: value === "" ? rest : { ...rest, [name]: value } });
   }
 
-  private tell(change: Partial<Place>): void {
-    this.onChange({ search: this.place?.search ?? "", filters: this.place?.filters ?? {}, ...change });
+  private notify(change: Partial<ViewState>): void {
+    this.onChange({ search: this.view?.search ?? "", filters: this.view?.filters ?? {}, ...change });
   }
 
   private words(name: FilterName, value: string): string {
     if (name === "run") return this.head.runs.find(({ runId }) => runId === value)?.label ?? value;
     if (name === "outcome") return (OUTCOME_WORDS as Readonly<Record<string, string>>)[value] ?? value;
     if (name === "stage") return (STAGE_WORDS as Readonly<Record<string, string>>)[value] ?? value;
-    return name === "ending" ? spaced(value) : value;
+    return name === "ending" ? spaceWords(value) : value;
   }
 }

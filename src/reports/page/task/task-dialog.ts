@@ -1,12 +1,12 @@
 import { count } from "../../text/format-number.js";
 import type { ReportHead } from "../data.js";
 import type { Task } from "../load-report.js";
-import { nameOf } from "../route.js";
+import { taskName } from "../route.js";
 import { type Child, h, replaceChildren, untrustedInline } from "../shared/dom.js";
 import { TraceMissing, type TraceSource } from "../trace-source.js";
 import { scoreList, taskSummary, traceColumns } from "./task-view.js";
 
-/** One task, over the page. Escape closes it, the arrow keys lead to its neighbours in the table. */
+/** A dialog with one task. Escape closes it; the arrow keys go to the next task in the table. */
 export class TaskDialog {
   readonly element: HTMLDialogElement;
   private readonly content = h("div", { class: "content" });
@@ -43,7 +43,7 @@ export class TaskDialog {
       this.task = null;
       this.onGo(null);
     });
-    // A click beside it falls on the dialog itself, which has no padding.
+    // A click on the backdrop has the dialog itself as its target, as it has no padding.
     this.element.addEventListener("click", (event) => {
       if (event.target === this.element) this.element.close();
     });
@@ -75,7 +75,7 @@ export class TaskDialog {
     const columns = h("div", { "aria-live": "polite" }, h("p", { class: "meta" }, "Loading the conversation…"));
     replaceChildren(this.content, ...this.title(task), taskSummary(task, this.head, others), scores, columns);
     if (!this.element.open) this.element.showModal();
-    // The question is read first, not the first of the buttons.
+    // Focus the heading, so that screen readers read the question before the buttons.
     this.element.querySelector("h2")?.focus();
     this.element.scrollTop = 0;
     try {
@@ -86,7 +86,7 @@ export class TaskDialog {
     } catch (error) {
       if (this.task !== task) return;
       const reason = error instanceof TraceMissing ? error.message : "The conversation could not be read.";
-      const command = `art-e show ${nameOf(task, this.head)}`;
+      const command = `art-e show ${taskName(task, this.head)}`;
       replaceChildren(
         columns,
         h("p", { class: "meta" }, reason, " ", h("code", {}, command), " shows it in a terminal."),

@@ -1,14 +1,14 @@
 import type { ReportHead } from "../data.js";
 import type { Task } from "../load-report.js";
-import { FILTERS, type FilterName, type Place } from "../route.js";
+import { FILTERS, type FilterName, type ViewState } from "../route.js";
 
-/** What a task is filed under, by filter. */
-export function filedUnder(task: Task, name: FilterName, { runs }: ReportHead): string {
+/** The value of a task for each filter. */
+export function filterValues(task: Task, name: FilterName, { runs }: ReportHead): string {
   return name === "run" ? (runs[task.run]?.runId ?? "") : task[name];
 }
 
-/** The tasks that hold every word looked for and have all that is asked. */
-export function chosen(tasks: readonly Task[], { search, filters }: Place, head: ReportHead): Task[] {
+/** The tasks that contain every search word and match all filters. */
+export function filterTasks(tasks: readonly Task[], { search, filters }: ViewState, head: ReportHead): Task[] {
   const words = search
     .toLowerCase()
     .split(/\s+/)
@@ -19,7 +19,7 @@ export function chosen(tasks: readonly Task[], { search, filters }: Place, head:
   });
   return tasks.filter(
     (task) =>
-      asked.every(({ name, value }) => filedUnder(task, name, head) === value) &&
+      asked.every(({ name, value }) => filterValues(task, name, head) === value) &&
       words.every((word) => task.words.includes(word)),
   );
 }
@@ -31,7 +31,7 @@ export interface Order {
   readonly down: boolean;
 }
 
-/** In the order asked; what has no value comes last either way, and equals stay in the order of the tasks. */
+/** A stable sort; tasks without a value come last in both directions. */
 export function sorted(tasks: readonly Task[], { key, down }: Order, score: number): Task[] {
   const read = READ[key];
   const sign = down ? -1 : 1;

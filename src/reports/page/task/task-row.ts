@@ -1,7 +1,7 @@
 import { duration } from "../../text/format-number.js";
 import type { ReportHead } from "../data.js";
 import { runDot } from "../header.js";
-import { STAGE_SHORT, STAGE_WORDS, spaced } from "../labels.js";
+import { STAGE_SHORT, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
 import { type Child, h, untrustedInline } from "../shared/dom.js";
 import { costText, scoreText } from "../shared/format.js";
@@ -51,7 +51,7 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
         h("span", { class: `stage-${task.stage}`, title: STAGE_WORDS[task.stage] }, STAGE_SHORT[task.stage]),
       ],
     },
-    { key: "ending", title: "Ending", className: "ending wide", cell: (task) => [spaced(task.ending)] },
+    { key: "ending", title: "Ending", className: "ending wide", cell: (task) => [spaceWords(task.ending)] },
     { key: "turns", title: "Turns", className: "figure wide turns", cell: (task) => [String(task.turns)] },
     { key: "ms", title: "Time", className: "figure wide time", cell: (task) => [duration(task.ms)] },
     { key: "costUsd", title: "Cost", className: "figure wide cost", cell: (task) => [costText(task.costUsd)] },

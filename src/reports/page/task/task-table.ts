@@ -5,16 +5,16 @@ import { h, replaceChildren } from "../shared/dom.js";
 import { type Order, type SortKey, sorted } from "./task-filter.js";
 import { type Column, columnsOf } from "./task-row.js";
 
-/** Pixels; every row is as high, so that where a row stands can be computed. */
+/** Pixels; all rows have the same height, so that positions can be computed. */
 const ROW = 56;
-/** Rows kept ready above and below those that are seen. */
+/** Rows rendered above and below the visible ones. */
 const SPARE = 8;
-/** On paper there is no scrolling. */
+/** Rows printed at most, as all of them are rendered then. */
 const PRINTED = 200;
 
 /**
- * The tasks as a table of which only the rows in sight exist, so that ten thousand of them are as quick as ten. One row can be
- * reached by Tab; the arrow keys, Page, Home and End go on from there, and Enter opens a task.
+ * The task table. Only the visible rows are rendered, so that ten thousand tasks are as fast as ten. One row has
+ * tabindex 0; the arrow keys, Page, Home and End move from there, and Enter opens a task.
  */
 export class TaskTable {
   readonly element: HTMLElement;
@@ -26,8 +26,8 @@ export class TaskTable {
   private readonly summary = h("p", { class: "count", role: "status" });
   private readonly columns: readonly Column[];
   private readonly heads = new Map<SortKey, HTMLElement>();
-  private chosen: readonly Task[] = [];
-  private shown: readonly Task[] = [];
+  private tasks: readonly Task[] = [];
+  private sortedTasks: readonly Task[] = [];
   private order: Order = { key: "task", down: false };
   private active = 0;
   private printing = false;
@@ -66,13 +66,13 @@ export class TaskTable {
     }
   }
 
-  /** The tasks in the order they are shown. */
+  /** The tasks in display order. */
   get rows(): readonly Task[] {
-    return this.shown;
+    return this.sortedTasks;
   }
 
   show(tasks: readonly Task[]): void {
-    this.chosen = tasks;
+    this.tasks = tasks;
     this.arrange();
   }
 
@@ -81,24 +81,24 @@ export class TaskTable {
     this.arrange();
   }
 
-  /** Brings a task's row into sight, with the focus on it. */
+  /** Scrolls to a task's row and focuses it. */
   focus(task: Task): void {
-    const index = this.shown.indexOf(task);
+    const index = this.sortedTasks.indexOf(task);
     if (index >= 0) this.move(index);
   }
 
   private arrange(): void {
-    this.shown = sorted(this.chosen, this.order, this.score);
+    this.sortedTasks = sorted(this.tasks, this.order, this.score);
     this.active = 0;
     this.scroller.scrollTop = 0;
     for (const [key, head] of this.heads) {
       head.setAttribute("aria-sort", key !== this.order.key ? "none" : this.order.down ? "descending" : "ascending");
     }
-    this.table.setAttribute("aria-rowcount", String(this.shown.length + 1));
-    const all = this.shown.length === this.total;
+    this.table.setAttribute("aria-rowcount", String(this.sortedTasks.length + 1));
+    const all = this.sortedTasks.length === this.total;
     replaceChildren(
       this.summary,
-      all ? `${count(this.total)} tasks` : `${count(this.shown.length)} of ${count(this.total)} tasks`,
+      all ? `${count(this.total)} tasks` : `${count(this.sortedTasks.length)} of ${count(this.total)} tasks`,
     );
     this.draw();
   }
@@ -121,13 +121,13 @@ export class TaskTable {
     const { scrollTop, clientHeight } = this.scroller;
     const first = this.printing ? 0 : Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
     const seen = this.printing ? PRINTED : Math.ceil(clientHeight / ROW) + 2 * SPARE;
-    const last = Math.min(this.shown.length, first + seen);
+    const last = Math.min(this.sortedTasks.length, first + seen);
     const held = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement);
     this.above.style.height = `${first * ROW}px`;
-    this.below.style.height = `${this.printing ? 0 : (this.shown.length - last) * ROW}px`;
-    // Scrolled out of sight, the row that Tab reaches and the arrow keys start from is one that is seen.
+    this.below.style.height = `${this.printing ? 0 : (this.sortedTasks.length - last) * ROW}px`;
+    // Where the row with tabindex 0 was scrolled out of sight, a visible row takes its place.
     if (!this.printing) this.active = Math.min(Math.max(this.active, first), Math.max(first, last - 1));
-    const rows = this.shown.slice(first, last).map((task, i) => this.row(task, first + i));
+    const rows = this.sortedTasks.slice(first, last).map((task, i) => this.row(task, first + i));
     replaceChildren(this.body, this.above, ...rows, this.below);
     if (held) this.rowAt(this.active)?.focus({ preventScroll: true });
   }
@@ -150,7 +150,7 @@ export class TaskTable {
   }
 
   private open(index: number | null): void {
-    const task = index === null ? undefined : this.shown[index];
+    const task = index === null ? undefined : this.sortedTasks[index];
     if (task === undefined || index === null) return;
     this.active = index;
     this.onOpen(task);
@@ -160,7 +160,7 @@ export class TaskTable {
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 1);
     const steps: Readonly<Record<string, number>> = {
       ...{ ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: this.active + page },
-      ...{ PageUp: this.active - page, Home: 0, End: this.shown.length - 1 },
+      ...{ PageUp: this.active - page, Home: 0, End: this.sortedTasks.length - 1 },
     };
     const step = steps[event.key];
     if (step !== undefined) this.move(step);
@@ -170,7 +170,7 @@ export class TaskTable {
   }
 
   private move(wanted: number): void {
-    const index = Math.min(this.shown.length - 1, Math.max(0, wanted));
+    const index = Math.min(this.sortedTasks.length - 1, Math.max(0, wanted));
     this.active = index;
     const { scrollTop, clientHeight } = this.scroller;
     const head = this.table.tHead?.offsetHeight ?? 0;

@@ -2,18 +2,18 @@ import { readToolResult } from "../../html/tool-results.js";
 import { duration } from "../../text/format-number.js";
 import type { MailView, ReportHead, TraceView } from "../data.js";
 import { runDot } from "../header.js";
-import { STAGE_WORDS, spaced } from "../labels.js";
+import { STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
-import { NOWHERE, nameOf, writePlace } from "../route.js";
+import { EMPTY_VIEW, taskName, writeView } from "../route.js";
 import { h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { costText, scoreText } from "../shared/format.js";
 import { conversation } from "./conversation.js";
 import { mailCard } from "./mail-card.js";
 
-/** Both answers beside one another, and what became of the task: all that the table's row knows. */
+/** Answer and gold answer side by side, and the outcome: what the table's row contains. */
 export function taskSummary(task: Task, head: ReportHead, others: readonly Task[]): HTMLElement {
   const facts = [
-    spaced(task.ending),
+    spaceWords(task.ending),
     STAGE_WORDS[task.stage],
     `${task.turns} turns`,
     duration(task.ms),
@@ -51,7 +51,7 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
           runDot(other.run),
           h(
             "a",
-            { href: writePlace({ ...NOWHERE, task: nameOf(other, head) }) },
+            { href: writeView({ ...EMPTY_VIEW, task: taskName(other, head) }) },
             untrustedInline(head.runs[other.run]?.label ?? ""),
             other.epoch === 1 ? null : `, repeat ${other.epoch}`,
           ),
@@ -63,7 +63,7 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
   );
 }
 
-/** Scores with what their scorers say of them. */
+/** Scores with their explanations. */
 export function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLElement {
   const rows = head.scores.flatMap(({ name, label }, i) => {
     const value = task.scores[i] ?? null;
@@ -90,7 +90,7 @@ export function scoreList(task: Task, head: ReportHead, trace: TraceView | null)
           "p",
           { class: "verdict" },
           "Judge: ",
-          h("b", {}, untrustedInline(spaced(judge.verdict))),
+          h("b", {}, untrustedInline(spaceWords(judge.verdict))),
           " ",
           untrustedInline(judge.reason ?? ""),
         ),
@@ -112,7 +112,7 @@ function mailColumn(trace: TraceView): HTMLElement[] {
   const gold = new Set(trace.goldIds);
   const read = readMails(trace);
   const cited = new Set(trace.sources);
-  // A gold mail that is not in the database is shown as the agent was given it.
+  // A gold mail that is not in the database is shown as a tool returned it.
   const others = read.filter(({ messageId }) => !gold.has(messageId) || trace.goldMissing.includes(messageId));
   const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
   return [
@@ -132,7 +132,7 @@ function mailColumn(trace: TraceView): HTMLElement[] {
 
 const REACHED = { read: "read", found: "found, not read", missed: "never found" } as const;
 
-/** Mails whose text the agent was given, each once. */
+/** The distinct mails that tools returned in full. */
 function readMails({ steps }: TraceView): MailView[] {
   const mails = new Map<string, MailView>();
   for (const call of steps.flatMap(({ calls }) => calls)) {
