@@ -1,11 +1,12 @@
 import { readEnvironment } from "./app/settings/env-file.js";
-import { readSettings } from "./app/settings/settings.js";
 import { buildParser } from "./commands/cli/build-parser.js";
 import { COMMANDS } from "./commands/cli/command-table.js";
 import { formatError } from "./commands/cli/format-error.js";
 import { listenForInterrupt } from "./commands/cli/interrupt.js";
 import { showMigrationProgress } from "./commands/cli/migration-progress.js";
 import { handleClosedOutput, openOutput } from "./commands/cli/output.js";
+import { openProgressLater } from "./commands/cli/progress.js";
+import { readSettings } from "./commands/cli/settings.js";
 import { refuseEmptyValues } from "./commands/cli/usage-error.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
 import { stripControls } from "./platform/strip-controls.js";
@@ -22,7 +23,9 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
     const interrupts = listenForInterrupt();
     closeInterrupts = () => interrupts.close();
     try {
-      code = await run(argv, { settings, out: openOutput(settings), ...interrupts });
+      const out = openOutput(settings);
+      const progress = (title: string) => openProgressLater(settings, title);
+      code = await run(argv, { settings, out, note: out.note, progress, ...interrupts });
     } catch (error) {
       throw databaseError(error, settings.db) ?? error;
     }

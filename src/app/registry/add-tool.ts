@@ -3,7 +3,7 @@ import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getTool } from "../../store/registry/tools.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
-import type { Settings } from "../settings/settings.js";
+import type { AppSettings } from "../context.js";
 import {
   callLimits,
   describedColumns,
@@ -21,7 +21,7 @@ export async function addTool(
   db: Db,
   id: string,
   described: ToolDescription,
-  settings: Settings,
+  settings: AppSettings,
   signal: AbortSignal,
 ): Promise<StoredTool> {
   const kind = kindOf(described) ?? "";
@@ -44,7 +44,7 @@ export async function addServerTools(
   db: Db,
   described: ToolDescription,
   prefix: string | null,
-  { env }: Settings,
+  { env }: AppSettings,
   signal: AbortSignal,
 ): Promise<ImportedTools> {
   refuseFieldsOfOtherKinds(described, "mcp");
@@ -62,7 +62,7 @@ export async function changeTool(
   db: Db,
   id: string,
   described: ToolDescription,
-  settings: Settings,
+  settings: AppSettings,
   signal: AbortSignal,
 ): Promise<StoredTool> {
   const before = getTool(db, id);

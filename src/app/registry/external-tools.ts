@@ -3,7 +3,7 @@ import { UserError } from "../../domain/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
 import { splitShellWords } from "../../platform/shell-words.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
-import type { Settings } from "../settings/settings.js";
+import type { AppSettings } from "../context.js";
 import { describeModule } from "./import-tools.js";
 import type { NewTool } from "./tools.js";
 
@@ -64,7 +64,7 @@ export function refuseFieldsOfOtherKinds(described: ToolDescription, kind: strin
 /** The columns of a tool beside its handler. A module describes itself; flags override that. */
 export async function describedColumns(
   described: ToolDescription,
-  { env }: Settings,
+  { env }: AppSettings,
   signal: AbortSignal,
 ): Promise<Partial<Pick<NewTool, "name" | "description" | "category" | "parametersSchema">>> {
   const { name, description, category, parameters, module } = described;
@@ -72,7 +72,7 @@ export async function describedColumns(
   return { ...fromModule, ...defined({ name, description, category, parametersSchema: parameters }) };
 }
 
-async function columnsOfModule(file: string, names: readonly string[], env: Settings["env"], signal: AbortSignal) {
+async function columnsOfModule(file: string, names: readonly string[], env: AppSettings["env"], signal: AbortSignal) {
   const external = openExternalResources(env);
   try {
     const { name, description, parameters } = await describeModule(resolve(file), names, external, signal);

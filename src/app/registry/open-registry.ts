@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { type Db, openStore } from "../../store/connection/open-store.js";
-import type { Settings } from "../settings/settings.js";
+import type { AppSettings } from "../context.js";
 
 /** Reads the registry. Without a database, one in memory shows the agents and tools of a new database. */
-export async function readRegistry<T>(settings: Settings, read: (db: Db) => T | Promise<T>): Promise<T> {
+export async function readRegistry<T>(settings: AppSettings, read: (db: Db) => T | Promise<T>): Promise<T> {
   const db = existsSync(settings.db)
     ? openStore(settings.db, { mustExist: true })
     : openStore(":memory:", { mustExist: false });
@@ -11,7 +11,7 @@ export async function readRegistry<T>(settings: Settings, read: (db: Db) => T | 
 }
 
 /** Changes the registry; creates the database where there is none. */
-export async function changeRegistry<T>(settings: Settings, change: (db: Db) => T | Promise<T>): Promise<T> {
+export async function changeRegistry<T>(settings: AppSettings, change: (db: Db) => T | Promise<T>): Promise<T> {
   return useAndClose(openStore(settings.db, { mustExist: false }), change);
 }
 

@@ -7,7 +7,7 @@ import { openExternalResources } from "../../tools/external/external-resources.j
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/mailbox.js";
 import { namingInbox } from "../../tools/single-inbox-tools.js";
-import type { Settings } from "../settings/settings.js";
+import type { AppSettings } from "../context.js";
 
 export interface ToolCall {
   readonly id: string;
@@ -20,7 +20,12 @@ export interface ToolCall {
 }
 
 /** Calls a tool once, as an agent would. */
-export async function testTool(db: Db, call: ToolCall, settings: Settings, signal: AbortSignal): Promise<ToolResult> {
+export async function testTool(
+  db: Db,
+  call: ToolCall,
+  settings: AppSettings,
+  signal: AbortSignal,
+): Promise<ToolResult> {
   const stored = getTool(db, call.id);
   const config = call.config === null ? null : JSON.stringify(call.config);
   const external = openExternalResources(settings.env);

@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { checkOutputs } from "../../app/outputs/check-outputs.js";
 import { exportAgent } from "../../app/registry/agent-file.js";
 import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "../cli/check-outputs.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { AGENT_ID } from "./agent-flags.js";
 
 const schema = z.object({ id: text, output: text.optional(), ...overwriteShape });

@@ -1,7 +1,7 @@
 import yargs, { type Argv } from "yargs";
 import { programVersion } from "../../app/settings/program-version.js";
-import { DEFAULT_CACHE_DIR, DEFAULT_DB } from "../../app/settings/settings.js";
 import { type Command, type CommandEntry, type CommandGroup, type Flags, nameOf, type TableEntry } from "./command.js";
+import { DEFAULT_CACHE_DIR, DEFAULT_DB } from "./settings.js";
 import { type CommandInUse, usageError } from "./usage-error.js";
 
 const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };

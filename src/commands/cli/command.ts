@@ -1,11 +1,12 @@
 import type { Options, PositionalOptions } from "yargs";
-import type { Settings } from "../../app/settings/settings.js";
+import type { AppContext } from "../../app/context.js";
 import type { ExitCode } from "../../domain/errors.js";
 import type { Interrupts } from "./interrupt.js";
 import type { Output } from "./output.js";
+import type { Settings } from "./settings.js";
 
 /** What a command gets besides its flags. */
-export interface CommandContext extends Interrupts {
+export interface CommandContext extends AppContext, Interrupts {
   readonly settings: Settings;
   readonly out: Output;
 }

@@ -1,5 +1,5 @@
+import { Interrupted } from "../../app/context.js";
 import { EXIT, type ExitCode, UserError } from "../../domain/errors.js";
-import { Interrupted } from "./interrupt.js";
 
 /** The message for a thrown error, and its exit code. */
 export function formatError(error: unknown, verbose: boolean): { text: string; exitCode: ExitCode } {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import type { Settings } from "../../app/settings/settings.js";
 import { stripControls } from "../../platform/strip-controls.js";
+import type { Settings } from "./settings.js";
 
 /** The output of a command: results to stdout, notes to stderr. */
 export interface Output {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { UserError } from "../../domain/errors.js";
 
-/** The kinds of files that commands write, recognised by their first bytes. */
+/** How each kind of output file is recognised by its first bytes. */
 const KINDS = {
   results: ["results file", (start: string) => /^\s{0,9}\{\s{0,9}"runId"\s{0,9}:/.test(start)],
   traces: ["traces file", (start: string) => /^\{"(?:traceId|step_id)":/.test(start)],
@@ -21,7 +21,7 @@ const SQLITE_MAGIC = "SQLite format 3\0";
 /** Of a write-ahead log: sqlite.org/fileformat2.html#walformat. */
 const WAL_MAGIC = ["\x37\x7f\x06\x82", "\x37\x7f\x06\x83"];
 
-/** Refuses to overwrite a file with one of another kind. */
+/** Refuses to overwrite a file of another kind. */
 export function checkKind(flag: string, path: string, kind: OutputKind): void {
   const start = startOf(path);
   const [name, is] = KINDS[kind];
@@ -41,7 +41,7 @@ export function isOfSqlite(path: string): boolean {
   return [SQLITE_MAGIC, ...WAL_MAGIC].some((magic) => start.startsWith(magic));
 }
 
-/** The first bytes as latin1; "" if there is no such regular file, or it is empty. */
+/** The first bytes as latin1; empty where there is no regular file or it is empty. */
 function startOf(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isFile() || stats.size === 0) return "";

@@ -1,30 +1,22 @@
-import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
 import { checkWritable } from "../../platform/atomic-file.js";
 import { isSameFile } from "../../platform/same-file.js";
-import type { Flags } from "./command.js";
 import { checkKind, isOfSqlite, type OutputKind } from "./output-kind.js";
 
-export const OVERWRITE_FLAGS: Flags = {
-  overwrite: { type: "boolean", describe: "Write over an output file that is of another kind" },
-};
-
-export const overwriteShape = { overwrite: z.boolean().default(false) };
-
-/** A file that a command will write; the path is undefined if the flag is absent. */
+/** A file that a command would write; `path` is undefined where it was not requested. */
 export interface OutputFile {
   readonly flag: string;
   readonly path: string | undefined;
   readonly kind: OutputKind;
 }
 
-/** A file that a command reads, with its name in messages. */
+/** A file that a command reads, with its name for messages. */
 export interface InputFile {
   readonly name: string;
   readonly path: string | null | undefined;
 }
 
-/** Refuses outputs that cannot be written or would destroy something, before any work is done. */
+/** Refuses outputs that cannot be written or would destroy another file, before anything is spent. */
 export function checkOutputs(
   outputs: readonly OutputFile[],
   inputs: readonly InputFile[],
@@ -39,7 +31,7 @@ export function checkOutputs(
   }
 }
 
-/** No output may be an input or a database, not even with --overwrite. */
+/** Refuses an output that is an input of the command or a database, even with --overwrite. */
 export function refuseInputs(
   { flag, path }: { readonly flag: string; readonly path: string },
   inputs: readonly InputFile[],
@@ -50,11 +42,11 @@ export function refuseInputs(
     ...["wal", "shm", "journal"].map((end) => ({ name: "part of the database", path: `${db}-${end}` })),
     ...inputs,
   ];
-  const overwritten = files.find((file) => typeof file.path === "string" && isSameFile(file.path, path));
-  if (overwritten === undefined && !isOfSqlite(path)) return;
+  const taken = files.find((file) => typeof file.path === "string" && isSameFile(file.path, path));
+  if (taken === undefined && !isOfSqlite(path)) return;
   throw new UserError(
     "output_is_input",
-    `${flag}: ${path} is ${overwritten?.name ?? "a SQLite file"}, and would be destroyed.`,
+    `${flag}: ${path} is ${taken?.name ?? "a SQLite file"}, and would be destroyed.`,
     "Name another file.",
   );
 }
