@@ -30,15 +30,16 @@ export const LONG_COMMANDS: ReadonlySet<string> = new Set([
 const WIDE_COMMENTS: Readonly<Record<string, string>> = {
   "src/agents/backends": "agent-retry endpoint-agent playground-agent playground-reader subprocess-agent",
   "src/app/chat": "answer-chat served-models",
-  "src/app/results": "aggregate-run collect-report open-results trace-placement",
+  "src/app/gates": "gate-options",
+  "src/app/import": "import-mail",
+  "src/app/mailbox": "offer-mailbox",
+  "src/app/questions": "load-dataset",
+  "src/app/results": "trace-placement",
   "src/app/run":
-    "answer-question create-run execute-run guard-database plan-repeat plan-resume run-tasks save-lost-traces server-watch task-pool",
-  "src/app/score": "read-labels score-run",
-  "src/app/settings": "env-file settings",
-  "src/commands": "score",
+    "answer-question create-run execute-run guard-database open-run plan-repeat run-tasks save-lost-traces server-watch task-pool",
+  "src/app/score": "choose-scorers judge-settings score-run score-stored-run",
+  "src/app/settings": "endpoints env-file",
   "src/commands/cli": "output",
-  "src/commands/flags": "judge-flags protocol-flag scorer-flags",
-  "src/commands/run": "run-flags run-progress run",
   "src/corpus": "batching detect-format open-corpus",
   "src/corpus/mime": "addresses attachments decode-body mail-date mail-text mime-thread split-message",
   "src/corpus/readers": "csv-file csv-records maildir mbox-messages parquet parsed-csv tar-bytes",
@@ -58,7 +59,7 @@ const WIDE_COMMENTS: Readonly<Record<string, string>> = {
   "src/models/middleware": "rate-limiter reply-cache retry verdict-cache",
   "src/models/providers": "anthropic openai-server",
   "src/platform":
-    "atomic-file byte-budget heap-growth parquet-pages shell-words strip-controls thread-priority time-slice worker-rpc",
+    "atomic-file byte-budget heap-growth parquet-pages strip-controls thread-priority time-slice worker-rpc",
   "src/processes": "subreaper",
   "src/reports/ci": "csv-report junit",
   "src/reports/html": "html-report",
@@ -92,6 +93,7 @@ export const LONG_COMMENTS: ReadonlySet<string> = new Set(
 
 /** `path` or `path name`: names that are still to be replaced. */
 export const OLD_WORDS: ReadonlySet<string> = new Set([
+  "src/app/chat/ask.ts Asked",
   "src/app/run/server-watch.ts hopeless",
   "src/commands/cli/read-flags.ts whole",
   "src/models/middleware/verdict-cache.ts",

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const JITI = join(ROOT, "node_modules/jiti/lib/jiti-cli.mjs");
 const script = (name: string) => (csv: string, db: string) => [JITI, join(ROOT, `test/bench/${name}.ts`), csv, db];
 
-/** Each a whole process, from the same file. What each does and leaves out stands in README.md. */
+/** Each a whole process, from the same file. What each does and leaves out is described in docs/performance.md. */
 const IMPORTS = {
   naive: { name: "naive: MIME library, a commit per 100, FTS triggers", args: script("naive-import") },
   plain: { name: "plain bulk load: header split, index at the end", args: script("plain-import") },

@@ -23,7 +23,7 @@ export function cliIndex(table: readonly TableEntry[]): string {
   const rows = table.map((entry) => [
     `[\`art-e ${entry.usage}\`](${nameOf(entry)}.md)`,
     "load" in entry
-      ? escape(entry.describe)
+      ? escapeMarkdown(entry.describe)
       : `${sentence(entry.describe)} Subcommands: ${entry.subcommands.map(code).join(", ")}`,
   ]);
   const help: Flags = { help: { alias: "h", type: "boolean", describe: "Show help" } };
@@ -42,7 +42,7 @@ const code = (entry: TableEntry) => `\`${nameOf(entry)}\``;
 function sections(usage: string, { positionals = {}, flags }: Command): string[] {
   const args = Object.entries(positionals).map(([name, options]) => {
     const [meaning, fallback] = splitDefault(options.describe ?? "");
-    return [`\`${name}\``, meaning, escape(options.defaultDescription ?? fallback)];
+    return [`\`${name}\``, meaning, escapeMarkdown(options.defaultDescription ?? fallback)];
   });
   return [
     `\`\`\`\nart-e ${usage}\n\`\`\``,
@@ -65,7 +65,10 @@ function flagTable(flags: Flags): string {
 /** `Max tasks [default: 10]` as meaning and default. */
 function splitDefault(describe: string): [meaning: string, fallback: string] {
   const [, meaning = describe, fallback = ""] = /^(.*\S) \[([^[\]]+)\]$/s.exec(describe) ?? [];
-  return [escape(meaning), escape(fallback.replace(/^default: /, "").replace(", default: ", ", else "))];
+  return [
+    escapeMarkdown(meaning),
+    escapeMarkdown(fallback.replace(/^default: /, "").replace(", default: ", ", else ")),
+  ];
 }
 
 function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -73,6 +76,6 @@ function markdownTable(heading: readonly string[], rows: readonly (readonly stri
   return [line(heading), line(heading.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-const escape = (text: string) => text.replace(/[|*<]/g, (sign) => (sign === "<" ? "&lt;" : `\\${sign}`));
+const escapeMarkdown = (text: string) => text.replace(/[|*<]/g, (sign) => (sign === "<" ? "&lt;" : `\\${sign}`));
 
-const sentence = (text: string) => (/[.?!]$/.test(text) ? escape(text) : `${escape(text)}.`);
+const sentence = (text: string) => (/[.?!]$/.test(text) ? escapeMarkdown(text) : `${escapeMarkdown(text)}.`);

@@ -42,11 +42,11 @@ export function refuseInputs(
     ...["wal", "shm", "journal"].map((end) => ({ name: "part of the database", path: `${db}-${end}` })),
     ...inputs,
   ];
-  const overwritten = files.find((file) => typeof file.path === "string" && isSameFile(file.path, path));
-  if (overwritten === undefined && !isOfSqlite(path)) return;
+  const taken = files.find((file) => typeof file.path === "string" && isSameFile(file.path, path));
+  if (taken === undefined && !isOfSqlite(path)) return;
   throw new UserError(
     "output_is_input",
-    `${flag}: ${path} is ${overwritten?.name ?? "a SQLite file"}, and would be destroyed.`,
+    `${flag}: ${path} is ${taken?.name ?? "a SQLite file"}, and would be destroyed.`,
     "Name another file.",
   );
 }

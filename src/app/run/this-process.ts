@@ -5,4 +5,7 @@ import type { RunOwner } from "./run-lock.js";
 export const thisProcess: RunOwner = { name: THIS_PROCESS, isGone: hasHolderExited };
 
 /** Also takes over locks of processes on other machines: only the user can know that these have ended. */
-export const forcedProcess: RunOwner = { name: THIS_PROCESS, isGone: (name) => hasHolderExited(name) || isOnOtherHost(name) };
+export const forcedProcess: RunOwner = {
+  name: THIS_PROCESS,
+  isGone: (name) => hasHolderExited(name) || isOnOtherHost(name),
+};
