@@ -6,7 +6,7 @@ import { UserError } from "../domain/errors.js";
 import { type JsonValue, jsonObjectSchema } from "../domain/json.js";
 import type { Db } from "../store/connection/open-store.js";
 import { type AttachedTool, getTool, listAttachedTools } from "../store/registry/tools.js";
-import { toArgumentSchema } from "./argument-schema.js";
+import { toArgumentSchema } from "./json-schema/argument-schema.js";
 import type { Handler, ToolResources } from "./handler.js";
 import { DEFAULT_TOOL_IDS, HANDLERS } from "./handlers.js";
 import { refuse } from "./mailbox.js";

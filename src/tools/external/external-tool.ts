@@ -3,9 +3,9 @@ import type { ToolContext, ToolResult, ToolRow } from "../../domain/agents/tool.
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../domain/json.js";
 import { redact, redactJson } from "../../domain/redact.js";
 import { defineHandler, type Handler } from "../handler.js";
-import { withLinearPatterns } from "../linear-pattern.js";
+import { withLinearPatterns } from "../json-schema/linear-pattern.js";
 import { refuse } from "../mailbox.js";
-import { checkUnfolding } from "../schema-unfolding.js";
+import { checkUnfolding } from "../json-schema/schema-unfolding.js";
 import type { ExternalResources } from "./external-resources.js";
 
 /** What all tools of one's own can be told. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { JsonSchema, JsonValue } from "../../src/domain/json.js";
-import { jsonObjectSchema, jsonValueSchema } from "../../src/domain/json.js";
-import { readArguments } from "../../src/models/providers/tool-calls.js";
-import { googleSchema } from "../../src/models/providers/tool-schema.js";
-import { toArgumentSchema } from "../../src/tools/argument-schema.js";
+import type { JsonSchema, JsonValue } from "../../../src/domain/json.js";
+import { jsonObjectSchema, jsonValueSchema } from "../../../src/domain/json.js";
+import { readArguments } from "../../../src/models/providers/tool-calls.js";
+import { googleSchema } from "../../../src/models/providers/tool-schema.js";
+import { toArgumentSchema } from "../../../src/tools/json-schema/argument-schema.js";
 
 const ofText = (schema: JsonSchema) => toArgumentSchema({ type: "object", properties: { v: schema } });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { JsonSchema, JsonValue } from "../domain/json.js";
-import { isShallow, MAX_JSON_DEPTH } from "../domain/json-depth.js";
+import type { JsonSchema, JsonValue } from "../../domain/json.js";
+import { isShallow, MAX_JSON_DEPTH } from "../../domain/json-depth.js";
 import { withLinearPatterns } from "./linear-pattern.js";
 import { checkUnfolding } from "./schema-unfolding.js";
 

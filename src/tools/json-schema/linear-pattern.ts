@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import type { JsonSchema, JsonValue } from "../domain/json.js";
+import type { JsonSchema, JsonValue } from "../../domain/json.js";
 
 /** Instructions of a compiled pattern, and instructions times characters of one test: half a second at the most. */
 const MAX_INSTRUCTIONS = 1_000;

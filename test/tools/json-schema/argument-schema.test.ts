@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { JsonSchema, JsonValue } from "../../src/domain/json.js";
-import { toArgumentSchema } from "../../src/tools/argument-schema.js";
+import type { JsonSchema, JsonValue } from "../../../src/domain/json.js";
+import { toArgumentSchema } from "../../../src/tools/json-schema/argument-schema.js";
 
 const withValue = (schema: JsonValue, more: JsonSchema = {}) =>
   toArgumentSchema({ type: "object", properties: { v: schema }, ...more });

@@ -1,4 +1,4 @@
-import type { JsonSchema, JsonValue } from "../domain/json.js";
+import type { JsonSchema, JsonValue } from "../../domain/json.js";
 
 /** Schemas that one value may be held against. */
 const MAX_ALTERNATIVES = 1_000;
