@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Agent } from "../domain/agents/agent.js";
-import type { Tool, ToolRow } from "../domain/agents/tool.js";
+import type { Tool, ToolResult, ToolRow } from "../domain/agents/tool.js";
 import { UserError } from "../domain/errors.js";
-import { type JsonValue, jsonObjectSchema } from "../domain/json.js";
+import { jsonObjectSchema } from "../domain/json.js";
 import type { Db } from "../store/connection/open-store.js";
 import { type AttachedTool, getTool, listAttachedTools } from "../store/registry/tools.js";
-import { toArgumentSchema } from "./json-schema/argument-schema.js";
 import type { Handler, ToolResources } from "./handler.js";
 import { DEFAULT_TOOL_IDS, HANDLERS } from "./handlers.js";
+import { compileArgumentSchema, type SchemaValidator } from "./json-schema/compile-schema.js";
 import { refuse } from "./mailbox.js";
 import { SEARCH_HANDLERS } from "./search-pool/search-handlers.js";
 
@@ -38,29 +38,25 @@ export function toolsDigest(db: Db, agentId: string): string {
 /** A row come to life. An unknown handler, a broken schema or a config that does not fit names the tool. */
 export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
   const { tool } = attached;
-  const { handler, schema, settings } = checkAttached(attached);
+  const { handler, settings } = checkAttached(attached);
   const threads = Object.hasOwn(SEARCH_HANDLERS, tool.handlerKey) ? resources.searchThreads : undefined;
   return {
     id: tool.id,
     description: tool.description,
     parameters: tool.parametersSchema,
     async call(args, context) {
-      const checked = check(tool.id, schema, args);
-      if (!checked.ok) return checked;
-      const typed = check(tool.id, handler.args, checked.value);
-      if (!typed.ok) return typed;
-      if (threads !== undefined) return threads.call(tool.handlerKey, typed.value, context, settings);
-      return handler.call(typed.value, context, resources, settings);
+      const checked = compileSchema(tool)(args);
+      if (!checked.ok) return badArguments(tool, checked.error);
+      const typed = handler.args.safeParse(checked.value);
+      if (!typed.success) return badArguments(tool, inOneLine(typed.error));
+      if (threads !== undefined) return threads.call(tool.handlerKey, typed.data, context, settings);
+      return handler.call(typed.data, context, resources, settings);
     },
   };
 }
 
 /** All that must hold before a tool can be called; throws the UserError of the first thing that does not. */
-export function checkAttached({ tool, config }: AttachedTool): {
-  handler: Handler;
-  schema: z.ZodType<JsonValue>;
-  settings: unknown;
-} {
+export function checkAttached({ tool, config }: AttachedTool): { handler: Handler; settings: unknown } {
   const handler = Object.hasOwn(HANDLERS, tool.handlerKey) ? HANDLERS[tool.handlerKey] : undefined;
   if (handler === undefined) {
     throw new UserError(
@@ -69,16 +65,21 @@ export function checkAttached({ tool, config }: AttachedTool): {
       `The handlers are: ${Object.keys(HANDLERS).join(", ")}.`,
     );
   }
-  const schema = readSchema(tool);
+  // The program's own tools are compiled at their first call, which spares the start of a run the loading of ajv.
+  if (!isBuiltin(tool)) compileSchema(tool);
   const settings = readConfig(tool, handler, config);
   const misfit = handler.misfit?.(settings, tool);
   if (misfit !== undefined) throw configError(tool, misfit);
-  return { handler, schema, settings };
+  return { handler, settings };
 }
 
-function readSchema(tool: ToolRow): z.ZodType<JsonValue> {
+function isBuiltin(tool: ToolRow & { readonly builtin?: boolean }): boolean {
+  return tool.builtin === true;
+}
+
+function compileSchema(tool: ToolRow): SchemaValidator {
   try {
-    return toArgumentSchema(tool.parametersSchema);
+    return compileArgumentSchema(tool.parametersSchema, isBuiltin(tool));
   } catch (cause) {
     throw new UserError(
       "tool_schema",
@@ -115,23 +116,20 @@ function parseJson(text: string): unknown {
   }
 }
 
-function check<T>(
-  toolId: string,
-  schema: z.ZodType<T>,
-  args: unknown,
-): { ok: true; value: T } | ReturnType<typeof refuse> {
-  const result = schema.safeParse(args);
-  if (result.success) return { ok: true, value: result.data };
-  return refuse("bad_arguments", `${toolId} was called with arguments that do not fit: ${inOneLine(result.error)}.`);
+function badArguments({ id }: ToolRow, why: string): ToolResult {
+  return refuse("bad_arguments", `${id} was called with arguments that do not fit: ${cut(why)}.`);
 }
 
 /** Names of arguments are the model's own, and of any length and number. */
-const LONGEST_COMPLAINT = 2_000;
-const MOST_COMPLAINTS = 20;
+const MAX_MESSAGE_CHARS = 2_000;
+const MAX_ISSUES = 20;
 
-/** What zod complains of, in one line. */
+/** zod's issues in one line. */
 function inOneLine({ issues }: z.ZodError): string {
-  const said = z.prettifyError(new z.ZodError(issues.slice(0, MOST_COMPLAINTS)));
-  const text = said.replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; ");
-  return text.length > LONGEST_COMPLAINT ? `${text.slice(0, LONGEST_COMPLAINT)} ...` : text;
+  const text = z.prettifyError(new z.ZodError(issues.slice(0, MAX_ISSUES)));
+  return cut(text.replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; "));
+}
+
+function cut(text: string): string {
+  return text.length > MAX_MESSAGE_CHARS ? `${text.slice(0, MAX_MESSAGE_CHARS)} ...` : text;
 }

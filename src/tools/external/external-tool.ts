@@ -3,9 +3,8 @@ import type { ToolContext, ToolResult, ToolRow } from "../../domain/agents/tool.
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../domain/json.js";
 import { redact, redactJson } from "../../domain/redact.js";
 import { defineHandler, type Handler } from "../handler.js";
-import { withLinearPatterns } from "../json-schema/linear-pattern.js";
+import { compileResultSchema } from "../json-schema/compile-schema.js";
 import { refuse } from "../mailbox.js";
-import { checkUnfolding } from "../json-schema/schema-unfolding.js";
 import type { ExternalResources } from "./external-resources.js";
 
 /** What all tools of one's own can be told. */
@@ -95,12 +94,8 @@ async function withEnd<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
   if (resultSchema !== undefined) {
-    const checked = toResultSchema(resultSchema).safeParse(value);
-    if (!checked.success) {
-      const [issue] = checked.error.issues;
-      const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.join(".")}`;
-      return refuse("failed", `The tool's result does not fit its schema${where}: ${issue?.message}.`);
-    }
+    const checked = compileResultSchema(resultSchema)(value);
+    if (!checked.ok) return refuse("failed", `The tool's result does not fit its schema: ${checked.error}.`);
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (Buffer.byteLength(text) > maxBytes)
@@ -113,14 +108,9 @@ function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: 
   return { ok: true, value: { truncated: true, characters: text.length, beginning } };
 }
 
-function toResultSchema(schema: JsonObject): z.ZodType {
-  checkUnfolding(schema);
-  return withLinearPatterns(schema, () => z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]));
-}
-
 function whyUnusable(schema: JsonObject): string | undefined {
   try {
-    toResultSchema(schema);
+    compileResultSchema(schema);
     return undefined;
   } catch (error) {
     return (error as Error).message;

@@ -1,50 +1,30 @@
-import type { JsonSchema, JsonValue } from "../../domain/json.js";
+import type { JsonSchema } from "../../domain/json.js";
+import { isSchemaObject, resolveLocalRef } from "./json-pointer.js";
+import { inPlaceSubschemasOf, type Subschema } from "./subschemas.js";
 
-/** Schemas that one value may be held against. */
-const MAX_ALTERNATIVES = 1_000;
-
-const LISTS = ["anyOf", "oneOf", "allOf"];
+/** Schemas that one value may be checked against. */
+const MAX_IN_PLACE = 1_000;
 
 /**
- * Refuses a schema of which one value would be held against very many parts, or against one for ever: each `$ref` in an `allOf`
- * may double what the one before it says.
+ * Rejects a schema that checks one value against very many subschemas, or against one for ever: a chain of `allOf` with two
+ * `$ref` each doubles at every link.
  */
-export function checkUnfolding(root: JsonSchema): void {
+export function checkUnfolding(root: JsonSchema, subschemas: Iterable<Subschema>): void {
   const sizes = new Map<JsonSchema, number>();
   const open = new Set<JsonSchema>();
-  const sizeOf = (schema: JsonValue | undefined): number => {
-    if (!isSchema(schema)) return 1;
+  const sizeOf = (schema: JsonSchema): number => {
     const known = sizes.get(schema);
     if (known !== undefined) return known;
     if (open.has(schema)) throw new Error("a part of it refers to itself without an end");
     open.add(schema);
     let size = 1;
-    for (const key of LISTS) {
-      const list = schema[key];
-      if (Array.isArray(list)) for (const part of list as readonly JsonValue[]) size += sizeOf(part);
-    }
-    if (typeof schema.$ref === "string") size += sizeOf(target(root, schema.$ref));
-    if (size > MAX_ALTERNATIVES)
-      throw new Error(`one value would be held against more than ${MAX_ALTERNATIVES} schemas`);
+    for (const part of inPlaceSubschemasOf(schema)) size += sizeOf(part);
+    const target = typeof schema.$ref === "string" ? resolveLocalRef(root, schema.$ref) : undefined;
+    if (isSchemaObject(target)) size += sizeOf(target);
+    if (size > MAX_IN_PLACE) throw new Error(`one value would be checked against more than ${MAX_IN_PLACE} schemas`);
     open.delete(schema);
     sizes.set(schema, size);
     return size;
   };
-  const waiting: JsonValue[] = [root];
-  for (let schema = waiting.pop(); schema !== undefined; schema = waiting.pop()) {
-    if (typeof schema !== "object" || schema === null) continue;
-    if (isSchema(schema)) sizeOf(schema);
-    for (const part of Object.values(schema)) waiting.push(part);
-  }
-}
-
-function target(root: JsonSchema, ref: string): JsonValue | undefined {
-  let at: JsonValue | undefined = root;
-  const path = ref.replace(/^#\/?/, "");
-  for (const part of path === "" ? [] : path.split("/")) at = isSchema(at) ? at[part] : undefined;
-  return at;
-}
-
-function isSchema(value: JsonValue | undefined): value is JsonSchema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  for (const { schema } of subschemas) sizeOf(schema);
 }
