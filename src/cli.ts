@@ -1,12 +1,13 @@
 import yargs, { type Argv } from "yargs";
 import { readEnvironment } from "./app/settings/env-file.js";
 import { programVersion } from "./app/settings/program-version.js";
-import { DEFAULT_CACHE_DIR, DEFAULT_DB, readSettings } from "./app/settings/settings.js";
 import type { Command } from "./commands/cli/command.js";
 import { formatError } from "./commands/cli/format-error.js";
 import { listenForInterrupt } from "./commands/cli/interrupt.js";
 import { showMigrationProgress } from "./commands/cli/migration-progress.js";
 import { endQuietlyWhenNobodyReads, openOutput } from "./commands/cli/output.js";
+import { openProgressLater } from "./commands/cli/progress.js";
+import { DEFAULT_CACHE_DIR, DEFAULT_DB, readSettings } from "./commands/cli/settings.js";
 import { refuseEmptyValues, usageError } from "./commands/cli/usage-error.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
 import { stripControls } from "./platform/strip-controls.js";
@@ -137,7 +138,9 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
           const interrupts = listenForInterrupt();
           onEnd = () => interrupts.close();
           try {
-            code = await run(argv, { settings, out: openOutput(settings), ...interrupts });
+            const out = openOutput(settings);
+            const progress = (title: string) => openProgressLater(settings, title);
+            code = await run(argv, { settings, out, note: out.note, progress, ...interrupts });
           } catch (error) {
             throw databaseError(error, settings.db) ?? error;
           }

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { type ExitCode, UserError } from "../domain/errors.js";
-import { OVERWRITE_FLAGS, overwriteShape } from "./cli/check-outputs.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import type { Output } from "./cli/output.js";
 import { readFlags, text } from "./cli/read-flags.js";
 import { exportTracesCommand } from "./export-traces.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 import { importCommand } from "./import/import.js";
 import { runCommand } from "./run/run.js";
 
@@ -15,7 +15,7 @@ const BUNDLED = fileURLToPath(new URL("../../fixtures/demo/", import.meta.url));
 
 const schema = z.object({ output: text.default("./demo-output"), ...overwriteShape });
 
-/** The main job on bundled mail, through the same commands that a user would type. */
+/** Import, run and export on bundled mail, with the same commands that a user would type. */
 export const demoCommand: Command = {
   flags: {
     output: {
@@ -26,16 +26,16 @@ export const demoCommand: Command = {
     },
     ...OVERWRITE_FLAGS,
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const { output, overwrite } = readFlags("demo", schema, argv);
-    const files = layOut(output);
-    // Offline and here, whatever server the environment names for other runs.
-    const settings = { ...door.settings, db: files.db, env: { ...door.settings.env, API_URL: undefined } };
-    const { out } = door;
-    // With `--json` one document stands on stdout: what the commands tell is gathered in it.
-    const told: unknown[] = [];
-    const gather: Output = { ...out, result: (json) => told.push(json) };
-    const there: CommandContext = { ...door, settings, out: settings.json ? gather : out };
+    const files = prepareFolder(output);
+    // Offline, even where the environment names a server for other runs.
+    const settings = { ...context.settings, db: files.db, env: { ...context.settings.env, API_URL: undefined } };
+    const { out } = context;
+    // With `--json` stdout gets one document, with the results of all steps.
+    const results: unknown[] = [];
+    const collecting: Output = { ...out, result: (json) => results.push(json) };
+    const offline: CommandContext = { ...context, settings, out: settings.json ? collecting : out };
     const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
       [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
       [
@@ -52,18 +52,18 @@ export const demoCommand: Command = {
     let code: ExitCode = 0;
     for (const [command, flags, typed] of steps) {
       out.note(`\n$ ${typed}`);
-      code = await command.run(flags, there);
+      code = await command.run(flags, offline);
       if (code !== 0) return code;
     }
-    const [imported, run] = told;
+    const [imported, run] = results;
     if (settings.json) out.result({ import: imported, run, files }, () => "");
-    out.note(lookFurther(files.db, join(output, "report.html")));
+    out.note(nextSteps(files.db, join(output, "report.html")));
     return code;
   },
 };
 
-/** What a newcomer may type next; `npx` finds the program where it was installed for this folder only. */
-function lookFurther(db: string, report: string): string {
+/** Commands to try next; `npx` also finds an installation in this folder. */
+function nextSteps(db: string, report: string): string {
   const next = [
     ["show latest/1", "one task: what the agent said and did"],
     ["search marcus.hale@kestrelplains.example Merriwell base quantity", "the mail, as agents search it"],
@@ -76,8 +76,8 @@ function lookFurther(db: string, report: string): string {
   ].join("\n");
 }
 
-/** A database of an earlier demo is added to: what was done with it since is not ours to delete. */
-function layOut(folder: string) {
+/** The database of an earlier demo is kept and added to: it may have other runs by now. */
+function prepareFolder(folder: string) {
   const files = {
     mail: join(BUNDLED, "maildir"),
     questions: join(BUNDLED, "questions.jsonl"),

@@ -1,64 +1,27 @@
-import { checkMailboxes } from "../app/run/check-mailboxes.js";
+import { measureMailSearch } from "../app/mailbox/measure-search.js";
+import { refuseContradictions } from "../app/questions/load-dataset.js";
 import { EXIT } from "../domain/errors.js";
-import { measureSearch, type SearchQuality } from "../evaluation/search-quality.js";
+import type { SearchQuality } from "../evaluation/search-quality.js";
 import { count, share } from "../reports/text/format-number.js";
 import { summaryBox } from "../reports/text/summary-box.js";
-import { openStore } from "../store/connection/open-store.js";
-import { endOfDay } from "../store/search/date-range.js";
-import { openMailbox } from "../tools/mailbox.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, whole } from "./cli/read-flags.js";
-import {
-  DATASET_FLAGS,
-  datasetSchema,
-  loadDataset,
-  noteKnownBad,
-  refuseContradictions,
-  SELECTION_FLAGS,
-  select,
-  selectionSchema,
-} from "./flags/question-flags.js";
+import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "./flags/question-flags.js";
 
 const schema = datasetSchema.extend(selectionSchema.shape).extend({ limit: whole(0).default(0) });
 
-/** Asks email_search's search, as an agent would that puts the question itself. */
 export const evalSearchCommand: Command = {
   flags: {
     ...DATASET_FLAGS,
     limit: { alias: "l", type: "number", requiresArg: true, describe: "Max questions; 0 = all [default: 0]" },
     ...SELECTION_FLAGS,
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("eval-search", schema, argv);
     refuseContradictions(flags);
-    const { settings, out } = door;
-    const db = openStore(settings.db, { mustExist: true });
-    try {
-      const set = await loadDataset(flags, door);
-      noteKnownBad(set, flags, door);
-      const questions = select(set, flags, flags.limit);
-      checkMailboxes(db, questions, false);
-      const { search, mails, addresses } = openMailbox(db);
-      const quality = measureSearch(
-        questions,
-        (question) =>
-          search
-            .bestFirst({
-              words: question.question,
-              inboxId: addresses.idOf(question.inbox_address),
-              fromIds: null,
-              toIds: null,
-              period: { after: null, before: endOfDay(question.query_date) },
-              limit: 10,
-            })
-            .hits.map((hit) => hit.messageId),
-        (id) => mails.canonicalId(id),
-      );
-      out.result(quality, () => qualityText(quality, set.source));
-      return EXIT.done;
-    } finally {
-      db.close();
-    }
+    const { quality, source } = await measureMailSearch(flags, context);
+    context.out.result(quality, () => qualityText(quality, source));
+    return EXIT.done;
   },
 };
 

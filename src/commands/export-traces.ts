@@ -1,16 +1,14 @@
 import { z } from "zod";
+import { checkOutputs } from "../app/outputs/check-outputs.js";
+import { exportTraces } from "../app/results/export-traces.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import type { Trace } from "../domain/runs/trace.js";
 import { BANDS } from "../domain/scores/score.js";
 import { FORMATS, type Format } from "../exports/formats.js";
-import { writeFileAtomically } from "../platform/atomic-file.js";
 import { count } from "../reports/text/format-number.js";
-import { openStore } from "../store/connection/open-store.js";
-import { getRun } from "../store/runs/runs.js";
-import { iterateTraces, type TraceFilter } from "../store/runs/traces.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./cli/check-outputs.js";
+import type { TraceFilter } from "../store/runs/traces.js";
 import type { Command } from "./cli/command.js";
 import { oneOf, readFlags, text, within } from "./cli/read-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 
@@ -55,22 +53,11 @@ export const exportTracesCommand: Command = {
       db: settings.db,
       overwrite: flags.overwrite,
     });
-    const db = openStore(settings.db, { mustExist: true });
-    try {
-      const run = getRun(db, flags.run);
-      const traces = counted(iterateTraces(db, filterOf(run.id, flags)));
-      const lines = linesOf(traces.each(), flags.format);
-      if (flags.output === undefined) await out.lines(lines);
-      else await writeFileAtomically(flags.output, withLineEnds(lines));
-      const where = flags.output === undefined ? "" : ` to ${flags.output}`;
-      const { output, format } = flags;
-      if (settings.json && output !== undefined) {
-        out.result({ runId: run.id, format, output, traces: traces.count() }, () => "");
-      } else out.note(`${count(traces.count())} traces of ${run.id} written${where}.`);
-      return EXIT.done;
-    } finally {
-      db.close();
-    }
+    const { run, format, output } = flags;
+    const { runId, traces } = await exportTraces({ run, format, output, filter: filterOf(flags) }, settings, out.lines);
+    if (settings.json && output !== undefined) out.result({ runId, format, output, traces }, () => "");
+    else out.note(`${count(traces)} traces of ${runId} written${output === undefined ? "" : ` to ${output}`}.`);
+    return EXIT.done;
   },
 };
 
@@ -89,33 +76,11 @@ function refuseContradictions({ minScore, maxScore, failed, band }: Flags): void
   }
 }
 
-function filterOf(runId: string, { band, minScore, maxScore, failed }: Flags): TraceFilter {
+function filterOf({ band, minScore, maxScore, failed }: Flags): Omit<TraceFilter, "runId"> {
   return {
-    runId,
     band: band ?? null,
     minScore: minScore ?? null,
     maxScore: maxScore ?? null,
     failedOnly: failed,
-  };
-}
-
-function* linesOf(traces: Iterable<Trace>, format: Format): Generator<string> {
-  for (const trace of traces) yield* FORMATS[format](trace);
-}
-
-function* withLineEnds(lines: Iterable<string>): Generator<string> {
-  for (const line of lines) yield `${line}\n`;
-}
-
-function counted<T>(items: Iterable<T>) {
-  let seen = 0;
-  return {
-    *each(): Generator<T> {
-      for (const item of items) {
-        seen++;
-        yield item;
-      }
-    },
-    count: () => seen,
   };
 }

@@ -1,19 +1,20 @@
 import { z } from "zod";
-import { openGates, refuseMissed } from "../app/gates/run-gates.js";
+import { openGates, throwIfMissed } from "../app/gates/run-gates.js";
+import { checkOutputs } from "../app/outputs/check-outputs.js";
 import { RunSources, unfinished } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { gateText } from "../reports/text/gate-text.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "./cli/check-outputs.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, text } from "./cli/read-flags.js";
 import { GATE_FLAGS, gateShape } from "./flags/gate-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 
 const schema = z.object({ name: text, ...overwriteShape, ...gateShape });
 
 export const gateCommand: Command = {
   positionals: { name: { type: "string", describe: "A run: its id, the beginning of it, latest, or a results file" } },
   flags: { ...GATE_FLAGS, ...OVERWRITE_FLAGS },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("gate", schema, argv);
     checkOutputs(
       [{ flag: "--junit", path: flags.junit, kind: "junit" }],
@@ -21,27 +22,28 @@ export const gateCommand: Command = {
         { name: "the results file", path: flags.name },
         { name: "the baseline", path: flags.baseline },
       ],
-      { db: door.settings.db, overwrite: flags.overwrite },
+      { db: context.settings.db, overwrite: flags.overwrite },
     );
-    const gating = await openGates(flags, door);
-    if (!gating.isAsked) {
+    const openedGates = await openGates(flags, context);
+    if (!openedGates.isRequested) {
       throw new UserError(
         "gate_missing",
         "No gate is given.",
         "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE.",
       );
     }
-    const sources = new RunSources(door.settings.db);
+    const sources = new RunSources(context.settings.db);
     try {
       const run = await sources.open(flags.name);
       const why = unfinished(run.head);
       if (why !== null) throw new UserError("run_unfinished", why, `Finish it: art-e run --resume ${run.head.runId}`);
-      const gates = await gating.check(run);
+      const gates = await openedGates.check(run);
       const { runId } = run.head;
-      door.out.result({ runId, gates, passed: gates.every(({ passed }) => passed), junit: flags.junit ?? null }, () =>
-        [...gates.map(gateText), ...(flags.junit === undefined ? [] : [`JUnit:  ${flags.junit}`])].join("\n"),
+      context.out.result(
+        { runId, gates, passed: gates.every(({ passed }) => passed), junit: flags.junit ?? null },
+        () => [...gates.map(gateText), ...(flags.junit === undefined ? [] : [`JUnit:  ${flags.junit}`])].join("\n"),
       );
-      refuseMissed(runId, gates);
+      throwIfMissed(runId, gates);
       return EXIT.done;
     } finally {
       sources.close();

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { calibrate } from "../app/score/calibrate-judge.js";
 import { createJudge, JUDGE_CONCURRENCY } from "../app/score/create-judge.js";
+import { anyCheapModel, judgeSettings } from "../app/score/judge-settings.js";
 import { readLabels } from "../app/score/read-labels.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { calibrationText } from "../reports/text/calibration-text.js";
@@ -8,7 +9,7 @@ import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
 import { openProgress } from "./cli/progress.js";
 import { oneOf, readFlags, text } from "./cli/read-flags.js";
-import { anyCheapModel, JUDGE_FLAGS, judgeSettings, judgeShape } from "./flags/judge-flags.js";
+import { JUDGE_FLAGS, judgeShape } from "./flags/judge-flags.js";
 
 const JUDGE_TIMEOUT_MS = 180_000;
 

@@ -1,13 +1,9 @@
 import { z } from "zod";
-import { EXIT, UserError } from "../domain/errors.js";
+import { searchMailbox } from "../app/mailbox/search-mailbox.js";
+import { EXIT } from "../domain/errors.js";
 import type { JsonValue } from "../domain/json.js";
 import { stripControls } from "../platform/strip-controls.js";
 import { count } from "../reports/text/format-number.js";
-import { type Db, openStore } from "../store/connection/open-store.js";
-import { getTool } from "../store/registry/tools.js";
-import { endOfDay } from "../store/search/date-range.js";
-import { toTool } from "../tools/load-tools.js";
-import { openMailbox } from "../tools/mailbox.js";
 import type { Command } from "./cli/command.js";
 import { day, oneOf, readFlags, text, whole } from "./cli/read-flags.js";
 
@@ -25,8 +21,6 @@ const schema = z.object({
   cutoff: day.optional(),
 });
 
-type Flags = z.output<typeof schema>;
-
 const hitsSchema = z.array(
   z.object({
     message_id: z.string(),
@@ -38,7 +32,6 @@ const hitsSchema = z.array(
   }),
 );
 
-/** Calls the very tools that agents call, so that what is shown is what an agent would see. */
 export const searchCommand: Command = {
   positionals: {
     inbox_address: { type: "string", describe: "The mailbox: its email address" },
@@ -63,49 +56,11 @@ export const searchCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const flags = readFlags("search", schema, argv);
-    const db = openStore(settings.db, { mustExist: true });
-    try {
-      const value = await callSearch(db, flags);
-      out.result(value, () => hitsText(value));
-      return EXIT.done;
-    } finally {
-      db.close();
-    }
+    const value = await searchMailbox(flags, settings);
+    out.result(value, () => hitsText(value));
+    return EXIT.done;
   },
 };
-
-async function callSearch(db: Db, flags: Flags): Promise<JsonValue> {
-  const id = flags.order === "best" ? "email_search" : "search_emails";
-  const tool = toTool({ tool: getTool(db, id), config: null }, { mailbox: openMailbox(db) });
-  const cutoff = flags.cutoff === undefined ? null : endOfDay(flags.cutoff);
-  const result = await tool.call(flags.order === "best" ? bestArguments(flags) : newestArguments(flags), {
-    inbox: flags.inbox_address.trim().toLowerCase(),
-    cutoff,
-    signal: new AbortController().signal,
-  });
-  if (result.ok) return result.value;
-  throw new UserError("search_refused", result.error, "See art-e search --help.");
-}
-
-function bestArguments({ words, inbox_address, limit, from, to, after, before }: Flags): JsonValue {
-  const inbox_id = inbox_address.trim().toLowerCase();
-  return given({ query: words.join(" "), inbox_id, limit, from, to, sent_after: after, sent_before: before });
-}
-
-function newestArguments({ words, limit, from, to, after, before }: Flags): JsonValue {
-  return given({
-    keywords: words,
-    max_results: Math.min(limit, 10),
-    from_addr: from,
-    to_addr: to,
-    sent_after: after,
-    sent_before: before,
-  });
-}
-
-function given(args: Readonly<Record<string, JsonValue | undefined>>): JsonValue {
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined)) as JsonValue;
-}
 
 function hitsText(value: JsonValue): string {
   const { emails, total } = z

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ServedModels } from "../app/chat/served-models.js";
 import { withOtherModelNotes } from "../app/run/note-other-model.js";
+import { baseUrlOf, connectionOf } from "../app/settings/endpoints.js";
 import { programVersion } from "../app/settings/program-version.js";
-import { baseUrlOf, connectionOf, type Settings } from "../app/settings/settings.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { DEFAULT_MODEL } from "../models/default-models.js";
 import { PROVIDERS, type Provider } from "../models/provider-names.js";
@@ -15,6 +15,7 @@ import { SearchPool } from "../tools/search-pool/search-pool.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { readFlags, text, whole } from "./cli/read-flags.js";
 import { readText } from "./cli/read-text.js";
+import type { Settings } from "./cli/settings.js";
 
 const schema = z.object({
   port: whole(0, 65_535).default(8787),
@@ -32,7 +33,7 @@ const schema = z.object({
 
 type ServeFlags = z.output<typeof schema>;
 
-/** Silence after which a stream says that it is alive. */
+/** Interval of heartbeats on silent streams. */
 const HEARTBEAT_MS = 15_000;
 
 export const serveCommand: Command = {
@@ -68,15 +69,15 @@ export const serveCommand: Command = {
       describe: "Tools made over HTTP may run programs, read the environment and reach private addresses",
     },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("serve", schema, argv);
-    const token = tokenOf(flags, door.settings);
-    // An address that its key may not be sent to is told now, not at the first chat.
-    for (const provider of PROVIDERS) reach(provider, flags, door.settings);
+    const token = tokenOf(flags, context.settings);
+    // Refuse an address that its key may not be sent to now, not at the first chat.
+    for (const provider of PROVIDERS) endpointOf(provider, flags, context.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
-    const db = openStore(door.settings.db, { mustExist: true });
-    const outside = openExternalResources(door.settings.env);
-    const searchThreads = new SearchPool(door.settings.db);
+    const db = openStore(context.settings.db, { mustExist: true });
+    const outside = openExternalResources(context.settings.env);
+    const searchThreads = new SearchPool(context.settings.db);
     try {
       const running = await startServer(
         {
@@ -84,25 +85,25 @@ export const serveCommand: Command = {
           version: programVersion(),
           resources: { mailbox: openMailbox(db), searchThreads, outside },
           models: new ServedModels(
-            (provider) => reach(provider, flags, door.settings),
+            (provider) => endpointOf(provider, flags, context.settings),
             DEFAULT_MODEL,
-            (model) => withOtherModelNotes(model, door.out.note),
+            (model) => withOtherModelNotes(model, context.out.note),
           ),
           chats: new ChatLimits(flags.maxChats),
           stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
           chatTimeoutMs: flags.chatTimeout * 1_000,
           allowPrograms: flags.allowPrograms,
-          report: (fault, requestId) => reportFault(fault, requestId, door),
+          report: (fault, requestId) => reportFault(fault, requestId, context),
         },
         { host: flags.host, token, cors },
         flags.port,
-        (line) => door.out.note(JSON.stringify(line)),
+        (line) => context.note(JSON.stringify(line)),
       );
-      door.out.result(
+      context.out.result(
         { url: running.url, token: token !== null },
-        () => `art-e serves ${door.settings.db} at ${running.url}`,
+        () => `art-e serves ${context.settings.db} at ${running.url}`,
       );
-      await untilAborted(door.signal);
+      await untilAborted(context.signal);
       await running.stop(flags.grace * 1_000);
       return EXIT.done;
     } finally {
@@ -116,9 +117,9 @@ function tokenOf(flags: ServeFlags, { env }: Settings): string | null {
   if (flags.token !== undefined && flags.tokenFile !== undefined) {
     throw new UserError("flags_contradict", "--token and --token-file are given.", "Give one of them.");
   }
-  const told = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
-  const token = (told ?? env.ART_E_TOKEN ?? "").trim();
-  if (token === "" && told === undefined) return null;
+  const given = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
+  const token = (given ?? env.ART_E_TOKEN ?? "").trim();
+  if (token === "" && given === undefined) return null;
   if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
   throw new UserError(
     "serve_token",
@@ -136,7 +137,7 @@ function originOf(cors: string): string {
   );
 }
 
-function reach(provider: Provider, flags: ServeFlags, { env }: Settings) {
+function endpointOf(provider: Provider, flags: ServeFlags, { env }: Settings) {
   const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
   return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: flags.requestTimeout * 1_000 }, env);
 }

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { EXIT, UserError } from "../domain/errors.js";
+import { readMail } from "../app/mailbox/read-mail.js";
+import { readTrace } from "../app/results/read-trace.js";
+import { EXIT } from "../domain/errors.js";
 import { stripControls } from "../platform/strip-controls.js";
 import { traceText } from "../reports/text/trace-text.js";
-import { openStore } from "../store/connection/open-store.js";
-import { getTrace } from "../store/runs/traces.js";
-import { openMailLookup, type StoredMail } from "../store/search/mail-lookup.js";
+import type { StoredMail } from "../store/search/mail-lookup.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, text } from "./cli/read-flags.js";
 
@@ -15,27 +15,15 @@ export const showCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { name } = readFlags("show", schema, argv);
-    const db = openStore(settings.db, { mustExist: true });
-    try {
-      if (name.includes("@")) {
-        const mail = openMailLookup(db).get(name);
-        if (mail === null) {
-          throw new UserError(
-            "mail_unknown",
-            `There is no mail ${name} in ${settings.db}.`,
-            "art-e search finds mails.",
-          );
-        }
-        const { mailId: _, ...shown } = mail;
-        out.result(shown, () => mailText(mail));
-      } else {
-        const trace = getTrace(db, name);
-        out.result(trace, () => traceText(trace));
-      }
-      return EXIT.done;
-    } finally {
-      db.close();
+    if (name.includes("@")) {
+      const mail = await readMail(name, settings);
+      const { mailId: _, ...shown } = mail;
+      out.result(shown, () => mailText(mail));
+    } else {
+      const trace = await readTrace(name, settings);
+      out.result(trace, () => traceText(trace));
     }
+    return EXIT.done;
   },
 };
 

@@ -1,20 +1,19 @@
 import { z } from "zod";
-import { aggregateRun } from "../app/results/aggregate-run.js";
+import { loadDataset, refuseContradictions } from "../app/questions/load-dataset.js";
+import { corpusStats, runList, runStats } from "../app/results/read-stats.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { SLICES } from "../domain/runs/slice.js";
+import { scorersAmong } from "../evaluation/choose-metrics.js";
 import { questionStatistics } from "../questions/statistics.js";
 import { corpusSummary } from "../reports/text/corpus-summary.js";
 import { datasetSummary } from "../reports/text/dataset-summary.js";
 import { runSummary } from "../reports/text/run-summary.js";
 import { sliceTable } from "../reports/text/slice-table.js";
 import { table } from "../reports/text/text-table.js";
-import { openStore } from "../store/connection/open-store.js";
-import { readCorpusStats } from "../store/import/corpus-stats.js";
-import { getRun, listRuns } from "../store/runs/runs.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { oneOf, readFlags, text } from "./cli/read-flags.js";
-import { metrics, scorersAmong } from "./flags/metric-flags.js";
-import { DATASET_FLAGS, datasetSchema, loadDataset, refuseContradictions } from "./flags/question-flags.js";
+import { metrics } from "./flags/metric-flags.js";
+import { DATASET_FLAGS, datasetSchema } from "./flags/question-flags.js";
 
 const schema = datasetSchema.extend({
   corpus: z.boolean().default(false),
@@ -41,96 +40,81 @@ export const statsCommand: Command = {
       describe: "With --by: the scores to show [default: accuracy,semantic,sources]",
     },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("stats", schema, argv);
     refuseContradictions(flags);
-    const asked = [
-      flags.corpus && "--corpus",
-      flags.run !== undefined && "--run",
-      flags.runs && "--runs",
-      flags.dataset !== undefined && "--dataset",
-    ].filter((flag) => flag !== false);
-    if (asked.length > 1) {
-      throw new UserError(
-        "flags_contradict",
-        `${asked.join(" and ")} ask for different figures.`,
-        "Give one at a time.",
-      );
-    }
-    const without =
-      flags.by === undefined ? argv.metric !== undefined && "--metric" : flags.run === undefined && "--by";
-    if (without !== false) {
-      throw new UserError(
-        "flags_contradict",
-        `${without} goes with --run RUN --by SLICE.`,
-        "Give both, or leave it out.",
-      );
-    }
-    if (flags.corpus) corpusFigures(door);
-    else if (flags.runs) listOfRuns(door);
-    else if (flags.run !== undefined) await runFigures(flags.run, flags, door);
-    else await printDatasetFigures(flags, door);
+    refuseCombinations(flags, argv.metric !== undefined);
+    if (flags.corpus) await printCorpusFigures(context);
+    else if (flags.runs) await printRuns(context);
+    else if (flags.run !== undefined) await printRunFigures(flags.run, flags, context);
+    else await printDatasetFigures(flags, context);
     return EXIT.done;
   },
 };
 
-/** Also what `run --stats` prints. */
-export async function printDatasetFigures(flags: z.output<typeof datasetSchema>, door: CommandContext): Promise<void> {
-  const set = await loadDataset(flags, door);
-  const statistics = questionStatistics(set);
-  const { source, revision, sha256 } = set;
-  door.out.result({ ...statistics, source, revision, sha256 }, () => datasetSummary(statistics));
-}
-
-function corpusFigures({ settings, out }: CommandContext): void {
-  const db = openStore(settings.db, { mustExist: true });
-  try {
-    const stats = readCorpusStats(db);
-    out.result(stats, () => corpusSummary(stats, settings.db));
-  } finally {
-    db.close();
+/** Refuses several kinds of figures at once, and slices without a run. */
+function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean): void {
+  const kinds = [
+    flags.corpus && "--corpus",
+    flags.run !== undefined && "--run",
+    flags.runs && "--runs",
+    flags.dataset !== undefined && "--dataset",
+  ].filter((flag) => flag !== false);
+  if (kinds.length > 1) {
+    throw new UserError("flags_contradict", `${kinds.join(" and ")} ask for different figures.`, "Give one at a time.");
+  }
+  const incomplete = flags.by === undefined ? hasMetric && "--metric" : flags.run === undefined && "--by";
+  if (incomplete !== false) {
+    throw new UserError(
+      "flags_contradict",
+      `${incomplete} goes with --run RUN --by SLICE.`,
+      "Give both, or leave it out.",
+    );
   }
 }
 
-async function runFigures(
+/** Also used by `run --stats`. */
+export async function printDatasetFigures(
+  flags: z.output<typeof datasetSchema>,
+  context: CommandContext,
+): Promise<void> {
+  const set = await loadDataset(flags, context);
+  const statistics = questionStatistics(set);
+  const { source, revision, sha256 } = set;
+  context.out.result({ ...statistics, source, revision, sha256 }, () => datasetSummary(statistics));
+}
+
+async function printCorpusFigures({ settings, out }: CommandContext): Promise<void> {
+  const stats = await corpusStats(settings);
+  out.result(stats, () => corpusSummary(stats, settings.db));
+}
+
+async function printRunFigures(
   name: string,
   { by, metric }: z.output<typeof schema>,
   { settings, out }: CommandContext,
 ): Promise<void> {
-  const db = openStore(settings.db, { mustExist: true });
-  try {
-    const totals = await aggregateRun(db, getRun(db, name));
-    if (by === undefined) {
-      out.result(totals, () => runSummary(totals));
-    } else {
-      const shown = scorersAmong(metric, totals.scores);
-      out.result({ runId: totals.runId, by, parts: totals.slices[by] }, () => sliceTable(totals, by, shown));
-    }
-  } finally {
-    db.close();
+  const totals = await runStats(name, settings);
+  if (by === undefined) {
+    out.result(totals, () => runSummary(totals));
+    return;
   }
+  const shown = scorersAmong(metric, totals.scores);
+  out.result({ runId: totals.runId, by, parts: totals.slices[by] }, () => sliceTable(totals, by, shown));
 }
 
-function listOfRuns({ settings, out }: CommandContext): void {
-  const db = openStore(settings.db, { mustExist: true });
-  try {
-    const runs = listRuns(db);
-    out.result(runs, () =>
-      runs.length === 0
-        ? "No runs yet: art-e run -a AGENT makes one."
-        : table(
-            ["run", "agent", "model", "tasks", "status", "started"],
-            runs.map((run) => [
-              run.id,
-              run.agentId,
-              run.model,
-              `${run.tasks}/${run.totalTasks}`,
-              run.status,
-              run.startedAt.slice(0, 19),
-            ]),
-          ),
-    );
-  } finally {
-    db.close();
-  }
+async function printRuns({ settings, out }: CommandContext): Promise<void> {
+  const runs = await runList(settings);
+  out.result(runs, () => {
+    if (runs.length === 0) return "No runs yet: art-e run -a AGENT makes one.";
+    const rows = runs.map(({ id, agentId, model, tasks, totalTasks, status, startedAt }) => [
+      id,
+      agentId,
+      model,
+      `${tasks}/${totalTasks}`,
+      status,
+      startedAt.slice(0, 19),
+    ]);
+    return table(["run", "agent", "model", "tasks", "status", "started"], rows);
+  });
 }

@@ -106,6 +106,8 @@ async function runOnce(
   } catch (error) {
     kill(child, launch, sandbox);
     await closed.catch(() => undefined);
+    // A sandbox that was stopped while it was prepared fails at whatever it was at.
+    signal.throwIfAborted();
     throw error;
   } finally {
     over.abort();

@@ -8,7 +8,7 @@ import { type PythonRun, runPython } from "../../src/sandbox/run-python.js";
 import { openWorkspace } from "../../src/sandbox/workspace.js";
 import { needs } from "../needs.js";
 import { ATTEMPTS, program } from "./attempts.js";
-import { openWitness, SECRET, sandboxProcesses, type Witness } from "./host-witness.js";
+import { leftInSandboxes, openWitness, SECRET, sandboxProcesses, type Witness } from "./host-witness.js";
 
 const KEY = "sk-ant-only-for-the-host";
 const choice = await chooseSandbox();
@@ -33,7 +33,7 @@ describe("from the sandbox there is no way out:", needs("sandbox", choice.ok), (
     files = await workspace.use(async (folders) => folders.files);
   });
   afterEach(async () => {
-    expect(sandboxProcesses()).toEqual([]);
+    expect(await leftInSandboxes()).toEqual([]);
     expect(witness.victimLives()).toBe(true);
     expect(witness.contacts()).toBe(0);
     await workspace.close();

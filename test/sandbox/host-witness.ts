@@ -98,22 +98,40 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Processes in the sandboxes of this process, and those of a sandbox that nobody is above any more: nothing that runs in
- * a sandbox can hide that its /workspace lies in memory. Sandboxes of other tests have a living process above them.
+ * Sandbox processes below this process, and orphaned ones that stay: nothing in a sandbox can hide that its /workspace lies in
+ * memory. A sandbox of a test in another process has a living Node process above it, and is orphaned for a moment as it ends.
  */
+export async function leftInSandboxes(): Promise<number[]> {
+  const own = sandboxProcesses();
+  if (own.length > 0) return own;
+  const orphans = sandboxPids().filter((pid) => !ancestorsOf(pid).some(isNode));
+  for (let attempt = 0; attempt < 100 && orphans.some(isInSandbox); attempt++) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return orphans.filter(isInSandbox);
+}
+
+/** Sandbox processes below this process. */
 export function sandboxProcesses(): number[] {
+  return sandboxPids().filter((pid) => ancestorsOf(pid).includes(process.pid));
+}
+
+function sandboxPids(): number[] {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))
     .map(Number)
-    .filter(
-      (pid) =>
-        / \/workspace .* - tmpfs /.test(contentOf(`/proc/${pid}/mountinfo`)) ||
-        contentOf(`/proc/${pid}/cmdline`).includes("bwrap\0"),
-    )
-    .filter((pid) => {
-      const above = ancestorsOf(pid);
-      return above.includes(process.pid) || !above.some((each) => contentOf(`/proc/${each}/cmdline`).includes("node"));
-    });
+    .filter(isInSandbox);
+}
+
+function isInSandbox(pid: number): boolean {
+  return (
+    / \/workspace .* - tmpfs /.test(contentOf(`/proc/${pid}/mountinfo`)) ||
+    contentOf(`/proc/${pid}/cmdline`).includes("bwrap\0")
+  );
+}
+
+function isNode(pid: number): boolean {
+  return contentOf(`/proc/${pid}/cmdline`).includes("node");
 }
 
 function ancestorsOf(pid: number): number[] {

@@ -13,7 +13,7 @@ import { openMailbox } from "../../src/tools/mailbox.js";
 import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { needs } from "../needs.js";
 import { gone, isThere } from "../processes/processes.js";
-import { sandboxProcesses } from "../sandbox/host-witness.js";
+import { leftInSandboxes, sandboxProcesses } from "../sandbox/host-witness.js";
 import { context } from "./demo-tools.js";
 
 const choice = await chooseSandbox();
@@ -190,7 +190,7 @@ describe("execute_python", () => {
     await expect.poll(() => sandboxProcesses().length, { timeout: 20_000, interval: 10 }).toBeGreaterThan(0);
     stop.abort(new Error("stopped"));
     await expect(running).rejects.toThrow("stopped");
-    expect(sandboxProcesses()).toEqual([]);
+    expect(await leftInSandboxes()).toEqual([]);
     await workspace.close();
     expect(existsSync(files)).toBe(false);
   });

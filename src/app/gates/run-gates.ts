@@ -1,7 +1,4 @@
 import { appendFileSync } from "node:fs";
-import { refuseInputs } from "../../commands/cli/check-outputs.js";
-import type { CommandContext } from "../../commands/cli/command.js";
-import { checkGateFlags, type GateFlags } from "../../commands/flags/gate-flags.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { ComparableRun, RunHead } from "../../domain/scores/comparison.js";
 import type { Gate } from "../../domain/scores/gate.js";
@@ -13,66 +10,73 @@ import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { junit } from "../../reports/ci/junit.js";
 import { stepSummary } from "../../reports/ci/step-summary.js";
 import { gateText } from "../../reports/text/gate-text.js";
+import type { AppContext } from "../context.js";
+import { refuseInputs } from "../outputs/check-outputs.js";
 import { type RunSource, RunSources, unfinished } from "../results/open-results.js";
+import { checkGateOptions, type GateOptions } from "./gate-options.js";
 
 const DEFAULT_MARGIN = 0.02;
 
-/** The gates that a run is to pass. What they need is read first: before anything is spent. */
-export async function openGates(flags: GateFlags, door: CommandContext): Promise<Gates> {
-  checkGateFlags(flags);
-  return new Gates(flags, door, flags.baseline === undefined ? null : await readBaseline(flags.baseline, door));
+/** The gates of a run. Reads the baseline, before anything is spent. */
+export async function openGates(options: GateOptions, context: AppContext): Promise<Gates> {
+  checkGateOptions(options);
+  return new Gates(
+    options,
+    context,
+    options.baseline === undefined ? null : await readBaseline(options.baseline, context),
+  );
 }
 
 export class Gates {
   private readonly metric: string;
 
   constructor(
-    private readonly flags: GateFlags,
-    private readonly door: CommandContext,
+    private readonly options: GateOptions,
+    private readonly context: AppContext,
     private readonly baseline: ComparableRun | null,
   ) {
-    this.metric = flags.metric ?? "accuracy";
+    this.metric = options.metric ?? "accuracy";
   }
 
-  get isAsked(): boolean {
-    return this.baseline !== null || this.flags.failUnder !== undefined || this.flags.junit !== undefined;
+  get isRequested(): boolean {
+    return this.baseline !== null || this.options.failUnder !== undefined || this.options.junit !== undefined;
   }
 
-  /** Refuses a run that the baseline says nothing about. */
+  /** Refuses a run that cannot be compared with the baseline. */
   checkComparable(run: Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">): void {
     const differ = this.baseline === null ? [] : incomparable(this.baseline.head, run);
     if (differ.length === 0) return;
     throw new UserError(
       "runs_incomparable",
-      `--baseline ${this.flags.baseline} cannot be compared with this run. They differ in ${differ.join("; ")}.`,
+      `--baseline ${this.options.baseline} cannot be compared with this run. They differ in ${differ.join("; ")}.`,
       "Make the baseline anew over the same questions and the same mail.",
     );
   }
 
-  /** Judges a finished run, and writes what CI reads about it. */
+  /** Checks a finished run, and writes the JUnit file and the step summary. */
   async check({ head, results }: RunSource): Promise<Gate[]> {
     this.checkComparable(head);
-    const gates = (this.flags.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
-    if (this.baseline !== null) gates.push(this.againstBaseline(this.baseline, comparableRun(head, results())));
+    const gates = (this.options.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
+    if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
     const scorer = scorerOfMetric(this.metric, (name) => (head.scores[name]?.n ?? 0) > 0);
-    if (this.flags.junit !== undefined) await writeFileAtomically(this.flags.junit, junit(head, scorer, results));
-    const summary = this.door.settings.env.GITHUB_STEP_SUMMARY;
-    if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.door);
+    if (this.options.junit !== undefined) await writeFileAtomically(this.options.junit, junit(head, scorer, results));
+    const summary = this.context.settings.env.GITHUB_STEP_SUMMARY;
+    if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.context);
     return gates;
   }
 
-  private againstBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
+  private compareWithBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
     const both = (name: string) => [baseline, run].every(({ head }) => (head.scores[name]?.n ?? 0) > 0);
     const scorer = scorerOfMetric(this.metric, both);
     const [comparison] = compareRuns(baseline, run, [scorer], 0).metrics;
     if (comparison === undefined) throw new Error("a comparison has the metric that was asked for");
-    const limit = this.flags.noWorseThan ?? DEFAULT_MARGIN;
+    const limit = this.options.noWorseThan ?? DEFAULT_MARGIN;
     return noWorseThan({ metric: this.metric, limit }, baseline.head.runId, comparison);
   }
 }
 
-/** Ends with the gate's exit code where one was missed, and says which. */
-export function refuseMissed(runId: string, gates: readonly Gate[]): void {
+/** Throws with the exit code of gates, naming those that were missed. */
+export function throwIfMissed(runId: string, gates: readonly Gate[]): void {
   const missed = gates.filter(({ passed }) => !passed);
   if (missed.length === 0) return;
   throw new UserError(
@@ -83,7 +87,7 @@ export function refuseMissed(runId: string, gates: readonly Gate[]): void {
   );
 }
 
-async function readBaseline(name: string, { settings }: CommandContext): Promise<ComparableRun> {
+async function readBaseline(name: string, { settings }: AppContext): Promise<ComparableRun> {
   const sources = new RunSources(settings.db);
   try {
     const { head, results } = await sources.open(name);
@@ -101,12 +105,12 @@ async function readBaseline(name: string, { settings }: CommandContext): Promise
   }
 }
 
-/** A runner's own file: that it cannot be written must not fail the run. */
-function appendSummary(path: string, markdown: string, { out, settings }: CommandContext): void {
+/** The file is the CI runner's: where it cannot be written, the run does not fail. */
+function appendSummary(path: string, markdown: string, { note, settings }: AppContext): void {
   try {
     refuseInputs({ flag: "GITHUB_STEP_SUMMARY", path }, [], settings.db);
     appendFileSync(path, markdown);
   } catch (error) {
-    out.note(`art-e: the step summary could not be written: ${(error as Error).message}`);
+    note(`art-e: the step summary could not be written: ${(error as Error).message}`);
   }
 }

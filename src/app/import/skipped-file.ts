@@ -1,10 +1,10 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import type { BadEmail } from "../../domain/mail/email.js";
 
-/** The list of mails that an import passed over: a line each, where it stood, a tab, and why. */
+/** The list of skipped mails: one line each, with its location and the reason, separated by a tab. */
 export interface SkippedFile {
   add(bad: BadEmail): void;
-  /** Its path; null where nothing was skipped, and no file is made. */
+  /** The path; null where nothing was skipped and no file was written. */
   finish(): string | null;
   abandon(): void;
 }

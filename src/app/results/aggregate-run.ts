@@ -5,7 +5,7 @@ import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { attemptPages, type RunRow } from "../../store/runs/runs.js";
 
-/** The totals of a run as it is stored; of one that was stopped, over what it had finished. The loop is given back between pages. */
+/** The totals of a stored run; of a stopped one, over its finished tasks. Yields to the event loop between pages. */
 export async function aggregateRun(db: Db, run: RunRow): Promise<RunTotals> {
   const tally = new RunAggregate();
   const scores = new ScoresAggregate();

@@ -23,16 +23,16 @@ import { iterateTraces } from "../../store/runs/traces.js";
 import { openMailLookup } from "../../store/search/mail-lookup.js";
 import { aggregateRun } from "./aggregate-run.js";
 
-/** Tasks between two looks at Ctrl-C. */
+/** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;
 
-/** A run's own verdicts lead where there are any; else the score that every run has. */
+/** The score shown first: the judge's where every run has one, else one that every run has. */
 const LEADING = ["judgeScore", "semanticScore"];
 
 export interface ReportListener {
-  /** One task further, and how many there are in all. */
+  /** Called for every task with the number done and the total. */
   onTask(done: number, total: number): void;
-  /** A conversation, made when it is asked for. */
+  /** A conversation; `view` builds it on demand. */
   onTrace(key: string, view: () => TraceView): void;
 }
 
@@ -43,7 +43,7 @@ export interface StoredReport {
   readonly tasks: ReportTasks;
 }
 
-/** Takes the figures of finished or stopped runs from the file, task by task; no more than one trace is held at a time. */
+/** Reads the figures of finished or stopped runs, task by task, with one trace in memory at a time. */
 export async function collectReport(
   db: Db,
   runs: readonly RunRow[],
@@ -62,7 +62,7 @@ export async function collectReport(
     const traces = iterateTraces(db, { runId: run.id, band: null, minScore: null, maxScore: null, failedOnly: false });
     try {
       for (const result of iterateResults(db, run.id)) {
-        // Both stand in the order of the tasks and their repeats, one trace a result.
+        // Results and traces come in the same order, one trace a result.
         const { value: trace } = traces.next();
         if (trace === undefined) break;
         tally.add(result, trace);
@@ -73,7 +73,7 @@ export async function collectReport(
         signal.throwIfAborted();
       }
     } finally {
-      // A file that is still being read cannot be closed.
+      // An open iterator would keep the database from being closed.
       traces.return(undefined);
     }
     figures.push({ ...(await describe(db, run, meanings)), ...tally.figures(), label: labels[index] ?? run.id });
@@ -81,12 +81,12 @@ export async function collectReport(
   return { meanings, leading, runs: figures, tasks: rows.all() };
 }
 
-/** The results of some runs, one at a time, each with its run. */
+/** The results of these runs one by one, each with its run. */
 export function* storedResults(db: Db, runs: readonly RunRow[]): Generator<readonly [RunRow, TaskResult]> {
   for (const run of runs) for (const result of iterateResults(db, run.id)) yield [run, result];
 }
 
-/** The scores that any of the runs has, in the order of their table; those of other versions of art-e after them. */
+/** The scores that any of the runs has, in table order; unknown ones, from other versions, at the end. */
 export function scoreMeanings(db: Db, runs: readonly RunRow[]): { meanings: ScoreMeaning[]; tasks: number } {
   const known: Readonly<Record<string, ScorerEntry>> = SCORERS;
   const scored = new Set<string>();
@@ -132,7 +132,7 @@ async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[]) 
   return {
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
     answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
-    // Of a file the name: where it lay is nobody else's business.
+    // Only the name of a file: its path may be private.
     dataset: run.dataset.revision === null ? (run.dataset.source.split(/[\\/]/).at(-1) ?? "") : run.dataset.source,
     scores: Object.fromEntries(meanings.map(({ name }) => [name, figureOf(scores[name])])),
     slices: {
@@ -153,13 +153,13 @@ function slicesOf(parts: readonly TotalsSlice[], meanings: readonly ScoreMeaning
   }));
 }
 
-/** The page is told the figure, not how its interval was made. */
+/** Without the method of the interval, which the page does not show. */
 function figureOf(estimate: Estimate | undefined): Figure {
   const { value = null, n = 0, low = null, high = null } = estimate ?? {};
   return { value, n, low, high };
 }
 
-/** What runs are of tells them apart, and where it does not, the end of their ids. */
+/** Labels of runs: agent and model, with the end of the id where these are equal. */
 function labelsOf(runs: readonly RunRow[]): string[] {
   const labels = runs.map(({ agentId, model }) => `${agentId} · ${model}`);
   return labels.map((label, i) =>

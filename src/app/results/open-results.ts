@@ -6,14 +6,14 @@ import { type Db, openStore } from "../../store/connection/open-store.js";
 import { getRun, iterateResults } from "../../store/runs/runs.js";
 import { aggregateRun } from "./aggregate-run.js";
 
-/** A finished run, out of the database or out of a results file. */
+/** A run from the database or from a results file. */
 export interface RunSource {
   readonly head: RunHead;
-  /** In the order of the task ids and their repeats; may be asked for again. */
+  /** In the order of task ids and epochs. Can be iterated again. */
   results(): Iterable<TaskResult>;
 }
 
-/** Reads runs by name: the path of a results file, or a run of the database, which is opened when it is needed first. */
+/** Opens runs by name: the path of a results file, or a run of the database, which is opened when first needed. */
 export class RunSources {
   private db: Db | null = null;
 
@@ -33,7 +33,7 @@ export class RunSources {
   }
 }
 
-/** A run of the database, of which the totals are known. */
+/** A run of the database whose totals are known already. */
 export function fromDatabase(db: Db, totals: RunTotals): RunSource {
   const run = getRun(db, totals.runId);
   const { settings, dataset, corpusFingerprint } = run;
@@ -44,7 +44,7 @@ export function fromDatabase(db: Db, totals: RunTotals): RunSource {
   };
 }
 
-/** Why a run says nothing yet; null: it is finished. */
+/** Why a run is not finished; null: it is. */
 export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead): string | null {
   const missing = (plannedTasks ?? totalTasks) - totalTasks;
   if (missing > 0) return `Run ${runId} is not finished: ${missing} of its ${plannedTasks} tasks have no result.`;

@@ -7,12 +7,12 @@ import { traceFile } from "../../reports/html/packed-trace.js";
 const NOTE = "READ-ME.txt";
 const NOTE_START = "Conversations of";
 
-/** `report.html` has its conversations in `report-traces`. */
+/** The folder of conversations of `report.html` is `report-traces`. */
 export function traceFolderOf(output: string): string {
   return join(dirname(output), `${basename(output).replace(/\.html?$/i, "")}-traces`);
 }
 
-/** Refuses a folder that holds anything but the conversations of an earlier report. */
+/** Refuses to replace a folder that has anything but the conversations of an earlier report. */
 export function checkTraceFolder(folder: string): void {
   if (!existsSync(folder)) return;
   const names = readdirSync(folder);
@@ -29,7 +29,7 @@ function isOfReport(path: string): boolean {
   return path.endsWith(".js") && statSync(path).isFile();
 }
 
-/** A folder of conversations, written beside the report as they come, and put in its place when it is whole. */
+/** A folder of conversations, written under a temporary name and renamed when complete. */
 export class TraceFolder {
   private readonly unfinished: string;
 

@@ -6,12 +6,12 @@ export const TRACE_PLACEMENTS = ["auto", "embed", "folder", "none"] as const;
 
 export type TracePlacement = (typeof TRACE_PLACEMENTS)[number];
 
-/** A page of up to so many bytes goes through mail and opens at once. */
+/** A page of up to so many bytes can be mailed and opens at once. */
 export const PAGE_LIMIT = 5_000_000;
 
 /**
- * Keeps the conversations of a report: in the page, in a folder beside it, or not at all. With `auto` they are held until they
- * are more than the page may have, and then go into the folder; without a page to be beside, they are left out.
+ * Collects the conversations of a report: for the page, for a folder beside it, or not at all. With `auto` they are buffered until
+ * they exceed the limit of a page, then written to the folder; where the page goes to stdout, they are dropped instead.
  */
 export class TraceStore {
   private readonly held: [key: string, packed: string][] = [];
@@ -45,7 +45,7 @@ export class TraceStore {
     if (this.place === "auto" && this.heldBytes > PAGE_LIMIT) this.spill();
   }
 
-  /** Where they are to be, given how large the page is without them. */
+  /** Decides where the conversations go, given the size of the page without them. */
   settle(pageBytes: number): ReportHead["traces"] {
     if (this.place === "auto" && this.folder === null && this.heldBytes + pageBytes > PAGE_LIMIT) this.spill();
     if (this.folder !== null && this.path !== null) return { kind: "folder", folder: basename(this.path) };

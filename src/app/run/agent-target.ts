@@ -1,8 +1,5 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { judgeSettings } from "../../commands/flags/judge-flags.js";
-import { chosenScorers } from "../../commands/flags/scorer-flags.js";
-import type { RunFlags } from "../../commands/run/run-flags.js";
 import { agentSettingsSchema } from "../../domain/agents/agent.js";
 import type { AgentTarget } from "../../domain/agents/agent-target.js";
 import { UserError } from "../../domain/errors.js";
@@ -10,15 +7,16 @@ import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { trimEndOf } from "../../domain/trim-end.js";
 import { parseModelName } from "../../models/model-name.js";
 import { splitShellWords } from "../../platform/shell-words.js";
+import { chosenScorers } from "../score/choose-scorers.js";
+import { judgeSettings } from "../score/judge-settings.js";
+import { playgroundUrlOf } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
-import { playgroundUrlOf } from "../settings/settings.js";
+import { flagOf, type RunOptions, type RunRequest } from "./run-options.js";
 
-/** What a program is offered over MCP. */
+/** Tools that a subprocess agent gets over MCP. */
 const PROGRAM_TOOLS = ["email_search", "email_get"];
 
-type Given = Readonly<Record<string, unknown>>;
-
-/** The flags that say nothing about an agent of each kind, by their names in the parsed line. */
+/** Options that an external agent of each kind would ignore. */
 const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
   api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
     " ",
@@ -35,9 +33,9 @@ const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
 
 const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
 
-/** Where the agent of a new run lives; undefined: in this program. */
-export function agentTargetOf(flags: RunFlags, env: Environment): AgentTarget | undefined {
-  const { apiUrl, agentCommand, agentUrl, workspace } = flags;
+/** The external agent of a new run; undefined: the agent loop of this program. */
+export function agentTargetOf(options: RunOptions, env: Environment): AgentTarget | undefined {
+  const { apiUrl, agentCommand, agentUrl, workspace } = options;
   const given = Object.entries({
     "--api-url": apiUrl,
     "--agent-command": agentCommand,
@@ -47,7 +45,7 @@ export function agentTargetOf(flags: RunFlags, env: Environment): AgentTarget | 
     throw contradiction(`${given.map(([flag]) => flag).join(" and ")} name different agents`, "Leave one of them out.");
   }
   const url = apiUrl ?? (given.length === 0 ? playgroundUrlOf(env) : undefined);
-  if (url === undefined && (workspace !== undefined || flags.tellTask)) {
+  if (url === undefined && (workspace !== undefined || options.tellTask)) {
     throw contradiction(
       `${workspace === undefined ? "--tell-task" : "--workspace"} is for --api-url, which is not given`,
       "Add --api-url URL (or API_URL), or leave it out: the agent then runs in this program.",
@@ -56,7 +54,7 @@ export function agentTargetOf(flags: RunFlags, env: Environment): AgentTarget | 
   if (url !== undefined) {
     const flag = apiUrl === undefined ? "API_URL" : "--api-url";
     const inWorkspace = workspace ?? (env.WORKSPACE_ID || null);
-    return { kind: "api", url: checkUrl(flag, url), workspace: inWorkspace, tellTask: flags.tellTask };
+    return { kind: "api", url: checkUrl(flag, url), workspace: inWorkspace, tellTask: options.tellTask };
   }
   if (agentUrl !== undefined) return { kind: "endpoint", url: checkUrl("--agent-url", agentUrl) };
   if (agentCommand === undefined) return undefined;
@@ -65,76 +63,78 @@ export function agentTargetOf(flags: RunFlags, env: Environment): AgentTarget | 
   throw new UserError("flag_invalid", "--agent-command: expected a program.", "Name one: 'python my_agent.py'.");
 }
 
-/** What the command line asks for beyond a run's own agent; the environment has no say in a run that was begun. */
-export function requestedAgentTarget(stored: AgentTarget | undefined, flags: RunFlags): AgentTarget | undefined {
-  const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = flags;
+/** The external agent of a stored run, with the options given now. The environment does not change a stored run. */
+export function requestedAgentTarget(stored: AgentTarget | undefined, options: RunOptions): AgentTarget | undefined {
+  const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = options;
   if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored?.kind === "api") {
     return { ...stored, workspace: workspace ?? stored.workspace, tellTask: tellTask || stored.tellTask };
   }
   const env = stored?.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
-  const asked = agentTargetOf(flags, env) ?? stored;
+  const asked = agentTargetOf(options, env) ?? stored;
   return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
 }
 
-/** Refuses what an agent elsewhere would not hear of. */
-export function refuseFlagsTargetIgnores({ kind }: AgentTarget, argv: Given): void {
-  const unheard = NOT_FOR[kind].find((name) => argv[name] !== undefined);
-  if (unheard !== undefined) {
-    const flag = `--${unheard.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    throw contradiction(`${flag} does not reach an agent of ${FLAG_OF[kind]}`, "Leave it out.");
+/** Rejects options that an external agent would ignore. */
+export function refuseFlagsTargetIgnores(
+  { kind }: AgentTarget,
+  { options, given }: Pick<RunRequest, "options" | "given">,
+): void {
+  const ignored = NOT_FOR[kind].find((name) => given.has(name));
+  if (ignored !== undefined) {
+    throw contradiction(`${flagOf(ignored)} does not reach an agent of ${FLAG_OF[kind]}`, "Leave it out.");
   }
-  if (argv.cutoff === "off" && kind !== "command") {
+  if (given.has("cutoff") && options.cutoff === "off" && kind !== "command") {
     throw contradiction(`--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see`, "Leave it out.");
   }
 }
 
-/** The name of the model where nobody but the agent knows it. */
-export function targetModelName(where: AgentTarget, agentId: string, flags: RunFlags): string {
+/** The model's name in results, where only the external agent knows the model. */
+export function targetModelName(where: AgentTarget, agentId: string, options: RunOptions): string {
   if (where.kind === "command") return `command/${basename(where.argv[0] ?? "")}`;
   if (where.kind === "endpoint") return `endpoint/${agentId}`;
-  const { modelId, modelProvider } = flags;
+  const { modelId, modelProvider } = options;
   return modelId === undefined ? `playground/${agentId}` : parseModelName(modelId, modelProvider ?? null).id;
 }
 
-/** The settings of a run whose agent nobody here knows: what it does not hear of stands at its default. */
+/** The settings of a run with an external agent: what it ignores has its default. */
 export function agentTargetSettings(
   where: AgentTarget,
   agentId: string,
-  flags: RunFlags,
+  options: RunOptions,
   env: Environment,
 ): RunSettings {
-  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = flags;
+  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
   const tools = where.kind === "command" ? PROGRAM_TOOLS : [];
   const { maxTurns, maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
-  const judge = judgeSettings(flags, null, null, env);
+  const judge = judgeSettings(options, null, null, env);
   return {
     agentId,
     agentVersion: 0,
     elsewhere: where,
-    model: targetModelName(where, agentId, flags),
+    model: targetModelName(where, agentId, options),
     baseUrl: null,
     wireApi: null,
     prompt: "",
     tools,
     toolsDigest: createHash("sha256").update(JSON.stringify(tools)).digest("hex"),
-    maxTurns: flags.maxTurns ?? maxTurns,
+    maxTurns: options.maxTurns ?? maxTurns,
     maxTokens,
     temperature: null,
     toolCalls,
     toolChoice,
-    cutoff: flags.cutoff,
-    taskTimeoutMs: flags.taskTimeout * 1_000,
+    cutoff: options.cutoff,
+    taskTimeoutMs: options.taskTimeout * 1_000,
     maxTaskCostUsd: null,
-    price: flags.price ?? null,
-    concurrency: flags.concurrency,
-    epochs: flags.epochs,
-    scorers: chosenScorers(flags.scorers, judge !== null),
+    price: options.price ?? null,
+    concurrency: options.concurrency,
+    epochs: options.epochs,
+    scorers: chosenScorers(options.scorers, judge !== null),
     judge,
     selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
   };
 }
 
-/** Whether the agent reads the mail of this file: it lives here, or is a program that is given our tools. */
+/** Whether the agent reads this database's mail: it runs in this process, or as a subprocess with our tools. */
 export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
   return elsewhere === undefined || elsewhere.kind === "command";
 }

@@ -16,7 +16,7 @@ import { endOfDay } from "../../store/search/date-range.js";
 import { type Scoring, withVerdict } from "../score/score-trace.js";
 import { hopeless } from "./server-watch.js";
 
-/** What all questions of a run share. */
+/** What all questions of a run have in common. */
 export interface Answering {
   readonly runId: string;
   readonly agent: Agent;
@@ -25,15 +25,15 @@ export interface Answering {
   readonly cutoff: "query_date" | "off";
   readonly taskTimeoutMs: number;
   readonly maxTaskCostUsd: number | null;
-  readonly grading: Scoring;
-  /** Where the agent lives; in this process where undefined. */
+  readonly scoring: Scoring;
+  /** An external agent; undefined: the agent loop of this process. */
   readonly backend?: AgentBackend | undefined;
   readonly priceOf: PriceOf;
 }
 
 /**
- * One question answered, and judged where there is a judge: always a trace, never a throw for anything that the model or its
- * server did. What was spent before a failure stays in the trace. `onFailure` hears why there is no answer.
+ * Answers one question, and has the answer judged where there is a judge. Errors of the model or its server become the trace's
+ * ending and are passed to `onFailure`; they are not thrown. What was spent before a failure stays in the trace.
  */
 export async function answerQuestion(
   shared: Answering,
@@ -81,7 +81,7 @@ export async function answerQuestion(
     judge: null,
     task: question,
   };
-  return withVerdict(trace, shared.grading, signal);
+  return withVerdict(trace, shared.scoring, signal);
 }
 
 function agentTask(
@@ -103,7 +103,7 @@ function agentTask(
   };
 }
 
-/** The loop of this program as the place where an agent lives. */
+/** The agent loop as a backend. */
 function inProcess(shared: Answering): AgentBackend {
   return {
     answer(task, transcript) {
@@ -122,7 +122,7 @@ function agentRun(shared: Answering, { question, epoch, context }: AgentTask): A
       inbox_address: question.inbox_address,
       query_date: question.query_date,
       max_turns: shared.agent.settings.maxTurns,
-      // Few prompts ask for them.
+      // Computed only where the prompt uses them.
       get tools() {
         return listTools(shared.tools);
       },
@@ -136,17 +136,17 @@ function agentRun(shared: Answering, { question, epoch, context }: AgentTask): A
   };
 }
 
-/** Null: a fault of this program, which nobody should mistake for one of the model's. */
+/** Null: a bug of this program, which must not be recorded as a failure of the model. */
 function endingOf(thrown: unknown, interrupted: AbortSignal, isLate: boolean): Ending | null {
   if (interrupted.aborted) return "interrupted";
-  // A replay throws the time-out it has recorded.
+  // A replay throws the time-out that was recorded.
   if (isLate || (thrown instanceof DOMException && thrown.name === "TimeoutError")) return "timeout";
-  // Nothing is wrong with the task: it is left for when the key or the model's name has been put right.
+  // The task itself is fine: it is left for a resume with a working key or model name.
   if (hopeless(thrown) !== null) return "interrupted";
   return thrown instanceof ModelError ? "model_error" : null;
 }
 
-/** The attempts before a final failure belong to no turn; the trace keeps them as one that did not come about. */
+/** Attempts before a final failure belong to no turn: the trace records them as an incomplete one. */
 function chargeFailedRetries(transcript: Transcript, thrown: unknown): void {
   if (!(thrown instanceof ModelError) || thrown.retries.length === 0) return;
   transcript.turns.push({

@@ -2,10 +2,10 @@ import type { TaskCost } from "../../domain/runs/cost.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { type Ending, isFailure } from "../../domain/tasks/ending.js";
 
-/** A share of fewer tasks than this says nothing. */
+/** A share of failures is not judged before so many tasks. */
 const ENOUGH_FOR_A_SHARE = 20;
 
-/** The limits of a run by their flags, and how each is written. */
+/** The flags of the limits, with the unit each takes. */
 export const LIMIT_FLAGS = {
   "--max-cost": "USD",
   "--max-run-tokens": "N",
@@ -15,13 +15,13 @@ export const LIMIT_FLAGS = {
 
 export type LimitFlag = keyof typeof LIMIT_FLAGS;
 
-/** Why no further task may begin. */
+/** Why no further task may start. */
 export interface LimitReached {
   readonly flag: LimitFlag;
   readonly why: string;
 }
 
-/** The ledger of a run: what its finished tasks have cost, earlier sessions included. */
+/** What the finished tasks of a run have cost, earlier attempts included, against its limits. */
 export class Budget {
   private costUsd = 0;
   private tokens = 0;
@@ -29,7 +29,7 @@ export class Budget {
   private failed = 0;
   private readonly until: number;
 
-  /** @param workedMs what earlier sessions have worked */
+  /** @param workedMs time that earlier attempts have taken */
   constructor(
     private readonly limits: RunLimits,
     workedMs = 0,
@@ -38,20 +38,20 @@ export class Budget {
     this.until = limits.maxTimeMs === null ? Number.POSITIVE_INFINITY : now() + limits.maxTimeMs - workedMs;
   }
 
-  /** What an earlier session spent, replies from the cache aside. Its failures are not held against this one. */
+  /** Adds what an earlier attempt spent, cached replies aside. Its failures do not count. */
   charge({ spent, judgeCostUsd }: TaskCost): void {
     this.costUsd += (spent.costUsd ?? 0) + (judgeCostUsd ?? 0);
     this.tokens += spent.usage.inputTokens + spent.usage.outputTokens;
   }
 
-  /** What a task of this session spent. */
+  /** Adds what a task of this attempt spent. */
   add(spending: TaskCost, ending: Ending): void {
     this.charge(spending);
     this.finished++;
     if (isFailure(ending)) this.failed++;
   }
 
-  /** Null while a further task may begin. */
+  /** Null while a further task may start. */
   reached(): LimitReached | null {
     const { maxCostUsd, maxTokens, maxFailures } = this.limits;
     if (maxCostUsd !== null && this.costUsd >= maxCostUsd) {

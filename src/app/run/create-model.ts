@@ -1,7 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { refuseInputs, replayFile } from "../../commands/cli/check-outputs.js";
-import { outputsOf, type RunFlags } from "../../commands/run/run-flags.js";
 import type { Agent } from "../../domain/agents/agent.js";
 import { UserError } from "../../domain/errors.js";
 import type { Model, PriceOf } from "../../domain/models/model.js";
@@ -17,15 +15,18 @@ import { type ModelName, parseModelName } from "../../models/model-name.js";
 import { priceAt, priceOfReply } from "../../models/prices.js";
 import { isRemote } from "../../models/provider-names.js";
 import { resolveModel, wireApiOf } from "../../models/resolve-model.js";
-import { connectionOf, type Settings } from "../settings/settings.js";
+import type { AppSettings } from "../context.js";
+import { refuseInputs, replayFile } from "../outputs/check-outputs.js";
+import { connectionOf } from "../settings/endpoints.js";
+import { outputsOf, type RunOptions } from "./run-options.js";
 
-/** Tasks at once where no server sets the pace. */
+/** Concurrent tasks where no server limits the rate. */
 const LOCAL_CONCURRENCY = 5;
 
-/** The model asked for, else the agent's own, else the default. */
-export function modelNameOf(flags: RunFlags, agent: Agent): ModelName {
-  const provider = flags.modelProvider ?? null;
-  if (flags.modelId !== undefined) return parseModelName(flags.modelId, provider, flags.baseUrl !== undefined);
+/** The model of the options, else the agent's, else the default. */
+export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
+  const provider = options.modelProvider ?? null;
+  if (options.modelId !== undefined) return parseModelName(options.modelId, provider, options.baseUrl !== undefined);
   const own = agent.model ?? DEFAULT_MODEL;
   if (provider !== null && parseModelName(own, null).provider !== provider) {
     throw new UserError(
@@ -37,10 +38,10 @@ export function modelNameOf(flags: RunFlags, agent: Agent): ModelName {
   return parseModelName(own, null);
 }
 
-/** A run's model, ready to be asked. */
+/** The model of a run with its middleware. */
 export interface CreatedModel {
   readonly model: Model;
-  /** Null where nothing is sent anywhere. */
+  /** Null where nothing is sent to a server. */
   readonly throttle: RateLimiter | null;
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** US dollars; null where the price is not known. */
@@ -48,28 +49,28 @@ export interface CreatedModel {
   close(): void;
 }
 
-/** Reaches the model that the settings name. `append`: the recording goes on with what an earlier session recorded. */
+/** Creates the model that the settings name. `append`: add to the recording of an earlier attempt. */
 export async function createModel(
   run: RunSettings,
-  flags: RunFlags,
-  settings: Settings,
-  append: boolean,
+  options: RunOptions,
+  settings: AppSettings,
+  { append, isEstimate }: { readonly append: boolean; readonly isEstimate: boolean },
 ): Promise<CreatedModel> {
-  if (run.elsewhere !== undefined) return unmanagedModel(run, flags);
+  if (run.elsewhere !== undefined) return unmanagedModel(run, options);
   const name = parseModelName(run.model, null);
-  keepReplies(run, flags, settings);
+  refuseToOverwriteReplies(run, options, settings);
   const connection = connectionOf(
     name.provider,
-    { baseUrl: run.baseUrl, wireApi: run.wireApi, timeoutMs: flags.requestTimeout * 1_000 },
+    { baseUrl: run.baseUrl, wireApi: run.wireApi, timeoutMs: options.requestTimeout * 1_000 },
     settings.env,
   );
-  const { concurrency, rpm = null, tpm = null } = flags;
+  const { concurrency, rpm = null, tpm = null } = options;
   const throttle = isRemote(name.provider) ? new RateLimiter({ concurrency, rpm, tpm }) : null;
-  const reached = flags.dryRun ? unasked(run.model) : await resolveModel(name, connection, DEFAULT_RETRY, throttle);
-  const price = priceNow(run);
-  const kept = flags.cache ? cached(reached, run, name, settings) : reached;
-  const record = flags.record === undefined ? null : openRecord(flags.record, append ? "a" : "w");
-  const model = record === null ? kept : recording(kept, price, record.write);
+  const remote = isEstimate ? neverCalled(run.model) : await resolveModel(name, connection, DEFAULT_RETRY, throttle);
+  const price = priceOfRun(run);
+  const withCache = options.cache ? cached(remote, run, name, settings) : remote;
+  const record = options.record === undefined ? null : openRecord(options.record, append ? "a" : "w");
+  const model = record === null ? withCache : recording(withCache, price, record.write);
   const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
   return {
     model,
@@ -80,21 +81,21 @@ export async function createModel(
   };
 }
 
-function priceNow({ model, price }: RunSettings): PriceOf {
+function priceOfRun({ model, price }: RunSettings): PriceOf {
   return (usage, answeredBy) => (price === null ? priceOfReply(model, answeredBy, usage) : priceAt(price, usage));
 }
 
-/** Of a stored run and of an agent the flags do not say which recorded replies are read: its settings do. */
-function keepReplies(run: RunSettings, flags: RunFlags, { db }: Settings): void {
+/** Refuses outputs that are the replayed recording: for stored runs and agents only the settings name it. */
+function refuseToOverwriteReplies(run: RunSettings, options: RunOptions, { db }: AppSettings): void {
   const replies = [run.model, run.judge?.model].map((model) => ({
     name: "the file of replies",
     path: replayFile(model),
   }));
-  for (const { flag, path } of outputsOf(flags)) if (path !== undefined) refuseInputs({ flag, path }, replies, db);
+  for (const { flag, path } of outputsOf(options)) if (path !== undefined) refuseInputs({ flag, path }, replies, db);
 }
 
-/** Outside of retries and throttle: what is kept takes no place. */
-function cached(model: Model, run: RunSettings, { provider }: ModelName, { cacheDir }: Settings): Model {
+/** Outside of retries and rate limiter: a cached reply uses no slot. */
+function cached(model: Model, run: RunSettings, { provider }: ModelName, { cacheDir }: AppSettings): Model {
   if (!isRemote(provider)) {
     throw new UserError(
       "flags_contradict",
@@ -105,16 +106,16 @@ function cached(model: Model, run: RunSettings, { provider }: ModelName, { cache
   const baseUrl = run.baseUrl === null ? null : checkBaseUrl(run.baseUrl);
   const wireApi = provider === "openai" ? wireApiOf(run.wireApi, baseUrl) : null;
   const folder = join(cacheDir, "replies");
-  return cachingReplies(model, { model: run.model, baseUrl, wireApi }, folder, priceNow(run));
+  return cachingReplies(model, { model: run.model, baseUrl, wireApi }, folder, priceOfRun(run));
 }
 
-/** Of an agent elsewhere only the pace is set here: what it costs is known if it tells, or tells its tokens. */
-function unmanagedModel({ model, price, elsewhere }: RunSettings, flags: RunFlags): CreatedModel {
-  const { concurrency, rpm = null, tpm = null } = flags;
+/** For an external agent, only the rate is limited here. Its cost is known if it reports cost or tokens. */
+function unmanagedModel({ model, price, elsewhere }: RunSettings, options: RunOptions): CreatedModel {
+  const { concurrency, rpm = null, tpm = null } = options;
   const throttle = elsewhere?.kind === "command" ? null : new RateLimiter({ concurrency, rpm, tpm });
   const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
   return {
-    model: unasked(model),
+    model: neverCalled(model),
     throttle,
     onConcurrency: (listener) => (throttle === null ? listener(fixed) : throttle.onLimit(listener)),
     priceOf: (usage) => (price === null ? null : priceAt(price, usage)),
@@ -122,12 +123,12 @@ function unmanagedModel({ model, price, elsewhere }: RunSettings, flags: RunFlag
   };
 }
 
-/** Stands for a model that nobody is going to ask, and that needs no key therefore. */
-function unasked(id: string): Model {
+/** A model that is never called, and so needs no key. */
+function neverCalled(id: string): Model {
   return { id, complete: () => Promise.reject(new Error(`${id} is not asked from here`)) };
 }
 
-/** Opened at the first reply: a run that is refused must not empty what an earlier one recorded. */
+/** Opened at the first reply: a run that is refused must not truncate an earlier recording. */
 function openRecord(path: string, mode: "a" | "w") {
   let file: number | null = null;
   return {
@@ -141,11 +142,11 @@ function openRecord(path: string, mode: "a" | "w") {
   };
 }
 
-/** A limit in dollars says nothing where nobody knows what a token costs. */
+/** Refuses a limit in dollars where the price of the model is not known. */
 export function checkPriced({ priceOf: price }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
   const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
   const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
-  // A program may tell what it cost itself.
+  // A subprocess agent may report its own cost.
   if (flag === null || run.elsewhere?.kind === "command" || price(million) !== null) return;
   throw new UserError(
     "price_unknown",

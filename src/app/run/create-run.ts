@@ -11,13 +11,13 @@ import { positionsLeft, saveRunTasks, tasksAt } from "../../store/runs/run-tasks
 import { attemptPages, insertRun, type RunChange, type RunRow, reopenRun } from "../../store/runs/runs.js";
 import { acquireRunLock, type RunOwner } from "./run-lock.js";
 
-/** What a session of a run has to do, and what earlier ones have done. Both are read from the file one by one. */
+/** The tasks of one attempt at a run, and the results of earlier ones. Both are read from the database one by one. */
 export interface RunSession {
   /** In the run's order. */
   readonly tasks: Iterable<PlannedTask>;
-  /** How many these are. */
+  /** Number of `tasks`. */
   readonly left: number;
-  /** How many tasks earlier sessions have finished. */
+  /** Tasks that earlier attempts finished. */
   readonly finished: number;
   /** Their results. */
   readonly done: AsyncIterable<TaskResult>;
@@ -25,7 +25,7 @@ export interface RunSession {
 
 export interface NewRunRequest {
   readonly runId: string;
-  /** Where the questions are from. */
+  /** The dataset of the questions. */
   readonly set: Omit<QuestionSet, "questions">;
   readonly tasks: readonly PlannedTask[];
   readonly settings: RunSettings;
@@ -35,10 +35,10 @@ export interface NewRunRequest {
   readonly waiting?: Waiting;
 }
 
-/** Tasks laid down before the loop is given back: a few milliseconds. */
+/** Tasks inserted per event loop tick: a few milliseconds. */
 const AT_ONCE = 100;
 
-/** Questions of one transaction. Each writes the index's pages anew: of few questions they would be most of the log. */
+/** Questions per transaction. Each transaction rewrites the index's pages, which would be most of the log for few questions. */
 const A_TRANSACTION = 2_000;
 
 /**
@@ -83,7 +83,7 @@ export async function createRun(db: Db, request: NewRunRequest): Promise<RunSess
 
 async function* noResults(): AsyncGenerator<TaskResult> {}
 
-/** Takes a run up where it was left: tasks without a result and, if wanted, the failed ones. */
+/** Resumes a run: its tasks without a result and, with `retryFailed`, the failed ones. */
 export async function resumeRun(
   db: Db,
   run: RunRow,
@@ -103,7 +103,7 @@ export async function resumeRun(
   };
 }
 
-/** Where in a run's order the tasks stand that are left of it. */
+/** Positions, in the run's order, of the tasks that are left. */
 export async function findLeft(db: Db, runId: string, retryFailed: boolean): Promise<number[]> {
   const positions: number[] = [];
   for await (const some of yieldBetween(positionsLeft(db, runId, retryFailed))) positions.push(...some);

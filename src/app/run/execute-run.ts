@@ -1,10 +1,5 @@
-import type { CommandContext } from "../../commands/cli/command.js";
-import { printEstimate } from "../../commands/run/dry-run.js";
-import type { RunFlags } from "../../commands/run/run-flags.js";
-import { runProgress } from "../../commands/run/run-progress.js";
-import { printTotals, saveResults } from "../../commands/run/run-results.js";
-import { stoppedError } from "../../commands/run/stopped-error.js";
-import { EXIT, type ExitCode } from "../../domain/errors.js";
+import type { Emit } from "../../domain/runs/run-event.js";
+import type { Gate } from "../../domain/scores/gate.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import { findHostPython } from "../../sandbox/host-python.js";
 import { isScorerName } from "../../scoring/scorers.js";
@@ -16,119 +11,145 @@ import { openExternalResources } from "../../tools/external/external-resources.j
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
-import { openGates, refuseMissed } from "../gates/run-gates.js";
+import type { AppContext } from "../context.js";
+import { openGates } from "../gates/run-gates.js";
 import { fromDatabase } from "../results/open-results.js";
+import { saveResults } from "../results/save-results.js";
 import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/create-judge.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
-import { guardRunFile } from "./guard-database.js";
+import { estimateRun, type RunEstimate } from "./estimate-run.js";
+import { guardDatabase } from "./guard-database.js";
 import { withOtherModelNotes } from "./note-other-model.js";
 import type { OpenAgentTarget } from "./open-agent-target.js";
-import { planNewRun, type RunPlan } from "./plan-new-run.js";
+import { planNewRun } from "./plan-new-run.js";
 import { planRepeat } from "./plan-repeat.js";
 import { planResume } from "./plan-resume.js";
 import { limitsText } from "./run-limits.js";
+import type { RunOptions, RunRequest } from "./run-options.js";
+import type { RunPlan } from "./run-plan.js";
 import { runTasks, type SessionEnd } from "./run-tasks.js";
 import { notesOnSent } from "./sent-parameters.js";
 import { forcedProcess, thisProcess } from "./this-process.js";
 
-/** The file, on this thread and on others. */
-export interface Opened {
+/** The database, open on this thread and on the search threads. */
+export interface OpenDatabase {
   readonly db: Db;
   readonly searchThreads: SearchPool | undefined;
   readonly watch: FileWatch;
 }
 
+/** Shows how a run goes. `model` has the state of the rate limiter. */
+export interface RunMonitor {
+  readonly emit: Emit;
+  /** Tasks that have begun and are not answered yet. */
+  underWay(): number;
+  stop(): void;
+}
+
+export type OpenMonitor = (model: RunPlan["model"]) => RunMonitor;
+
+export interface RunOutcome {
+  readonly end: SessionEnd;
+  readonly gates: readonly Gate[];
+  /** Path of the results file that was written. */
+  readonly output: string | undefined;
+  /** One line about answers that the judge gave no verdict on. */
+  readonly shortfall: string | null;
+}
+
+/** What a run would take. Nothing is sent and nothing is written. */
+export async function estimate(opened: OpenDatabase, request: RunRequest, context: AppContext): Promise<RunEstimate> {
+  return withPlan(opened.db, request, context, (plan) => estimateRun(opened.db, plan, request.options));
+}
+
 /**
- * One session of work on a run, new or taken up again: until its tasks are answered or it is stopped. Everything that could
- * stop it has been asked before its first task.
+ * One attempt at a run, new or resumed, until its tasks are answered or it is stopped. Everything that could be refused is
+ * refused before the first task.
  */
-export async function executeRun(
-  opened: Opened,
-  flags: RunFlags,
-  argv: Readonly<Record<string, unknown>>,
-  door: CommandContext,
-): Promise<ExitCode> {
+export async function execute(
+  opened: OpenDatabase,
+  request: RunRequest,
+  context: AppContext,
+  openMonitor: OpenMonitor,
+): Promise<RunOutcome> {
   const { db } = opened;
-  const gating = await openGates(flags, door);
-  const plan = await planOf(db, flags, argv, door);
-  for (const note of notesOnSent(plan.settings)) door.out.note(note);
-  try {
-    gating.checkComparable({ ...plan.over, settings: { ...plan.settings } });
-    checkPriced(plan.model, plan.settings, plan.limits);
-    tellLimits(plan, flags, door);
-    if (flags.dryRun) {
-      await printEstimate(db, plan, flags, door);
-      return EXIT.done;
-    }
+  return withPlan(db, request, context, async (plan, gates) => {
     checkJudgePriced(plan.settings.judge, plan.limits);
-    const judge = await judgeOf(plan, flags, door);
-    const end = await answerAll(opened, plan, judge, flags, door);
-    const written = { ...flags, output: plan.output };
+    const judge = await judgeOf(plan, request.options, context);
+    const end = await answerAll(opened, plan, judge, request.options, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
-    // A run that was stopped says nothing yet: it goes on before it is gated.
-    const gates = end.stopped === null ? await gating.check(fromDatabase(db, end.totals)) : [];
-    // Of a run that could not begin to answer, there is nothing to be seen in a table.
-    const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
-    if (!isEmpty || door.settings.json) printTotals(end.totals, gates, written, door);
-    const shortfall = judge?.shortfall() ?? null;
-    if (shortfall !== null) door.out.note(`${shortfall}. Ask again: art-e score --run ${plan.runId}`);
-    const code = exitCodeOf(end, door);
-    refuseMissed(plan.runId, gates);
-    return code;
+    // A run that was stopped is not gated: it can be resumed first.
+    const gated = end.stopped === null ? await gates.check(fromDatabase(db, end.totals)) : [];
+    return { end, gates: gated, output: plan.output, shortfall: judge?.shortfall() ?? null };
+  });
+}
+
+async function withPlan<T>(
+  db: Db,
+  request: RunRequest,
+  context: AppContext,
+  use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>) => Promise<T>,
+): Promise<T> {
+  const gates = await openGates(request.options, context);
+  const plan = await planRun(db, request, context);
+  try {
+    for (const note of notesOnSent(plan.settings)) context.note(note);
+    gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
+    checkPriced(plan.model, plan.settings, plan.limits);
+    noteStoredLimits(plan, request.options, context);
+    return await use(plan, gates);
   } finally {
     plan.model.close();
   }
 }
 
-function planOf(
-  db: Db,
-  flags: RunFlags,
-  argv: Readonly<Record<string, unknown>>,
-  door: CommandContext,
-): Promise<RunPlan> {
-  if (flags.repeat !== undefined) return planRepeat(db, flags.repeat, flags, argv, door);
-  return flags.resume === undefined ? planNewRun(db, flags, argv, door) : planResume(db, flags, argv, door);
+function planRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { repeat, resume } = request.options;
+  if (repeat !== undefined) return planRepeat(db, repeat, request, context);
+  return resume === undefined ? planNewRun(db, request, context) : planResume(db, resume, request, context);
 }
 
-/** A judge at the agent's own server shares its throttle: the limits are the account's. */
+/** A judge at the agent's own server shares its rate limiter: the limits are the account's. */
 async function judgeOf(
   { settings, model }: RunPlan,
-  flags: RunFlags,
-  door: CommandContext,
+  options: RunOptions,
+  context: AppContext,
 ): Promise<CreatedJudge | null> {
   const { judge } = settings;
   if (judge === null) return null;
   const providerOf = (id: string) => id.split("/")[0];
   const isShared = providerOf(judge.model) === providerOf(settings.model) && judge.baseUrl === settings.baseUrl;
-  return createJudge(judge, door.settings, {
-    timeoutMs: flags.requestTimeout * 1_000,
+  return createJudge(judge, context.settings, {
+    timeoutMs: options.requestTimeout * 1_000,
     throttle: isShared ? model.throttle : null,
-    note: door.out.note,
+    note: context.note,
   });
 }
 
 async function answerAll(
-  { db, searchThreads, watch }: Opened,
+  { db, searchThreads, watch }: OpenDatabase,
   plan: RunPlan,
   judge: CreatedJudge | null,
-  flags: RunFlags,
-  door: CommandContext,
+  options: RunOptions,
+  context: AppContext,
+  openMonitor: OpenMonitor,
 ): Promise<SessionEnd> {
-  const { settings, out } = door;
-  const stopNow = door.untilSecond(() => {
-    const tasks = progress.underWay();
+  const { settings, note } = context;
+  const stopNow = context.untilSecond(() => {
+    const tasks = monitor.underWay();
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
   });
   const mailDb = openReadOnly(settings.db);
   const outside = openExternalResources(settings.env);
-  const progress = runProgress(settings, plan.model.throttle);
-  let elsewhere: OpenAgentTarget | null = null;
-  const waiting = { signal: stopNow, onWait: tellWait(settings.db, out) };
+  const monitor = openMonitor(plan.model);
+  let target: OpenAgentTarget | null = null;
+  const waiting = { signal: stopNow, onWait: noteOnce(note, otherWriter(settings.db)) };
   const writer = threadedResultWriter(settings.db, waiting);
-  const guard = guardRunFile({ db, path: settings.db, runId: plan.runId, watch }, waiting, door);
+  const guard = guardDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
   try {
-    const session = await plan.begin(flags.force ? forcedProcess : thisProcess, { ...waiting, signal: door.signal });
+    const owner = options.force ? forcedProcess : thisProcess;
+    const session = await plan.begin(owner, { ...waiting, signal: context.signal });
     const budget = new Budget(plan.limits, getRun(db, plan.runId).activeMs);
     for await (const page of yieldBetween(attemptPages(db, plan.runId))) {
       for (const { result } of page) budget.charge(result);
@@ -136,72 +157,65 @@ async function answerAll(
     const mailbox = openMailbox(mailDb);
     const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
     const resources = { mailbox, searchThreads, outside, ...python };
-    const where = plan.settings.elsewhere;
-    if (where !== undefined) {
-      const { openAgentTarget: openBackend } = await import("./open-agent-target.js");
-      elsewhere = await openBackend(db, where, plan.settings, { model: plan.model, flags, settings, resources });
+    if (plan.settings.elsewhere !== undefined) {
+      const { openAgentTarget } = await import("./open-agent-target.js");
+      const how = { model: plan.model, options, settings, resources };
+      target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
     }
-    const tools = plan.tools.map((tool) => toTool(tool, resources));
     const end = await runTasks(
       db,
       {
         answering: {
           runId: plan.runId,
           agent: plan.agent,
-          model: withOtherModelNotes(plan.model.model, door.out.note),
-          tools,
+          model: withOtherModelNotes(plan.model.model, note),
+          tools: plan.tools.map((tool) => toTool(tool, resources)),
           cutoff: plan.settings.cutoff,
           taskTimeoutMs: plan.settings.taskTimeoutMs,
           maxTaskCostUsd: plan.settings.maxTaskCostUsd,
-          grading: {
+          scoring: {
             sameMail: (id) => mailbox.mails.canonicalId(id),
             scorers: plan.settings.scorers.filter(isScorerName),
             judge: judge?.judge ?? null,
           },
-          backend: elsewhere?.backend,
+          backend: target?.backend,
           priceOf: plan.model.priceOf,
         },
         session,
         budget,
         writer,
         onConcurrency: plan.model.onConcurrency,
-        windDown: door.signal,
+        windDown: context.signal,
         waiting,
       },
-      progress.emit,
+      monitor.emit,
       stopNow,
     );
     return await guard.ended(end, writer.recent());
   } catch (error) {
     throw await guard.explain(error, writer.recent());
   } finally {
-    progress.stop();
-    await Promise.all([writer.close(), outside.close(), elsewhere?.close()]);
+    monitor.stop();
+    await Promise.all([writer.close(), outside.close(), target?.close()]);
     mailDb.close();
   }
 }
 
-/** Of a run that was begun earlier: nobody gave them now. */
-function tellLimits({ runId, limits }: RunPlan, flags: RunFlags, { out }: CommandContext): void {
+/** A resumed run keeps limits that were given with an earlier command. */
+function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { note }: AppContext): void {
   const text = limitsText(limits);
-  if (text === "" || (flags.resume === undefined && flags.repeat === undefined)) return;
-  out.note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
+  if (text === "" || (options.resume === undefined && options.repeat === undefined)) return;
+  note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
 }
 
-function tellWait(path: string, out: CommandContext["out"]): () => void {
-  let isTold = false;
+function otherWriter(path: string): string {
+  return `art-e: another program is writing to ${path}; waiting until it has finished.`;
+}
+
+function noteOnce(note: AppContext["note"], text: string): () => void {
+  let isNoted = false;
   return () => {
-    if (!isTold) out.note(`art-e: another program is writing to ${path}; waiting until it has finished.`);
-    isTold = true;
+    if (!isNoted) note(text);
+    isNoted = true;
   };
-}
-
-function exitCodeOf(end: SessionEnd, { out }: CommandContext): ExitCode {
-  const { runId, failedTasks, totalTasks } = end.totals;
-  if (end.stopped !== null) throw stoppedError(end, end.stopped);
-  if (failedTasks * 2 <= totalTasks) return EXIT.done;
-  out.note(
-    `art-e: ${failedTasks} of ${totalTasks} tasks failed. See why: art-e export-traces --run ${runId} --failed; answer them again: art-e run --resume ${runId} --retry-failed`,
-  );
-  return EXIT.gate;
 }

@@ -2,7 +2,6 @@ import { withAgentRetry } from "../../agents/backends/agent-retry.js";
 import { endpointAgent } from "../../agents/backends/endpoint-agent.js";
 import { playgroundAgent } from "../../agents/backends/playground-agent.js";
 import { openSubprocessAgent } from "../../agents/backends/subprocess-agent.js";
-import type { RunFlags } from "../../commands/run/run-flags.js";
 import type { AgentBackend } from "../../domain/agents/agent-backend.js";
 import type { AgentTarget } from "../../domain/agents/agent-target.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
@@ -11,37 +10,39 @@ import { AgentProcesses } from "../../processes/agent-process.js";
 import type { Db } from "../../store/connection/open-store.js";
 import type { ToolResources } from "../../tools/handler.js";
 import { singleInboxTools } from "../../tools/single-inbox-tools.js";
+import type { AppSettings } from "../context.js";
+import { playgroundTokenOf } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 import { programVersion } from "../settings/program-version.js";
-import { playgroundTokenOf, type Settings } from "../settings/settings.js";
 import type { CreatedModel } from "./create-model.js";
+import type { RunOptions } from "./run-options.js";
 
 export interface OpenAgentTarget {
   readonly backend: AgentBackend;
   close(): Promise<void>;
 }
 
-/** Reaches the agent of a run that lives elsewhere. */
+/** Connects to the external agent of a run. */
 export async function openAgentTarget(
   db: Db,
   where: AgentTarget,
   run: RunSettings,
   {
     model,
-    flags,
+    options,
     settings,
     resources,
-  }: { model: CreatedModel; flags: RunFlags; settings: Settings; resources: ToolResources },
+  }: { model: CreatedModel; options: RunOptions; settings: AppSettings; resources: ToolResources },
 ): Promise<OpenAgentTarget> {
   if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
   const once =
-    where.kind === "api" ? overApi(where, run, flags, settings.env) : overEndpoint(where, run, model, settings.env);
+    where.kind === "api" ? overApi(where, run, options, settings.env) : overEndpoint(where, run, model, settings.env);
   return { backend: withAgentRetry(run.model, once, model.throttle), close: async () => {} };
 }
 
 type Where<K extends AgentTarget["kind"]> = Extract<AgentTarget, { kind: K }>;
 
-function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, flags: RunFlags, env: Environment) {
+function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, options: RunOptions, env: Environment) {
   const [provider = ""] = run.model.split("/");
   return playgroundAgent({
     apiUrl: url,
@@ -50,23 +51,23 @@ function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, f
     model: provider === "playground" ? null : { provider, id: run.model },
     tellTask,
     token: playgroundTokenOf(url, env),
-    idleMs: flags.requestTimeout * 1_000,
+    idleMs: options.requestTimeout * 1_000,
   });
 }
 
 function overEndpoint({ url }: Where<"endpoint">, run: RunSettings, { priceOf }: CreatedModel, env: Environment) {
   const apiKey = env.OPENAI_API_KEY?.trim() || "no-key-needed";
-  // A whole answer may take as long as its task may.
+  // One request is a whole answer, and may take as long as the task.
   const endpoint = { apiKey, baseUrl: url, timeoutMs: run.taskTimeoutMs };
   return endpointAgent({ name: run.agentId, endpoint, priceOf });
 }
 
-/** It is the user's own program: it gets the environment that art-e has, keys included, as it would in their shell. */
+/** It is the user's own program: it gets the environment of art-e, keys included, as in their shell. */
 async function openCommand(
   db: Db,
   argv: readonly string[],
   { priceOf }: CreatedModel,
-  settings: Settings,
+  settings: AppSettings,
   resources: ToolResources,
 ): Promise<OpenAgentTarget> {
   const env = Object.fromEntries(
@@ -87,7 +88,7 @@ async function openCommand(
   };
 }
 
-/** By their names: most of an environment is no secret. What is shorter than 8 is no key, and may be a word. */
+/** By name: most variables are no secrets. Values shorter than 8 are no keys, and could be words of a mail. */
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD)$/i;
 
 function secretsOf(env: Environment): string[] {

@@ -1,39 +1,28 @@
-import type { CommandContext } from "../../commands/cli/command.js";
-import { RESUME_KEEPS, type RunFlags } from "../../commands/run/run-flags.js";
 import { UserError } from "../../domain/errors.js";
 import { checkWritable } from "../../platform/atomic-file.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
 import { toolsDigest } from "../../tools/load-tools.js";
+import type { AppContext } from "../context.js";
 import { createModel } from "./create-model.js";
 import { findLeft, resumeRun } from "./create-run.js";
-import { agentOf, askedFor, differences } from "./new-run-settings.js";
-import { type RunPlan, toolsNow, toolsOfRun } from "./plan-new-run.js";
 import { limitsOf, outputToKeep } from "./run-limits.js";
+import type { RunRequest } from "./run-options.js";
+import { type RunPlan, refuseOptionsOfNewRun, toolsNow, toolsOfRun } from "./run-plan.js";
+import { agentOf, differences, requestedSettings } from "./run-settings.js";
 
 /**
- * A stored run taken up again. All its settings are those it was begun with; what is asked for otherwise, or has changed
- * since, would make its answers incomparable and is refused, unless --force records it.
+ * A stored run, with the settings it was created with. Other options, other mail or other tools would make its answers
+ * incomparable: they are refused, unless --force records the difference.
  */
-export async function planResume(
-  db: Db,
-  flags: RunFlags,
-  argv: Readonly<Record<string, unknown>>,
-  door: CommandContext,
-): Promise<RunPlan> {
-  const run = getRun(db, flags.resume ?? "latest");
-  const other = Object.keys(RESUME_KEEPS).find((flag) => argv[flag] !== undefined && argv[flag] !== false);
-  if (other !== undefined) {
-    throw new UserError(
-      "flags_contradict",
-      `--resume answers what is missing of run ${run.id}: ${RESUME_KEEPS[other]} cannot choose anything else.`,
-      "Leave it out, or begin a new run.",
-    );
-  }
-  const asked = askedFor(run.settings, flags, argv, door);
-  const changes = [...differences(run.settings, asked), ...changedSince(db, run)];
-  if (changes.length > 0 && !flags.force) {
+export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { options, given, isEstimate } = request;
+  const run = getRun(db, name);
+  refuseOptionsOfNewRun(given, "resume", run.id);
+  const requested = requestedSettings(run.settings, request, context);
+  const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
+  if (changes.length > 0 && !options.force) {
     throw new UserError(
       "run_differs",
       `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
@@ -41,23 +30,23 @@ export async function planResume(
     );
   }
   const settings =
-    changes.length === 0 ? run.settings : { ...asked, changes: [...(run.settings.changes ?? []), ...changes] };
-  const limits = limitsOf(flags, run.limits);
-  const output = outputToKeep(flags.output) ?? run.output;
-  if (flags.output === undefined && output !== null) checkWritable("--output", output);
-  const concurrency = argv.concurrency === undefined ? run.settings.concurrency : flags.concurrency;
+    changes.length === 0 ? run.settings : { ...requested, changes: [...(run.settings.changes ?? []), ...changes] };
+  const limits = limitsOf(options, run.limits);
+  const output = outputToKeep(options.output) ?? run.output;
+  if (options.output === undefined && output !== null) checkWritable("--output", output);
+  const concurrency = given.has("concurrency") ? options.concurrency : run.settings.concurrency;
   return {
     runId: run.id,
     agent: agentOf(settings),
     settings,
-    model: await createModel(settings, { ...flags, concurrency }, door.settings, true),
-    tasks: async () => (await findLeft(db, run.id, flags.retryFailed)).length,
+    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: true, isEstimate }),
+    tasks: async () => (await findLeft(db, run.id, options.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
     limits,
-    output: flags.output ?? output ?? undefined,
+    output: options.output ?? output ?? undefined,
     over: run,
-    begin: (worker, waiting) =>
-      resumeRun(db, run, { settings, limits, output, retryFailed: flags.retryFailed, worker, waiting }),
+    begin: (owner, waiting) =>
+      resumeRun(db, run, { settings, limits, output, retryFailed: options.retryFailed, worker: owner, waiting }),
   };
 }
 

@@ -1,19 +1,19 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { RunFlags } from "../../commands/run/run-flags.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
+import type { RunOptions } from "./run-options.js";
 
-/** The limits of a run: those it has, but for what is given now. */
-export function limitsOf(flags: RunFlags, stored: RunLimits): RunLimits {
+/** The stored limits, with the options given now in their place. */
+export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
   return {
-    maxCostUsd: flags.maxCost ?? stored.maxCostUsd,
-    maxTokens: flags.maxRunTokens ?? stored.maxTokens,
-    maxTimeMs: flags.maxTime === undefined ? stored.maxTimeMs : flags.maxTime * 60_000,
-    maxFailures: flags.maxFailures ?? stored.maxFailures,
+    maxCostUsd: options.maxCost ?? stored.maxCostUsd,
+    maxTokens: options.maxRunTokens ?? stored.maxTokens,
+    maxTimeMs: options.maxTime === undefined ? stored.maxTimeMs : options.maxTime * 60_000,
+    maxFailures: options.maxFailures ?? stored.maxFailures,
   };
 }
 
-/** As they would be given: `--max-cost 0.5, --max-failures 5%`. Empty where there is none. */
+/** As flags: `--max-cost 0.5, --max-failures 5%`. Empty where there is no limit. */
 export function limitsText({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): string {
   return [
     ...(maxCostUsd === null ? [] : [`--max-cost ${maxCostUsd}`]),
@@ -27,7 +27,7 @@ function failuresText(limit: NonNullable<RunLimits["maxFailures"]>): string {
   return "tasks" in limit ? `${limit.tasks}` : `${Number((limit.share * 100).toFixed(6))}%`;
 }
 
-/** Where a run that goes on writes its results file again; a pipe or a device is not there for it any more. */
+/** The path that a resumed run writes its results to again. Null for a pipe or a device, which may be gone by then. */
 export function outputToKeep(path: string | undefined): string | null {
   if (path === undefined) return null;
   return (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true) ? resolve(path) : null;

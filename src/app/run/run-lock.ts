@@ -3,14 +3,14 @@ import type { Db } from "../../store/connection/open-store.js";
 import { holderText, isElsewhere } from "../../store/runs/process-identity.js";
 import { lockRun } from "../../store/runs/runs.js";
 
-/** Who works on a run, so that no two do. */
+/** A process that executes a run. A run is locked by one at a time. */
 export interface RunOwner {
   readonly name: string;
-  /** Whether another worker has ended without letting go: it was killed. */
+  /** Whether the process of that name has ended without releasing its lock: it was killed. */
   isGone(name: string): boolean;
 }
 
-/** Makes `worker` the one who works on a run, or refuses because another one does. */
+/** Locks a run for `worker`. Throws where another process that is still alive has locked it. */
 export function acquireRunLock(db: Db, runId: string, worker: RunOwner): void {
   const holder = lockRun(db, runId, worker.name, worker.isGone);
   if (holder === null) return;

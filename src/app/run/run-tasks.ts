@@ -19,53 +19,53 @@ import { type ServerFault, ServerWatch } from "./server-watch.js";
 import { runConcurrently } from "./task-pool.js";
 import { toTaskResult } from "./to-task-result.js";
 
-export interface RunRequest {
+export interface RunTasksRequest {
   readonly answering: Answering;
   readonly session: RunSession;
   readonly budget: Budget;
   readonly writer: ResultWriter;
-  /** Calls back at once, and whenever the number of tasks that may be under way changes. */
+  /** Calls the listener at once, and whenever the number of concurrent tasks changes. */
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
-  /** When it aborts, no task is begun any more and those under way are finished. */
+  /** When it aborts, no further task starts, and running tasks are finished. */
   readonly windDown?: AbortSignal;
   readonly watch?: ServerWatch;
   readonly waiting?: Waiting;
 }
 
-/** What ended a session of a run before its last task. */
+/** What ended an attempt at a run before its last task. */
 export type Stopped = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
 
 export interface SessionEnd {
   readonly totals: RunTotals;
   /** Tasks of the run, answered or not. */
   readonly asked: number;
-  /** Null: all is answered. */
+  /** Null: every task is answered. */
   readonly stopped: Stopped | null;
 }
 
 /**
- * Answers a session's tasks, many at once, and grades and saves each as soon as it is answered. When the signal aborts, no task is
- * begun any more and those under way end as interrupted, unsaved. When the budget is spent, none is begun any more and
- * those under way are finished. Where the server is found dead, those under way are given up: they are asked when the run goes on.
+ * Answers tasks concurrently, and scores and saves each as soon as it is answered. When the signal aborts, running tasks end as
+ * interrupted and are not saved. When the budget is spent, running tasks are finished. When the server is dead, running tasks are
+ * abandoned and answered when the run is resumed. In each case no further task starts.
  */
-export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
+export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
   const { session, budget, writer, windDown, watch = new ServerWatch(), waiting = PATIENT } = request;
   const answering = watched(request.answering, watch);
   const { runId } = answering;
   const started = performance.now();
-  // A fault of ours in one task must not leave the others running behind the error.
+  // A bug in one task stops the others before the error is thrown.
   const fault = new AbortController();
-  const deadServer = new AbortController();
-  const stop = AbortSignal.any([signal, fault.signal, deadServer.signal]);
-  // Each judgement under way listens to it: many listeners are no leak here.
+  const serverDead = new AbortController();
+  const stop = AbortSignal.any([signal, fault.signal, serverDead.signal]);
+  // Every running judgement listens to it: many listeners are no leak here.
   setMaxListeners(0, stop);
   let left = session.left;
   const asked = session.left + session.finished;
-  /** Failed without any reply: saved when the server answers again, left for later if it does not. */
+  /** Tasks that failed without a reply: saved if the server answers again, otherwise left for a resume. */
   const held: Trace[] = [];
 
-  /** The tasks as their turns come, until there is a reason to begin no more. */
-  function* toBegin(): Generator<PlannedTask> {
+  /** Tasks in order, until there is a reason to start no more. */
+  function* startable(): Generator<PlannedTask> {
     try {
       for (const task of session.tasks) {
         if (stop.aborted || windDown?.aborted || budget.reached() !== null || watch.fault !== null) return;
@@ -83,9 +83,9 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
     const trace = await answerQuestion(answering, task, stop, (error) => {
       if (!stop.aborted) isHeld = watch.failed(error);
     });
-    if (watch.fault?.by === "server") deadServer.abort(new Error(watch.fault.why));
+    if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
     if (trace.ending === "interrupted" || (isFailure(trace.ending) && watch.fault !== null)) return null;
-    // Before its place is free: the next task may be one too many.
+    // Before the slot is free: the next task may exceed the budget.
     budget.add(taskCost(trace), trace.ending);
     emit({ type: "task_answered", taskId: trace.taskId });
     if (!isHeld) return trace;
@@ -99,7 +99,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
 
   const scored = (answered: Trace): Trace => {
     try {
-      return withScores(answered, answering.grading);
+      return withScores(answered, answering.scoring);
     } catch (error) {
       writer.keep?.(answered);
       throw error;
@@ -115,7 +115,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
     emit({ type: "task_finished", result });
   };
 
-  /** Where others hold the file and the user waits no longer, it stays as a killed run does. */
+  /** Where another program locks the database and the user stops waiting, the run stays as if it had been killed. */
   const end = async (status: "completed" | "interrupted") => {
     const activeMs = performance.now() - started;
     const write = () => finishRun(db, runId, status, new Date().toISOString(), activeMs);
@@ -133,7 +133,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
       fault.abort(error);
       return null;
     };
-    await runConcurrently(toBegin(), request.onConcurrency, {
+    await runConcurrently(startable(), request.onConcurrency, {
       answer: (task) => answer(task).catch(stopAll),
       save: async (answered) => {
         if (answered !== null) await save(answered).catch(stopAll);
@@ -159,7 +159,7 @@ export async function runTasks(db: Db, request: RunRequest, emit: Emit, signal: 
   return { totals, asked, stopped: isByUser ? { by: "user" } : byRun };
 }
 
-/** Of a model that answers from here nothing is to be heard: a replay fails as its recording did. */
+/** Local models are not watched: a replay fails as its recording did. */
 function watched(answering: Answering, watch: ServerWatch): Answering {
   const { model, backend } = answering;
   const [provider = ""] = model.id.split("/");

@@ -8,10 +8,10 @@ import { iterateTraces } from "../../store/runs/traces.js";
 const OF_RUN = { band: null, minScore: null, maxScore: null, failedOnly: false } as const;
 
 /**
- * What to tell of a run whose database was lost while it was under way. Its traces are kept in a file beside it: those that can
- * still be read, as SQLite has the lost file open, and the recent ones that cannot.
+ * The error of a run whose database was deleted or replaced. Saves its traces to a file beside it: those SQLite can still read
+ * from the open file, and the recent ones from memory.
  */
-export async function fileLost(
+export async function saveLostTraces(
   fault: FileFault,
   { db, path, runId, recent }: { db: Db; path: string; runId: string; recent: readonly string[] },
 ): Promise<UserError> {
@@ -43,7 +43,7 @@ function* traceLines(db: Db, runId: string, recent: readonly string[], counted: 
   }
 }
 
-/** Up to where the rest cannot be read any more. */
+/** Items up to the first that cannot be read. */
 function* readable<T>(items: Iterable<T>): Generator<T> {
   try {
     yield* items;

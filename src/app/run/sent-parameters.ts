@@ -4,7 +4,7 @@ import { parseModelName } from "../../models/model-name.js";
 import { rulesFor, sentParameters } from "../../models/request-parameters.js";
 import { wireApiOf } from "../../models/resolve-model.js";
 
-/** The settings with what a call makes of them: some models do not take all that is asked for. */
+/** The settings with the parameters that are really sent: some models do not accept all of them. */
 export function withSent({ sent: _, ...settings }: RunSettings): RunSettings {
   const { maxTokens, reasoningTokens, temperature, tools } = settings;
   const baseUrl = settings.baseUrl === null ? null : checkBaseUrl(settings.baseUrl);
@@ -17,7 +17,7 @@ export function withSent({ sent: _, ...settings }: RunSettings): RunSettings {
 
 const FLAGS: Readonly<Record<string, string>> = { temperature: "temperature", toolChoice: "tool choice" };
 
-/** What the user asked for that the model is not sent, a line each. */
+/** One line for each parameter of the user that is not sent as given. */
 export function notesOnSent({ sent, model }: RunSettings): string[] {
   return (sent?.adjusted ?? [])
     .filter(({ parameter }) => parameter in FLAGS)

@@ -1,29 +1,29 @@
 import type { AgentBackend } from "../../domain/agents/agent-backend.js";
 import { type Model, ModelError } from "../../domain/models/model.js";
 
-/** Why nothing further of a run can succeed. */
+/** Why no further task of a run can succeed. */
 export interface ServerFault {
   /** The key is refused, the model is unknown, or nothing answers. */
   readonly by: "key" | "model" | "server";
   readonly why: string;
 }
 
-/** How long a server that has answered before may be silent before it is taken for dead: a restart takes less. */
+/** Silence after which a server that has answered before counts as dead. A restart takes less. */
 const PATIENCE_MS = 180_000;
 
-/** Failed tasks in a row, nothing answered between them, that show a dead server: one question may be what a server dies of. */
+/** Consecutive failed tasks, without an answer between them, that show a dead server. One alone may have crashed it. */
 const ENOUGH = { unreachable: 1, silent: 3, refusing: 20 } as const;
 
 /**
- * Tells a server that is dead from one that fails now and then. Where it has never answered, a connection that does not come
- * about shows it at once; where it has, only after some time without any reply.
+ * Distinguishes a dead server from occasional failures. A server that has never answered is dead at the first failed connection;
+ * one that has answered before, only after some time without any reply.
  */
 export class ServerWatch {
   private lastReplyAt: number | null = null;
   private failedInARow = 0;
   private lastFailure: unknown = null;
   private found: ServerFault | null = null;
-  /** Errors of model calls: a task may also run out of time in a tool. */
+  /** Errors of model calls only: a task may also run out of time in a tool. */
   private readonly ofCalls = new WeakSet<object>();
 
   constructor(
@@ -40,26 +40,26 @@ export class ServerWatch {
     return this.failedInARow === 0;
   }
 
-  /** The same model, its replies heard. */
+  /** The same model, with its replies observed. */
   model({ id, complete }: Model): Model {
     return {
       id,
       complete: (request, signal) =>
         this.hear(
           complete(request, signal),
-          // What was kept from an earlier run says nothing about the server.
+          // A cached reply says nothing about the server.
           (reply) => reply.cached !== true,
         ),
     };
   }
 
-  /** The same agent elsewhere, its answers heard. That it takes long is no silence: nobody knows what it is doing. */
+  /** The same external agent, with its answers observed. A long answer does not count as silence. */
   backend(backend: AgentBackend): AgentBackend {
     const isSilence = (error: Error) => error instanceof ModelError && error.kind !== "timeout";
     return { answer: (task, transcript) => this.hear(backend.answer(task, transcript), () => true, isSilence) };
   }
 
-  /** A task has failed with this error. True: whether it counts is known when something is answered, or nothing more is. */
+  /** Records a failed task. True: whether the failure counts is decided by the next answer, or the end of the run. */
   failed(error: unknown): boolean {
     if (this.found !== null) return false;
     this.found = hopeless(error);
@@ -72,7 +72,7 @@ export class ServerWatch {
     return this.found === null && kind !== "refusing";
   }
 
-  /** No task is left to be asked: a server that could be reached before and cannot now has not failed these tasks alone. */
+  /** No task is left: a server that was reachable before and is not now is dead for more than these tasks. */
   close(): void {
     if (this.found === null && !this.isAnswering && isUnreachable(this.lastFailure))
       this.found = dead(this.lastFailure);
@@ -100,7 +100,7 @@ export class ServerWatch {
     return this.now() - (this.lastReplyAt ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Null: no failure of a call. */
+  /** Null: not a failure of a model call. */
   private kindOf(error: unknown): keyof typeof ENOUGH | null {
     if (!(error instanceof Error) || !this.ofCalls.has(error)) return null;
     if (isUnreachable(error)) return "unreachable";
@@ -108,7 +108,7 @@ export class ServerWatch {
   }
 }
 
-/** A refused key, an account without money and an unknown model are so for every task. */
+/** A refused key, an empty account and an unknown model fail every task alike. */
 export function hopeless(error: unknown): ServerFault | null {
   if (!(error instanceof ModelError)) return null;
   const { kind, message, retryable } = error;
@@ -120,7 +120,7 @@ function isUnreachable(error: unknown): boolean {
   return error instanceof ModelError && error.unreachable;
 }
 
-/** Neither an answer nor a refusal that is about the task. */
+/** Neither an answer nor an error that is about the task. */
 function isUnanswered(error: unknown): boolean {
   return !(error instanceof ModelError) || error.status === null || error.status >= 500;
 }

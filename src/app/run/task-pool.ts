@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** What is done with a task. Neither may reject. */
+/** The two steps of a task. Neither may reject. */
 export interface Stages<Task, Answered> {
-  /** Takes one of the places. */
+  /** Uses a slot. */
   answer(task: Task): Promise<Answered>;
-  /** Takes none: while the disk is slow the places are not kept empty. What others wait for is done before it. */
+  /** Saving uses no slot, so a slow disk does not idle the model. Runs after what other tasks wait for. */
   save(answered: Answered): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 import { isElsewhere, isGone, THIS_HOLDER } from "../../store/runs/process-identity.js";
 import type { RunOwner } from "./run-lock.js";
 
-/** This process, as a run's file names it. */
+/** This process as the owner of a run lock. */
 export const thisProcess: RunOwner = { name: THIS_HOLDER, isGone };
 
-/** Takes a run over from a process on another machine: only the user can know that it is gone. */
+/** Also takes over locks of processes on other machines: only the user can know that these have ended. */
 export const forcedProcess: RunOwner = { name: THIS_HOLDER, isGone: (name) => isGone(name) || isElsewhere(name) };

@@ -5,7 +5,7 @@ import type { Calibration, Label, LabelledVerdict } from "../../domain/scores/ca
 import type { Judge } from "../../domain/scores/judgement.js";
 import { calibration } from "../../evaluation/calibration.js";
 
-/** What people write for a label. */
+/** Labels as people write them. */
 const LABELS: Readonly<Record<string, Label>> = {
   correct: "correct",
   true: "correct",
@@ -19,7 +19,7 @@ const LABELS: Readonly<Record<string, Label>> = {
   abstained: "abstained",
 };
 
-/** One line of a file of labels: a question, its gold answer, an answer, and what a person said of it. */
+/** One line of a labels file: a question, its gold answer, an answer, and a person's label. */
 export const labelledSchema = z.object({
   question: z.string().min(1),
   gold: z.string(),
@@ -40,7 +40,7 @@ export interface CalibrationRun extends Calibration {
   readonly costUsd: number | null;
 }
 
-/** Lets a judge grade what people have graded, many at once, and compares. */
+/** Has the judge score answers that people have labelled, and measures how far they agree. */
 export async function calibrate(
   items: readonly Labelled[],
   judge: Judge,

@@ -9,38 +9,43 @@ import { parseModelName } from "../../models/model-name.js";
 import { priceOf, priceOfReply } from "../../models/prices.js";
 import { resolveModel } from "../../models/resolve-model.js";
 import { openJudge } from "../../scoring/judge/ask-judge.js";
+import type { AppSettings } from "../context.js";
 import { withOtherModelNotes } from "../run/note-other-model.js";
-import { connectionOf, type Settings } from "../settings/settings.js";
+import { connectionOf } from "../settings/endpoints.js";
 
-/** Answers under way at once; the throttle then finds out how many the server takes. */
+/** Answers judged at once, at most; the rate limiter finds out how many the server takes. */
 export const JUDGE_CONCURRENCY = 20;
 
 export interface CreatedJudge {
   readonly judge: Judge;
-  /** What is to be told of answers without a verdict; null where all have one. */
+  /** One line about answers without a verdict; null where all have one. */
   shortfall(): string | null;
 }
 
-/** Where the judge's calls go. `throttle`: of an agent that asks the same server; null has one made. */
-export interface JudgeOptions {
+/** Where the judge's calls go. `throttle`: that of an agent on the same server; null creates one. */
+export interface JudgeConnection {
   readonly timeoutMs: number;
   readonly throttle: RateLimiter | null;
-  /** Hears of replies by another model than the one asked. */
+  /** Called where a reply names another model than the one that was asked. */
   readonly note: (text: string) => void;
 }
 
-/** Reaches the judge. Throws a UserError where it has no key. */
+/** Throws a UserError where the judge has no key. */
 export async function createJudge(
   judge: JudgeSettings,
-  settings: Settings,
-  reach: JudgeOptions,
+  settings: AppSettings,
+  connection: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
   const { baseUrl } = judge;
-  const connection = connectionOf(name.provider, { baseUrl, wireApi: null, timeoutMs: reach.timeoutMs }, settings.env);
-  const throttle = reach.throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null });
-  const asked = openJudge({
-    model: withOtherModelNotes(await resolveModel(name, connection, DEFAULT_RETRY, throttle), reach.note),
+  const endpoint = connectionOf(
+    name.provider,
+    { baseUrl, wireApi: null, timeoutMs: connection.timeoutMs },
+    settings.env,
+  );
+  const throttle = connection.throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null });
+  const opened = openJudge({
+    model: withOtherModelNotes(await resolveModel(name, endpoint, DEFAULT_RETRY, throttle), connection.note),
     settings: judge,
     memory: openVerdictCache(join(settings.cacheDir, "verdicts")),
     priceOf: (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage),
@@ -49,9 +54,9 @@ export async function createJudge(
   const unscored: string[] = [];
   return {
     judge: {
-      settings: asked.settings,
+      settings: opened.settings,
       async judge(item, signal) {
-        const judgement = await asked.judge(item, signal);
+        const judgement = await opened.judge(item, signal);
         judged++;
         if (judgement.verdict === null) unscored.push(judgement.reason);
         return judgement;
@@ -64,7 +69,7 @@ export async function createJudge(
   };
 }
 
-/** A limit in dollars says nothing where nobody knows what the judge costs. */
+/** Refuses a limit in dollars where the price of the judge is not known. */
 export function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): void {
   const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
   if (judge === null || maxCostUsd === null || priceOf(judge.model, million) !== null) return;

@@ -5,7 +5,7 @@ import { type Labelled, labelledSchema } from "./calibrate-judge.js";
 const HINT =
   'A line is {"question": "...", "gold": "...", "answer": "...", "label": "correct"}; label: correct, partly, wrong, abstained, true or false.';
 
-/** Reads answers that people have graded, one JSON object a line. Throws a UserError that names the line that cannot be used. */
+/** Reads labelled answers, one JSON object a line. Throws a UserError that names the unusable line. */
 export function readLabels(path: string): Labelled[] {
   let text: string;
   try {

@@ -13,22 +13,22 @@ import { acquireRunLock, type RunOwner } from "../run/run-lock.js";
 import { toTaskResult } from "../run/to-task-result.js";
 import { judgeAndScore, type Scoring } from "./score-trace.js";
 
-/** Traces graded between two writes: as many are graded again, and none is lost, where it is killed in between. */
+/** Traces per batch. Where the process is killed, at most one batch is scored again. */
 const BATCH = 50;
 
 export interface ScoredRun {
-  readonly graded: number;
-  /** The signal ended it before all were graded. */
+  readonly scored: number;
+  /** The signal aborted before all were scored. */
   readonly stopped: boolean;
 }
 
 export interface ScoreRunRequest {
-  readonly grading: Scoring;
-  /** Traces under way at once. */
+  readonly scoring: Scoring;
+  /** Concurrent traces. */
   readonly concurrency: number;
   readonly worker: RunOwner;
-  /** Hears of every batch that is saved: how many traces are graded by now. */
-  readonly onProgress: (graded: number) => void;
+  /** Called after every saved batch with the number of traces scored so far. */
+  readonly onProgress: (scored: number) => void;
 }
 
 /**
@@ -36,13 +36,13 @@ export interface ScoreRunRequest {
  * doing it again ends in the same. Refuses a run that is being worked on.
  */
 export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, signal: AbortSignal): Promise<ScoredRun> {
-  const { worker, grading } = request;
+  const { worker, scoring } = request;
   acquireRunLock(db, run.id, worker);
   try {
     const rescored = await gradeAll(db, run.id, request, signal);
-    // Stopped half-way it has been graded by two measures; what is recorded is the one that was to hold.
-    const judge: JudgeSettings | null = grading.judge?.settings ?? run.settings.judge;
-    saveScoringSettings(db, run.id, { ...run.settings, scorers: grading.scorers, judge });
+    // A run that was stopped half-way has scores of two settings: the new ones are recorded.
+    const judge: JudgeSettings | null = scoring.judge?.settings ?? run.settings.judge;
+    saveScoringSettings(db, run.id, { ...run.settings, scorers: scoring.scorers, judge });
     return rescored;
   } finally {
     releaseRun(db, run.id, worker.name);
@@ -52,23 +52,23 @@ export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, si
 async function gradeAll(
   db: Db,
   runId: string,
-  { grading, concurrency, onProgress }: ScoreRunRequest,
+  { scoring, concurrency, onProgress }: ScoreRunRequest,
   signal: AbortSignal,
 ): Promise<ScoredRun> {
   const save = openScoreWriter(db);
   const limit = pLimit(concurrency);
-  let graded = 0;
+  let scored = 0;
   let place: TraceCursor | null = null;
   while (!signal.aborted) {
     const batch = tracesAfter(db, runId, place, BATCH);
     place = batch.at(-1) ?? null;
-    if (place === null) return { graded, stopped: false };
-    const traces = await limit.map(batch, (trace) => judgeAndScore(trace, grading, signal));
-    // What was under way when it was stopped has no verdict and may have had one.
+    if (place === null) return { scored, stopped: false };
+    const traces = await limit.map(batch, (trace) => judgeAndScore(trace, scoring, signal));
+    // Traces that were in progress have no verdict now, and may have had one before: they are not saved.
     if (signal.aborted) break;
     save(traces.map((trace) => ({ trace, result: toTaskResult(trace) })));
-    graded += traces.length;
-    onProgress(graded);
+    scored += traces.length;
+    onProgress(scored);
   }
-  return { graded, stopped: true };
+  return { scored, stopped: true };
 }

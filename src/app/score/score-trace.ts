@@ -4,27 +4,27 @@ import type { SameMail } from "../../domain/scores/score.js";
 import { isFailure } from "../../domain/tasks/ending.js";
 import { type ScorerName, scoreTrace } from "../../scoring/scorers.js";
 
-/** What all traces of a run are graded with. */
+/** What all traces of a run are scored with. */
 export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
-  /** Null: nobody is asked; a verdict that a trace bears already still counts. */
+  /** Null: no judge is called; a verdict that a trace has already still counts. */
   readonly judge: Judge | null;
 }
 
-/** The trace judged and scored. A failed task is left ungraded. Never throws for anything a judge does. */
-export async function judgeAndScore(trace: Trace, grading: Scoring, signal: AbortSignal): Promise<Trace> {
-  return withScores(await withVerdict(trace, grading, signal), grading);
+/** Judges and scores the trace. A failed task is not scored. Errors of the judge are not thrown. */
+export async function judgeAndScore(trace: Trace, scoring: Scoring, signal: AbortSignal): Promise<Trace> {
+  return withScores(await withVerdict(trace, scoring, signal), scoring);
 }
 
-/** Where there is a judge: asks it, unless the trace bears a verdict of the same judge already. */
+/** Calls the judge, where there is one, unless the trace has a verdict of the same judge already. */
 export async function withVerdict(trace: Trace, { judge }: Scoring, signal: AbortSignal): Promise<Trace> {
   if (judge === null || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = trace.task;
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
 }
 
-/** Nothing is waited for: what needs a verdict takes the one that the trace bears. */
+/** Synchronous: scorers that need a verdict use that of the trace. */
 export function withScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
   return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, sameMail, scorers) };
 }

@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { UserError } from "../../domain/errors.js";
 
-/** What `.env` in the working folder says. */
+/** The path of the `.env` file, in the working folder. */
 export const ENV_FILE = Symbol("what .env says");
 
-/** The environment with `.env` under it. */
+/** The environment; variables it does not set come from `.env`. */
 export type Environment = Readonly<Record<string, string | undefined>> & {
   readonly [ENV_FILE]?: {
     readonly values: Readonly<Record<string, string | undefined>>;
-    /** Those of them that the environment itself does not set. */
+    /** The variables that come from `.env`. */
     readonly used: ReadonlySet<string>;
   };
 };
@@ -28,16 +28,16 @@ export function readEnvironment(): Environment {
   return { ...values, ...process.env, [ENV_FILE]: { values, used } };
 }
 
-/** An address by its variable, whose key, and how else to name it. */
+/** An address in an environment variable, with the variables of its keys. */
 export interface AddressedKey {
   readonly url: string;
-  /** The variables that may hold the key; the first that is set counts. */
+  /** Variables of the key: the first that is set is used. */
   readonly keys: readonly string[];
-  /** What to do instead. */
+  /** What the user can use instead. */
   readonly flag: string;
 }
 
-/** Addresses that keys are made for: a file may name them. */
+/** The providers' own addresses, which a `.env` file may name. */
 const MAKERS: ReadonlySet<string | undefined> = new Set([
   "https://api.anthropic.com",
   "https://api.openai.com",
@@ -45,14 +45,14 @@ const MAKERS: ReadonlySet<string | undefined> = new Set([
   "https://huggingface.co",
 ]);
 
-/** Whether the address is the one that `.env` names, and nobody's who makes models. */
+/** Whether the address comes from `.env` and is not a provider's own. */
 export function isFromFile(env: Environment, url: string, value: string): boolean {
   const file = env[ENV_FILE];
   if (file === undefined || !file.used.has(url) || MAKERS.has(URL.parse(value)?.origin)) return false;
   return normalized(file.values[url] ?? "") === normalized(value);
 }
 
-/** Addresses are stored without the slashes at their end. */
+/** Addresses are compared without trailing slashes. */
 function normalized(value: string): string {
   return (URL.parse(value)?.href ?? value.trim()).replace(/\/+$/, "");
 }

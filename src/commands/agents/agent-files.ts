@@ -1,6 +1,6 @@
+import { checkOutputs } from "../../app/outputs/check-outputs.js";
 import { exportAgent, importAgent } from "../../app/registry/agent-file.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
-import { checkOutputs } from "../cli/check-outputs.js";
 import { readText } from "../cli/read-text.js";
 import { needId } from "../cli/subcommand-args.js";
 import type { AgentAction } from "./agents-flags.js";

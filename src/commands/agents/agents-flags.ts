@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Db } from "../../store/connection/open-store.js";
-import { overwriteShape } from "../cli/check-outputs.js";
 import type { CommandContext } from "../cli/command.js";
 import { jsonObject, oneOf, text, whole, within } from "../cli/read-flags.js";
+import { overwriteShape } from "../flags/overwrite-flag.js";
 
 export const ACTIONS = [
   "list",

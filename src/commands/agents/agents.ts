@@ -1,9 +1,9 @@
 import { openRegistry, openRegistryToChange } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
-import { OVERWRITE_FLAGS } from "../cli/check-outputs.js";
 import type { Command } from "../cli/command.js";
 import { readFlags } from "../cli/read-flags.js";
 import { refuseOthers } from "../cli/subcommand-args.js";
+import { OVERWRITE_FLAGS } from "../flags/overwrite-flag.js";
 import { exportOne, importOne } from "./agent-files.js";
 import { ACTIONS, type AgentAction, type AgentFlags, agentSchema } from "./agents-flags.js";
 import { attach, clone, create, detach, remove, set } from "./change-agents.js";

@@ -1,30 +1,9 @@
+import type { CitedMail } from "../../app/chat/cited-mails.js";
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { sumCost, sumUsage } from "../../domain/runs/cost.js";
 import type { Ending } from "../../domain/tasks/ending.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { duration, usd } from "../../reports/text/format-number.js";
-import { endOfDay } from "../../store/search/date-range.js";
-import { type Mailbox, openReadable } from "../../tools/mailbox.js";
-
-/** A mail that an answer names as its source; null where the mailbox has no such mail. */
-export interface CitedMail {
-  readonly messageId: string;
-  readonly mail: { readonly subject: string; readonly sender: string; readonly date: string | null } | null;
-}
-
-export function citedMails({ sources, inbox, queryDate }: ChatTrace, mailbox: Mailbox): CitedMail[] {
-  const context = {
-    inbox,
-    cutoff: queryDate === null ? null : endOfDay(queryDate),
-    signal: new AbortController().signal,
-  };
-  return sources.map((messageId) => {
-    const found = openReadable(messageId, context, mailbox);
-    if (!found.ok) return { messageId, mail: null };
-    const { subject, sender, date } = found.mail;
-    return { messageId: found.mail.messageId, mail: { subject, sender, date } };
-  });
-}
 
 export function answerJson(trace: ChatTrace, cited: readonly CitedMail[]) {
   return {

@@ -1,11 +1,9 @@
 import { z } from "zod";
-import { ANSWERING_MODELS } from "../../models/default-models.js";
-import { API_KEY_VARIABLES } from "../../models/provider-names.js";
-import type { CommandContext, Flags } from "../cli/command.js";
+import type { Flags } from "../cli/command.js";
 import { day, text } from "../cli/read-flags.js";
 import { RUN_FLAGS, runSchema } from "../run/run-flags.js";
 
-/** Flags that mean what they mean for a run. */
+/** Flags with the meaning they have for `run`. */
 const AS_IN_RUN = [
   "agent",
   "model-provider",
@@ -44,22 +42,3 @@ export const askSchema = runSchema.extend({
     .pipe(z.string().min(1, "expected a question")),
   before: day.optional(),
 });
-
-export type AskFlags = z.output<typeof askSchema>;
-
-const KEYED = Object.entries(ANSWERING_MODELS) as [keyof typeof ANSWERING_MODELS, string][];
-
-/** Who is asked where that is left open: what can be asked with the keys there are. Says what it chose. */
-export function chooseAgent(flags: AskFlags, { settings, out }: CommandContext): { agentId: string; chosen: AskFlags } {
-  const isModelGiven = flags.modelId !== undefined || flags.modelProvider !== undefined || flags.baseUrl !== undefined;
-  const agentId = flags.agent ?? "email-search";
-  if (isModelGiven || flags.agent !== undefined) return { agentId, chosen: flags };
-  const [, modelId] = KEYED.find(([provider]) => API_KEY_VARIABLES[provider].some((name) => settings.env[name])) ?? [];
-  if (modelId !== undefined) {
-    out.note(`Asking ${agentId} with ${modelId}.`);
-    return { agentId, chosen: { ...flags, modelId } };
-  }
-  const variables = KEYED.flatMap(([provider]) => API_KEY_VARIABLES[provider]).join(", ");
-  out.note(`No API key is set (${variables}): asking the offline baseline, which is no language model.`);
-  return { agentId: "baseline", chosen: flags };
-}

@@ -1,5 +1,5 @@
+import { Interrupted } from "../../app/context.js";
 import { EXIT, type ExitCode, UserError } from "../../domain/errors.js";
-import { Interrupted } from "./interrupt.js";
 
 /** A thrown error as the user reads it, and the exit code it means. */
 export function formatError(error: unknown, verbose: boolean): { text: string; exitCode: ExitCode } {

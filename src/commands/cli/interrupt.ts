@@ -1,11 +1,7 @@
 import { setMaxListeners } from "node:events";
+import { Interrupted } from "../../app/context.js";
 import { EXIT } from "../../domain/errors.js";
 import { isAnyThreadBusy } from "../../platform/worker-rpc.js";
-
-/** The user stopped the work. The message says what was kept and how to go on. */
-export class Interrupted extends Error {
-  override readonly name = "Interrupted";
-}
 
 export interface Interrupts {
   /** Aborts on the first Ctrl-C (or SIGTERM, or SIGHUP: the terminal was closed). */

@@ -1,8 +1,8 @@
-import type { Settings } from "../../app/settings/settings.js";
-import { count } from "../../reports/text/format-number.js";
+import { count, rate } from "../../reports/text/format-number.js";
 import { onMigrationIndexing } from "../../store/connection/migrate.js";
 import { openOutput } from "./output.js";
-import { openProgress, type Progress, rate } from "./progress.js";
+import { openProgress, type Progress } from "./progress.js";
+import type { Settings } from "./settings.js";
 
 /** A file of an earlier version is indexed anew when it is first opened, whichever command does that. */
 export function showMigrationProgress(settings: Settings): void {

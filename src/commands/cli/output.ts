@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import type { Settings } from "../../app/settings/settings.js";
 import { stripControls } from "../../platform/strip-controls.js";
+import type { Settings } from "./settings.js";
 
 /** Where a command's words go: results to stdout, notes to stderr. */
 export interface Output {

@@ -1,7 +1,7 @@
 import { type Options, SingleBar } from "cli-progress";
-import type { Settings } from "../../app/settings/settings.js";
 import { stripControls } from "../../platform/strip-controls.js";
-import { count, duration } from "../../reports/text/format-number.js";
+import { duration } from "../../reports/text/format-number.js";
+import type { Settings } from "./settings.js";
 
 /** Milliseconds between two plain lines. */
 const LINE_EVERY = 10_000;
@@ -87,10 +87,4 @@ function describe(done: number, total: number | null, elapsedMs: number, detail:
   if (detail !== "") parts.push(stripControls(detail));
   if (total !== null && done > 0 && done < total) parts.push(`${duration((elapsedMs / done) * (total - done))} left`);
   return parts.join("  ");
-}
-
-/** So many a second. */
-export function rate(done: number, elapsedMs: number): string {
-  const perSecond = elapsedMs <= 0 ? 0 : (done / elapsedMs) * 1_000;
-  return `${perSecond >= 10 ? count(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
 }

@@ -106,3 +106,8 @@ export const failures = z
   .refine((limit) => ("share" in limit ? limit.share > 0 && limit.share <= 1 : limit.tasks >= 1), {
     message: "expected at least 1, or a share from 1% to 100%",
   });
+
+/** The names of the flags that were on the command line. What is not among them has its default. */
+export function givenFlags(argv: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+  return new Set(Object.keys(argv).filter((name) => argv[name] !== undefined && argv[name] !== false));
+}

@@ -1,11 +1,7 @@
-import { z } from "zod";
-import { UserError } from "../../domain/errors.js";
-import { METRIC_ALIASES } from "../../domain/scores/metric-name.js";
-import { SCORERS } from "../../scoring/scorers.js";
 import type { Flags } from "../cli/command.js";
 import { text, within } from "../cli/read-flags.js";
 
-/** For CI: what a run must reach, and files about it. Of `run` and of `gate`. */
+/** What a run must reach, and files for CI. Of `run` and `gate`. */
 export const GATE_FLAGS: Flags = {
   "fail-under": {
     type: "string",
@@ -46,23 +42,3 @@ export const gateShape = {
   metric: text.optional(),
   junit: text.optional(),
 };
-
-const gateSchema = z.object(gateShape);
-
-export type GateFlags = z.output<typeof gateSchema>;
-
-/** Said before anything is spent. The judge's scores are known when it has judged. */
-export function checkGateFlags({ failUnder = [], baseline, noWorseThan, metric, junit }: GateFlags): void {
-  const without =
-    baseline === undefined && noWorseThan !== undefined
-      ? "--no-worse-than goes with --baseline"
-      : baseline === undefined && junit === undefined && metric !== undefined
-        ? "--metric goes with --baseline or --junit"
-        : null;
-  if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
-  const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORERS)];
-  const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
-  const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge"));
-  if (unknown === undefined) return;
-  throw new UserError("metric_unknown", `There is no metric "${unknown}".`, `There are ${known.join(", ")}.`);
-}

@@ -1,11 +1,9 @@
+import { anyCheapModel, hasKey } from "../../app/score/judge-settings.js";
 import type { Environment } from "../../app/settings/env-file.js";
 import { UserError } from "../../domain/errors.js";
 import { JUDGE_MODELS } from "../../models/judge-models.js";
-import type { Db } from "../../store/connection/open-store.js";
-import { readImportFilter } from "../../store/import/corpus-stats.js";
-import type { CommandContext, Flags } from "../cli/command.js";
+import type { Flags } from "../cli/command.js";
 import { oneOf } from "../cli/read-flags.js";
-import { anyCheapModel, hasKey } from "./judge-flags.js";
 
 export const PROTOCOL_FLAGS: Flags = {
   protocol: {
@@ -20,7 +18,7 @@ export const protocolShape = { protocol: oneOf(["art"]).optional() };
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** The command line with what a protocol sets where nothing else is said. */
+/** The command line, with the protocol's values for flags that were not given. */
 export function withProtocol(argv: Given, env: Environment): Given {
   if (argv.protocol !== "art" || argv.resume !== undefined || argv.repeat !== undefined) return argv;
   return {
@@ -35,7 +33,7 @@ export function withProtocol(argv: Given, env: Environment): Given {
   };
 }
 
-/** The published figures were judged by a small model of Google's; where there is no key for it, by whichever there is. */
+/** A small model of Google judged the published figures. Without a key for it, any judge with a key. */
 function artJudge(env: Environment): string {
   const name = hasKey("google", env) ? `google/${JUDGE_MODELS.google}` : anyCheapModel(env)?.id;
   if (name !== undefined) return `art:${name}`;
@@ -43,13 +41,5 @@ function artJudge(env: Environment): string {
     "judge_missing",
     "--protocol art has the answers judged, and there is no key for a judge.",
     "Set the key of a provider, name a judge (--judge art:provider/model), or add --no-judge.",
-  );
-}
-
-/** Says which conditions of the published figures a run of the protocol cannot set itself. */
-export function notePreset({ protocol }: { protocol?: "art" | undefined }, db: Db, { out }: CommandContext): void {
-  if (protocol === undefined || readImportFilter(db) === "art") return;
-  out.note(
-    `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,
   );
 }

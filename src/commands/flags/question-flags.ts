@@ -1,13 +1,7 @@
 import { z } from "zod";
-import { hubOf } from "../../app/settings/settings.js";
-import { UserError } from "../../domain/errors.js";
-import { type Question, type QuestionSet, SPLITS } from "../../domain/tasks/question.js";
+import { SPLITS } from "../../domain/tasks/question.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/hub.js";
-import { loadQuestions } from "../../questions/load-questions.js";
-import { KNOWN_BAD_IDS, type Selection, selectQuestions } from "../../questions/select-questions.js";
-import { count } from "../../reports/text/format-number.js";
-import type { CommandContext, Flags } from "../cli/command.js";
-import { openProgressLater, rate } from "../cli/progress.js";
+import type { Flags } from "../cli/command.js";
 import { ids, oneOf, text, whole, within } from "../cli/read-flags.js";
 
 /** Which dataset. */
@@ -58,68 +52,3 @@ export const selectionSchema = z.object({
   shuffle: z.boolean().default(false),
   seed: whole(0, 2 ** 32 - 1).optional(),
 });
-
-type DatasetFlags = z.output<typeof datasetSchema>;
-type SelectionFlags = z.output<typeof selectionSchema>;
-
-/** Flags that cannot be meant together, told before anything is opened or downloaded. */
-export function refuseContradictions(flags: DatasetFlags & Partial<SelectionFlags>): void {
-  if (flags.dataset !== undefined && (flags.useJson || flags.revision !== undefined)) {
-    throw new UserError(
-      "flags_contradict",
-      `--dataset names a file, ${flags.useJson ? "--use-json" : "--revision"} the dataset on the hub.`,
-      "Leave one of them out.",
-    );
-  }
-  if (flags.seed !== undefined && !flags.shuffle) {
-    throw new UserError(
-      "flags_contradict",
-      "--seed is for --shuffle, which is not given.",
-      "Add --shuffle, or leave --seed out.",
-    );
-  }
-}
-
-/** Loads the dataset, showing a download. */
-export async function loadDataset(flags: DatasetFlags, { settings, signal }: CommandContext): Promise<QuestionSet> {
-  const started = performance.now();
-  const bar = openProgressLater(settings, "Questions");
-  return loadQuestions(
-    {
-      split: flags.split,
-      dataset: flags.dataset ?? null,
-      useJson: flags.useJson,
-      hub: { ...hubOf(settings), revision: flags.revision ?? QUESTIONS_REVISION },
-      cacheDir: settings.cacheDir,
-      onProgress: (done, total) =>
-        bar.update(done, total, `${count(done)}  ${rate(done, performance.now() - started)}`),
-    },
-    signal,
-  ).finally(() => bar.stop());
-}
-
-/** Known bad questions are known by the ids of the published dataset; in another file these may be other questions. */
-export function noteKnownBad(
-  { questions }: QuestionSet,
-  { dataset, excludeKnownBad }: DatasetFlags & SelectionFlags,
-  { out }: CommandContext,
-): void {
-  if (!excludeKnownBad || dataset === undefined) return;
-  const left = questions.filter(({ id }) => KNOWN_BAD_IDS.has(id)).map(({ id }) => id);
-  if (left.length === 0) return;
-  const ids = left.length === 1 ? `question ${left[0]}` : `questions ${left.join(", ")}`;
-  out.note(`Left out as known to be bad: ${ids}, taking ${dataset} for a copy of ${QUESTIONS_DATASET}.`);
-}
-
-/** Takes the questions asked for; `limit` 0 means all. None left is an error. */
-export function select(set: QuestionSet, flags: SelectionFlags, limit: number): readonly Question[] {
-  const { shuffle, seed, ...rest } = flags;
-  const selection: Selection = { ...rest, shuffleSeed: shuffle ? (seed ?? 1) : null, limit };
-  const questions = selectQuestions(set.questions, selection);
-  if (questions.length > 0) return questions;
-  throw new UserError(
-    "questions_none",
-    `None of the ${count(set.questions.length)} questions of ${set.source} is left by the flags given.`,
-    "Loosen --min-realism, --max-sources, --ids or --inbox.",
-  );
-}

@@ -1,29 +1,12 @@
 import { z } from "zod";
-import { openSkippedFile } from "../../app/import/skipped-file.js";
-import { hubOf, type Settings } from "../../app/settings/settings.js";
-import { openCorpus } from "../../corpus/open-corpus.js";
-import { readInWorker } from "../../corpus/read-in-worker.js";
+import { importMail } from "../../app/import/import-mail.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { CORPUS_FORMATS } from "../../domain/mail/email.js";
-import { downloadEnronEmails } from "../../huggingface/enron-emails.js";
 import { EMAILS_DATASET } from "../../huggingface/hub.js";
-import {
-  type ImportProgress,
-  type ImportSummary,
-  importCorpus,
-  type NamedSource,
-  type Skipped,
-} from "../../ingest/import-corpus.js";
-import { readOwnerMap } from "../../ingest/owner-map.js";
-import { isSameFile } from "../../platform/same-file.js";
-import { stripControls } from "../../platform/strip-controls.js";
-import { count } from "../../reports/text/format-number.js";
-import { summaryBox } from "../../reports/text/summary-box.js";
-import { importFailure, openForImport } from "../../store/import/atomic-import.js";
-import type { Command, CommandContext } from "../cli/command.js";
-import { Interrupted } from "../cli/interrupt.js";
-import { openProgress, openProgressLater, type Progress, rate } from "../cli/progress.js";
+import type { Command } from "../cli/command.js";
 import { oneOf, readFlags, text, whole } from "../cli/read-flags.js";
+import { importBars } from "./import-progress.js";
+import { importSummary } from "./import-summary.js";
 
 const FILTERS = ["none", "art"] as const;
 
@@ -37,9 +20,6 @@ const schema = z.object({
   ownerMap: text.optional(),
   strict: z.boolean().default(false),
 });
-
-/** Mails that are indexed before anybody tires of waiting: a few seconds. */
-const QUICKLY_INDEXED = 50_000;
 
 export const importCommand: Command = {
   positionals: {
@@ -62,7 +42,7 @@ export const importCommand: Command = {
       alias: "b",
       type: "number",
       requiresArg: true,
-      describe: "Mails stored between two looks at Ctrl-C [default: 1000]",
+      describe: "Mails per batch; Ctrl-C is checked between batches [default: 1000]",
     },
     filter: {
       type: "string",
@@ -81,13 +61,10 @@ export const importCommand: Command = {
     },
     strict: { type: "boolean", describe: "Stop at the first mail that cannot be used, and import nothing" },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("import", schema, argv);
-    const { settings, out, signal } = door;
-    // Indexing is one long piece of work of SQLite; killed in it, the database is as it was.
-    let isIndexing = false;
-    let listenAgain = () => {};
-    const { source, csvPath } = flags;
+    const { settings, out, letSignalsEnd } = context;
+    const { source, csvPath, limit, batchSize, filter, ownerMap, strict } = flags;
     if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
       throw new UserError(
         "flags_contradict",
@@ -95,138 +72,13 @@ export const importCommand: Command = {
         "Leave --csv-path out, and name all of them as SOURCE.",
       );
     }
-    const ownerMap = flags.ownerMap === undefined ? new Map<string, string>() : readOwnerMap(flags.ownerMap);
-    keepSource([...source, csvPath, flags.ownerMap], settings);
-    const named = csvPath === undefined ? source : [csvPath];
-    const paths = named.length > 0 ? named : [await download(door)];
-    const format = flags.format ?? (named.length > 0 ? null : "parquet");
-    const sources: NamedSource[] = [];
-    for (const path of paths) {
-      const corpus = await openCorpus(path, format);
-      sources.push({ name: named.length > 0 ? path : EMAILS_DATASET, source: readInWorker(path, corpus) });
-    }
-    const started = performance.now();
-    const file = openForImport(settings.db);
-    const bars = importBars(settings, sources.length === 1 ? (sources[0]?.source.format ?? "") : "mail");
-    const skipped = openSkippedFile(`${settings.db}.skipped.tsv`);
-    try {
-      const counts = await importCorpus(
-        file.db,
-        {
-          sources,
-          filter: flags.filter,
-          limit: flags.limit,
-          batchSize: flags.batchSize,
-          ownerMap,
-          strict: flags.strict,
-          onSkipped: skipped.add,
-        },
-        (progress) => {
-          if (progress.phase === "index" && progress.total > QUICKLY_INDEXED && !isIndexing) {
-            isIndexing = true;
-            listenAgain = door.letSignalsEnd();
-          }
-          bars.show(progress);
-        },
-        signal,
-      );
-      listenAgain();
-      file.finish();
-      bars.stop();
-      const skippedFile = skipped.finish();
-      const summary = { ...counts, seconds: (performance.now() - started) / 1000 };
-      out.result({ db: settings.db, ...summary, skippedFile }, () => importSummary(summary, settings.db, skippedFile));
-      return summary.read > 0 && summary.skipped.mails === summary.read ? EXIT.failed : EXIT.done;
-    } catch (error) {
-      bars.stop();
-      skipped.abandon();
-      if (file.db.open) file.abandon();
-      if (!(error instanceof Interrupted)) throw importFailure(error, settings.db);
-      throw new Interrupted(`import stopped: ${settings.db} is as it was before. Run the same command to start again.`);
-    }
+    const sources = csvPath === undefined ? source : [csvPath];
+    const { summary, skippedFile } = await importMail(
+      { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict },
+      context,
+      { ...importBars(settings), letSignalsEnd },
+    );
+    out.result({ db: settings.db, ...summary, skippedFile }, () => importSummary(summary, settings.db, skippedFile));
+    return summary.read > 0 && summary.skipped.mails === summary.read ? EXIT.failed : EXIT.done;
   },
 };
-
-/** What an import writes beside the database, or removes there as left over, must not be what it reads. */
-function keepSource(read: readonly (string | undefined)[], { db }: Settings): void {
-  for (const end of [".partial", ".skipped.tsv", ".skipped.tsv.partial"]) {
-    const taken = read.find((path) => path !== undefined && isSameFile(path, `${db}${end}`));
-    if (taken === undefined) continue;
-    throw new UserError(
-      "output_is_input",
-      `${taken} is read by this import, which would write over it: it is the database's name with ${end}.`,
-      "Give it another name first.",
-    );
-  }
-}
-
-async function download({ settings, out, signal }: CommandContext): Promise<string> {
-  out.note(
-    `Taking ${EMAILS_DATASET} (about 1 GB) into ${settings.cacheDir}; what is there already is not fetched again.`,
-  );
-  const started = performance.now();
-  const bar = openProgressLater(settings, "Download");
-  return downloadEnronEmails(hubOf(settings), settings.cacheDir, signal, (bytes, total) => {
-    const speed = rate(bytes / 1e6, performance.now() - started).replace("/s", " MB/s");
-    bar.update(bytes, total, `${megabytes(bytes)}  ${speed}`);
-  }).finally(() => bar.stop());
-}
-
-/** One bar for reading, one for indexing. */
-function importBars(settings: Settings, format: string) {
-  let bar: Progress | null = null;
-  let phase: ImportProgress["phase"] | null = null;
-  let started = 0;
-  return {
-    show(progress: ImportProgress): void {
-      if (progress.phase !== phase) {
-        bar?.stop();
-        phase = progress.phase;
-        started = performance.now();
-        bar =
-          progress.phase === "read"
-            ? openProgress(settings, `Reading ${format}`, progress.totalBytes)
-            : openProgress(settings, "Indexing", progress.total);
-      }
-      const done = progress.phase === "read" ? progress.bytes : progress.mails;
-      bar?.update(done, `${count(progress.mails)} mails  ${rate(progress.mails, performance.now() - started)}`);
-    },
-    stop: () => bar?.stop(),
-  };
-}
-
-function megabytes(bytes: number): string {
-  return `${count(Math.round(bytes / 1e6))} MB`;
-}
-
-function importSummary(summary: ImportSummary, file: string, skippedFile: string | null): string {
-  const { dropped, skipped } = summary;
-  const rows: [string, string][] = [
-    ["Read", count(summary.read)],
-    ["Stored", `${count(summary.stored)} new messages, ${count(summary.distinct)} of them distinct mails`],
-    ["Duplicates", `${count(summary.duplicates)} were here already`],
-  ];
-  if (summary.renamed > 0) rows.push(["Renamed", `${count(summary.renamed)} bore the Message-ID of a different mail`]);
-  if (dropped !== null) {
-    rows.push([
-      "Dropped by ART's rules",
-      `${count(dropped.long_body)} with a body over 5,000 characters, ${count(dropped.many_recipients)} with over 30 recipients, ${count(dropped.repeat)} repeats`,
-    ]);
-  }
-  rows.push(["Skipped", skipped.mails === 0 ? "0" : `${count(skipped.mails)}: ${reasons(skipped)}`]);
-  const unresolved =
-    summary.unresolvedOwners === 0
-      ? ""
-      : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
-  rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
-  rows.push(["Time", `${summary.seconds.toFixed(1)} s`]);
-  const shown = skipped.first.map(({ where, reason }) => stripControls(`skipped ${where}: ${reason}`));
-  if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
-  return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
-}
-
-/** How many mails were skipped for each reason, the commonest first. */
-function reasons(skipped: Skipped): string {
-  const sorted = Object.entries(skipped.reasons).sort(([, a], [, b]) => b - a);
-  return stripControls(sorted.map(([reason, mails]) => `${count(mails)} because ${reason}`).join(", "));
-}

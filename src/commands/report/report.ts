@@ -1,21 +1,15 @@
 import { z } from "zod";
-import { collectReport, scoreMeanings, storedResults } from "../../app/results/collect-report.js";
-import { TRACE_PLACEMENTS, TraceStore } from "../../app/results/trace-placement.js";
-import { writePage } from "../../app/results/write-page.js";
-import { programVersion } from "../../app/settings/program-version.js";
+import { checkOutputs } from "../../app/outputs/check-outputs.js";
+import { TRACE_PLACEMENTS } from "../../app/results/trace-placement.js";
+import { readReport, writeCsvReport, writePageReport } from "../../app/results/write-report.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
-import { csvHead, csvLine } from "../../reports/ci/csv-report.js";
 import { markdownReport } from "../../reports/ci/markdown-report.js";
-import { packedTrace } from "../../reports/html/packed-trace.js";
-import type { ReportHead } from "../../reports/page/data.js";
 import { count } from "../../reports/text/format-number.js";
-import { type Db, openStore } from "../../store/connection/open-store.js";
-import { getRun, type RunRow } from "../../store/runs/runs.js";
-import { checkOutputs, OVERWRITE_FLAGS, overwriteShape } from "../cli/check-outputs.js";
 import type { Command, CommandContext } from "../cli/command.js";
-import { openProgressLater } from "../cli/progress.js";
 import { oneOf, readFlags, text } from "../cli/read-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
+import { printPage } from "./print-page.js";
 
 const FORMATS = ["html", "md", "csv"] as const;
 
@@ -51,24 +45,42 @@ export const reportCommand: Command = {
         "Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside) [default: auto]",
     },
   },
-  async run(argv, door) {
+  async run(argv, context) {
     const flags = readFlags("report", schema, argv);
-    refuseContradictions(flags, door);
+    refuseContradictions(flags, context);
     checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], [], {
-      db: door.settings.db,
+      db: context.settings.db,
       overwrite: flags.overwrite,
     });
-    const db = openStore(door.settings.db, { mustExist: true });
-    try {
-      const runs = runsOf(db, flags.runs);
-      if (flags.format === "csv") await writeCsv(db, runs, flags, door);
-      else await writeReport(db, runs, flags, door);
-      return EXIT.done;
-    } finally {
-      db.close();
-    }
+    if (flags.format === "csv") await reportCsv(flags, context);
+    else if (flags.format === "html" && (flags.output !== undefined || !context.settings.json)) {
+      await reportPage(flags, context);
+    } else await reportFigures(flags, context);
+    return EXIT.done;
   },
 };
+
+async function reportCsv({ runs: names, output }: Flags, context: CommandContext): Promise<void> {
+  const { runs, tasks } = await writeCsvReport(names, output, context, context.out.pieces);
+  if (context.settings.json) context.out.result({ format: "csv", output, runs, tasks }, () => "");
+  else if (output !== undefined) context.note(`${count(tasks)} tasks written to ${output}.`);
+}
+
+async function reportPage({ runs, output, traces }: Flags, context: CommandContext): Promise<void> {
+  const placement = traces ?? "auto";
+  const page = await writePageReport(runs, { output, placement }, context, context.out.pieces);
+  printPage(page, output, context);
+}
+
+/** As Markdown; with --json as a JSON document. */
+async function reportFigures({ runs, output }: Flags, context: CommandContext): Promise<void> {
+  const head = await readReport(runs, context);
+  const { traces: _, ...figures } = head;
+  if (output !== undefined) await writeFileAtomically(output, [markdownReport(head)]);
+  if (output === undefined || context.settings.json) {
+    context.out.result({ ...figures, ...(output === undefined ? {} : { output }) }, () => markdownReport(head));
+  } else context.note(`Written to ${output}.`);
+}
 
 function refuseContradictions({ format, traces, output }: Flags, { settings }: CommandContext): void {
   const contradict = (message: string, hint: string) => new UserError("flags_contradict", message, hint);
@@ -80,71 +92,5 @@ function refuseContradictions({ format, traces, output }: Flags, { settings }: C
   }
   if (settings.json && format === "csv" && output === undefined) {
     throw contradict("--json and --format csv both want stdout.", "Give --output, or leave one of them out.");
-  }
-}
-
-function runsOf(db: Db, names: readonly string[]): RunRow[] {
-  const runs = names.map((name) => getRun(db, name));
-  const twice = runs.find((run, i) => runs.findIndex(({ id }) => id === run.id) < i);
-  if (twice === undefined) return runs;
-  throw new UserError("flags_contradict", `The run ${twice.id} is named twice.`, "Name each run once.");
-}
-
-async function writeCsv(
-  db: Db,
-  runs: readonly RunRow[],
-  { output }: Flags,
-  { out, settings }: CommandContext,
-): Promise<void> {
-  const { meanings, tasks } = scoreMeanings(db, runs);
-  const pieces = csvPieces(db, runs, meanings);
-  if (output === undefined) await out.pieces(pieces);
-  else await writeFileAtomically(output, pieces);
-  if (settings.json) out.result({ format: "csv", output, runs: runs.map(({ id }) => id), tasks }, () => "");
-  else if (output !== undefined) out.note(`${count(tasks)} tasks written to ${output}.`);
-}
-
-function* csvPieces(db: Db, runs: readonly RunRow[], meanings: ReportHead["scores"]): Generator<string> {
-  yield csvHead(meanings);
-  for (const [run, result] of storedResults(db, runs)) {
-    yield csvLine({ runId: run.id, agentId: run.agentId, model: run.model }, result, meanings);
-  }
-}
-
-async function writeReport(db: Db, runs: readonly RunRow[], flags: Flags, door: CommandContext): Promise<void> {
-  const { out, settings, signal } = door;
-  const isPage = flags.format === "html" && (flags.output !== undefined || !settings.json);
-  const keeper = new TraceStore(isPage ? (flags.traces ?? "auto") : "none", flags.output);
-  const progress = openProgressLater(settings, "Reporting");
-  try {
-    const { meanings, leading, ...gathered } = await collectReport(
-      db,
-      runs,
-      {
-        onTask: (done, total) => progress.update(done, total, `${count(done)} tasks`),
-        onTrace: (key, view) => keeper.wantsNone || keeper.add(key, packedTrace(view())),
-      },
-      signal,
-    ).finally(() => progress.stop());
-    const head: ReportHead = {
-      version: programVersion(),
-      createdAt: new Date().toISOString(),
-      scores: meanings,
-      leading,
-      runs: gathered.runs,
-      traces: { kind: "none" },
-    };
-    if (isPage) await writePage({ head, tasks: gathered.tasks }, keeper, flags, door);
-    else {
-      const { traces: _, ...figures } = head;
-      const markdown = () => markdownReport(head);
-      if (flags.output !== undefined) await writeFileAtomically(flags.output, [markdown()]);
-      if (flags.output === undefined || settings.json) {
-        out.result({ ...figures, ...(flags.output === undefined ? {} : { output: flags.output }) }, markdown);
-      } else out.note(`Written to ${flags.output}.`);
-    }
-  } catch (error) {
-    keeper.discard();
-    throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { Flags } from "../cli/command.js";
 
-/** Where an agent lives that is not one of the registry. */
+/** External agents, which are not in the registry. */
 export const AGENT_TARGET_FLAGS: Flags = {
   "api-url": {
     type: "string",

@@ -1,12 +1,11 @@
 import { z } from "zod";
-import { UserError } from "../../domain/errors.js";
 import { DEFAULT_MODEL } from "../../models/default-models.js";
 import { PROVIDERS } from "../../models/provider-names.js";
-import { type OutputFile, OVERWRITE_FLAGS, overwriteShape } from "../cli/check-outputs.js";
 import type { Flags } from "../cli/command.js";
 import { above, failures, oneOf, price, text, whole, within } from "../cli/read-flags.js";
 import { GATE_FLAGS, gateShape } from "../flags/gate-flags.js";
 import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { PROTOCOL_FLAGS, protocolShape } from "../flags/protocol-flag.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../flags/question-flags.js";
 import { SCORER_FLAGS, scorerShape } from "../flags/scorer-flags.js";
@@ -15,7 +14,7 @@ import { AGENT_TARGET_FLAGS } from "./agent-target-flags.js";
 const CUTOFFS = ["query_date", "off"] as const;
 const WIRE_APIS = ["chat", "responses"] as const;
 
-/** A timer set for longer goes off at once: Node counts its milliseconds in 31 bits. */
+/** Node's timers count milliseconds in 31 bits; a longer timer fires at once. */
 const LONGEST_TIMER_S = 2_147_483;
 
 export const RUN_FLAGS: Flags = {
@@ -183,50 +182,3 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
 });
 
 export type RunFlags = z.output<typeof runSchema>;
-
-/** The files that a run writes. */
-export function outputsOf({ output, record, junit }: RunFlags): readonly OutputFile[] {
-  return [
-    { flag: "--output", path: output, kind: "results" },
-    { flag: "--record", path: record, kind: "recording" },
-    { flag: "--junit", path: junit, kind: "junit" },
-  ];
-}
-
-/** Flags that choose what is to be answered: a run that goes on has that in its file. By their names in the parsed line. */
-export const RESUME_KEEPS: Readonly<Record<string, string>> = {
-  split: "--split",
-  dataset: "--dataset",
-  useJson: "--use-json",
-  revision: "--revision",
-  limit: "--limit",
-  minRealism: "--min-realism",
-  maxSources: "--max-sources",
-  ids: "--ids",
-  inbox: "--inbox",
-  excludeKnownBad: "--exclude-known-bad",
-  shuffle: "--shuffle",
-  seed: "--seed",
-  epochs: "--epochs",
-  price: "--price",
-  protocol: "--protocol",
-};
-
-/** The agent of a new run. Asked for before anything is opened. */
-export function agentOfNewRun(flags: RunFlags): string {
-  if (flags.agent === undefined && flags.agentCommand === undefined) {
-    throw new UserError(
-      "flag_missing",
-      "--agent is missing.",
-      "Name one: art-e run -a baseline (art-e agents list shows all).",
-    );
-  }
-  if (flags.retryFailed || flags.force) {
-    throw new UserError(
-      "flags_contradict",
-      `${flags.force ? "--force" : "--retry-failed"} is for --resume, which is not given.`,
-      "Add --resume RUN, or leave it out.",
-    );
-  }
-  return flags.agent ?? "agent-command";
-}

@@ -1,18 +1,18 @@
-import type { Settings } from "../../app/settings/settings.js";
 import type { Emit } from "../../domain/runs/run-event.js";
 import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import type { RateLimiter, RateLimiterState } from "../../models/middleware/rate-limiter.js";
 import { count, share, usd } from "../../reports/text/format-number.js";
 import { openProgress, type Progress } from "../cli/progress.js";
+import type { Settings } from "../cli/settings.js";
 
 interface RunProgress {
   readonly emit: Emit;
-  /** Tasks that were begun and are not answered: those that are only to be saved keep nobody waiting. */
+  /** Tasks that have begun and are not answered yet. Tasks that are only being saved do not count. */
   underWay(): number;
   stop(): void;
 }
 
-/** A listener that shows how a run goes: tasks done and failed, score so far, tokens, cost, what waits and why, time left. */
+/** Shows a run's progress: tasks done and failed, score so far, tokens, cost, what requests wait for, time left. */
 export function runProgress(settings: Settings, throttle: RateLimiter | null): RunProgress {
   const tally = new RunAggregate();
   let total = 0;
@@ -53,4 +53,4 @@ function flow({ running, waiting, why }: RateLimiterState): string {
   return `${running} running${waiting === 0 ? "" : `, ${waiting} waiting for ${WAITING_FOR[why ?? "concurrency"]}`}`;
 }
 
-const WAITING_FOR = { concurrency: "a place", rate: "the rate", tokens: "tokens", server: "the server" } as const;
+const WAITING_FOR = { concurrency: "a slot", rate: "the rate", tokens: "tokens", server: "the server" } as const;

@@ -1,52 +1,48 @@
-import { agentTargetOf, usesMailHere } from "../../app/run/agent-target.js";
-import { EXIT } from "../../domain/errors.js";
-import { limitHeapGrowth } from "../../platform/heap-growth.js";
-import { prioritizeThisThread } from "../../platform/thread-priority.js";
-import { FileWatch } from "../../store/connection/file-watch.js";
-import { deferCheckpoints, limitPageCache, openStore } from "../../store/connection/open-store.js";
-import { SearchPool } from "../../tools/search-pool/search-pool.js";
-import { checkOutputs, type InputFile, replayFile } from "../cli/check-outputs.js";
+import { throwIfMissed } from "../../app/gates/run-gates.js";
+import { checkOutputs, type InputFile, replayFile } from "../../app/outputs/check-outputs.js";
+import { refuseContradictions } from "../../app/questions/load-dataset.js";
+import { estimateBenchmark, runBenchmark, tuneProcess } from "../../app/run/open-run.js";
+import { agentOfNewRun, outputsOf } from "../../app/run/run-options.js";
+import type { SessionEnd } from "../../app/run/run-tasks.js";
+import { EXIT, type ExitCode } from "../../domain/errors.js";
 import type { Command, CommandContext } from "../cli/command.js";
-import { readFlags } from "../cli/read-flags.js";
+import { givenFlags, readFlags } from "../cli/read-flags.js";
 import { withProtocol } from "../flags/protocol-flag.js";
-import { refuseContradictions } from "../flags/question-flags.js";
-import { agentOfNewRun, outputsOf, RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
-
-/**
- * Half a core compiles in the first seconds of a run, when all tasks begin at once. With 10 a run of 5,000 tasks at 200 ms a
- * call is 2 % faster on two cores, and one without latency not slower; with 19 it varies more.
- */
-const LESS_URGENT = 10;
+import { printEstimate } from "./print-estimate.js";
+import { printTotals } from "./print-totals.js";
+import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
+import { runProgress } from "./run-progress.js";
+import { stoppedError } from "./stopped-error.js";
 
 export const runCommand: Command = {
   flags: RUN_FLAGS,
-  async run(given, door) {
-    const argv = withProtocol(given, door.settings.env);
-    limitHeapGrowth();
-    prioritizeThisThread(LESS_URGENT);
-    const flags = readFlags("run", runSchema, argv);
+  async run(argv, context) {
+    tuneProcess();
+    const preset = withProtocol(argv, context.settings.env);
+    const flags = readFlags("run", runSchema, preset);
     refuseContradictions(flags);
     if (flags.stats) {
       const { printDatasetFigures } = await import("../stats.js");
-      await printDatasetFigures(flags, door);
+      await printDatasetFigures(flags, context);
       return EXIT.done;
     }
     if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
-    checkOutputs(outputsOf(flags), inputsOf(flags), { db: door.settings.db, overwrite: flags.overwrite });
-    const readsMail = needsFile(flags, door);
-    const db = openStore(door.settings.db, { mustExist: readsMail });
-    const watch = new FileWatch(door.settings.db);
-    limitPageCache(db);
-    deferCheckpoints(db);
-    // Before all else: they get ready while the rest of the program is loaded and the run is laid down.
-    const searchThreads = readsMail && !flags.dryRun ? new SearchPool(door.settings.db) : undefined;
-    try {
-      const { executeRun: workOnRun } = await import("../../app/run/execute-run.js");
-      return await workOnRun({ db, searchThreads, watch }, flags, argv, door);
-    } finally {
-      await searchThreads?.close();
-      db.close();
+    checkOutputs(outputsOf(flags), inputsOf(flags), { db: context.settings.db, overwrite: flags.overwrite });
+    const request = { options: flags, given: givenFlags(preset), isEstimate: flags.dryRun };
+    if (flags.dryRun) {
+      printEstimate(await estimateBenchmark(request, context), context);
+      return EXIT.done;
     }
+    const { end, gates, output, shortfall } = await runBenchmark(request, context, ({ throttle }) =>
+      runProgress(context.settings, throttle),
+    );
+    // A run that could not begin to answer has nothing to show in a table.
+    const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
+    if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
+    if (shortfall !== null) context.note(`${shortfall}. Ask again: art-e score --run ${end.totals.runId}`);
+    const code = exitCodeOf(end, context);
+    throwIfMissed(end.totals.runId, gates);
+    return code;
   },
 };
 
@@ -59,8 +55,12 @@ function inputsOf({ dataset, baseline, modelId, judge }: RunFlags): readonly Inp
   ];
 }
 
-/** An agent elsewhere with mail of its own needs none here: a file for the results is made. */
-function needsFile(flags: RunFlags, { settings }: CommandContext): boolean {
-  if (flags.resume !== undefined || flags.repeat !== undefined) return true;
-  return usesMailHere(agentTargetOf(flags, settings.env));
+function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
+  const { runId, failedTasks, totalTasks } = end.totals;
+  if (end.stopped !== null) throw stoppedError(end, end.stopped);
+  if (failedTasks * 2 <= totalTasks) return EXIT.done;
+  note(
+    `art-e: ${failedTasks} of ${totalTasks} tasks failed. See why: art-e export-traces --run ${runId} --failed; answer them again: art-e run --resume ${runId} --retry-failed`,
+  );
+  return EXIT.gate;
 }

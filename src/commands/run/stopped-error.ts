@@ -1,10 +1,10 @@
+import { Interrupted } from "../../app/context.js";
 import { LIMIT_FLAGS } from "../../app/run/budget.js";
 import type { SessionEnd, Stopped } from "../../app/run/run-tasks.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { API_KEY_VARIABLES, isProvider } from "../../models/provider-names.js";
-import { Interrupted } from "../cli/interrupt.js";
 
-/** What is said of a run that ended before its last task: why, and what would make it go on. */
+/** The error of a run that ended before its last task: why, and how to resume it. */
 export function stoppedError({ totals, asked }: SessionEnd, stopped: Stopped): Error {
   const { runId, totalTasks, model } = totals;
   const saved = `${totalTasks} of ${asked} tasks are saved.`;

@@ -94,7 +94,10 @@ function flipLines(how: "lost" | "won", flip: Flip): string[] {
 }
 
 /** The published figures, runs of ours among them by accuracy, and how each was made otherwise. */
-export function publishedText(runs: readonly RunHead[], differences: Readonly<Record<string, string[]>>): string {
+export function publishedText(
+  runs: readonly RunHead[],
+  differences: Readonly<Record<string, readonly string[]>>,
+): string {
   const ours = runs.map((run) => {
     const accuracy = run.scores[scorerOfMetric("accuracy", (name) => (run.scores[name]?.n ?? 0) > 0)];
     return {

@@ -22,3 +22,9 @@ export function duration(ms: number): string {
   const two = (part: number) => String(part).padStart(2, "0");
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
 }
+
+/** `1,234/s`: items a second. */
+export function rate(done: number, elapsedMs: number): string {
+  const perSecond = elapsedMs <= 0 ? 0 : (done / elapsedMs) * 1_000;
+  return `${perSecond >= 10 ? count(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
+}

@@ -73,7 +73,7 @@ describe("a task whose model fails", () => {
     expect(totals).toMatchObject({ failedTasks: 1, retries: 2, costUsd: 0 });
   });
 
-  test("in its second turn keeps what the first cost and found, and is still not graded", async () => {
+  test("in its second turn keeps what the first cost and found, and is still not scored", async () => {
     const { results, traces, totals } = await runAgainst(({ turn }) => (turn === 0 ? search : down(503)), [16], 2);
     const result = results[0];
     expect(result).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 1, usage: USAGE });
@@ -84,7 +84,7 @@ describe("a task whose model fails", () => {
     expect(traces[0]?.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
   });
 
-  test("and comes back is graded, its retries told", async () => {
+  test("and comes back is scored, its retries told", async () => {
     let asked = 0;
     const answer = () => (++asked === 1 ? down(529) : finish("$40"));
     const { results, totals } = await runAgainst(answer, [16], 3);

@@ -5,7 +5,7 @@ import type { Answering } from "../../../src/app/run/answer-question.js";
 import { Budget } from "../../../src/app/run/budget.js";
 import { createRun, type RunSession, resumeRun } from "../../../src/app/run/create-run.js";
 import type { RunOwner } from "../../../src/app/run/run-lock.js";
-import { type RunRequest, runTasks, type SessionEnd } from "../../../src/app/run/run-tasks.js";
+import { type RunTasksRequest, runTasks, type SessionEnd } from "../../../src/app/run/run-tasks.js";
 import type { Agent } from "../../../src/domain/agents/agent.js";
 import type { Tool } from "../../../src/domain/agents/tool.js";
 import type { Model } from "../../../src/domain/models/model.js";
@@ -85,7 +85,7 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
     events.push(event);
     wanted.onEvent?.(event);
   };
-  const request: RunRequest = {
+  const request: RunTasksRequest = {
     answering: answering(db, wanted, runId),
     session,
     budget,
@@ -120,7 +120,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     cutoff,
     taskTimeoutMs,
     maxTaskCostUsd: null,
-    grading: {
+    scoring: {
       sameMail: openMailLookup(db).canonicalId,
       scorers: wanted.scorers ?? ALWAYS,
       judge: wanted.judge ?? null,

@@ -42,17 +42,17 @@ function grade(
   scorers: readonly ScorerName[],
   made: Judge | null = null,
   signal = never,
-  onProgress: (graded: number) => void = () => {},
+  onProgress: (scored: number) => void = () => {},
 ) {
-  const grading = { sameMail: openMailLookup(demo.db).canonicalId, scorers, judge: made };
-  return scoreRun(demo.db, getRun(demo.db, runId), { grading, concurrency: 4, worker: WORKER, onProgress }, signal);
+  const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, judge: made };
+  return scoreRun(demo.db, getRun(demo.db, runId), { scoring, concurrency: 4, worker: WORKER, onProgress }, signal);
 }
 
-describe("grading a stored run again", () => {
+describe("scoring a stored run again", () => {
   test("gives every finished task the scores asked for, in trace and result line alike, and changes nothing else", async () => {
     const before = saved(demo.db, runId);
     expect(await grade(SCORER_NAMES.filter((name) => !name.startsWith("judge")))).toEqual({
-      graded: 73,
+      scored: 73,
       stopped: false,
     });
     const after = saved(demo.db, runId);
@@ -78,16 +78,16 @@ describe("grading a stored run again", () => {
   test("keeps what has been written where it is stopped, and goes on from any state", async () => {
     const stop = new AbortController();
     const told: number[] = [];
-    const stopped = await grade([...ALWAYS, "tokenF1"], null, stop.signal, (graded) => {
-      told.push(graded);
+    const stopped = await grade([...ALWAYS, "tokenF1"], null, stop.signal, (scored) => {
+      told.push(scored);
       stop.abort();
     });
-    expect(stopped).toEqual({ graded: 50, stopped: true });
+    expect(stopped).toEqual({ scored: 50, stopped: true });
     expect(told).toEqual([50]);
     const { results } = saved(demo.db, runId);
     expect(results).toHaveLength(73);
     expect(results.filter(({ scores }) => "tokenF1" in scores)).toHaveLength(50);
-    expect(await grade([...ALWAYS, "tokenF1"])).toEqual({ graded: 73, stopped: false });
+    expect(await grade([...ALWAYS, "tokenF1"])).toEqual({ scored: 73, stopped: false });
     expect(saved(demo.db, runId).results.every(({ scores }) => "tokenF1" in scores)).toBe(true);
   });
 
@@ -98,7 +98,7 @@ describe("grading a stored run again", () => {
     };
     runId = (await benchmark(demo.db, { model, set, questions: set.questions.slice(0, 3) })).run.id;
     const { made, asked } = judge(() => "correct");
-    expect(await grade(SCORER_NAMES, made)).toEqual({ graded: 0, stopped: false });
+    expect(await grade(SCORER_NAMES, made)).toEqual({ scored: 0, stopped: false });
     expect(asked).toEqual([]);
     for (const { scores, semanticScore } of saved(demo.db, runId).results) {
       expect({ scores, semanticScore }).toEqual({ scores: {}, semanticScore: null });
@@ -109,10 +109,10 @@ describe("grading a stored run again", () => {
     lockRun(demo.db, runId, "elsewhere:7", () => false);
     await expect(grade(ALWAYS)).rejects.toMatchObject({ code: "run_busy" });
     const { db } = demo;
-    const grading = { sameMail: openMailLookup(db).canonicalId, scorers: ALWAYS, judge: null };
+    const scoring = { sameMail: openMailLookup(db).canonicalId, scorers: ALWAYS, judge: null };
     const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
-    const request = { grading, concurrency: 1, worker, onProgress: () => {} };
-    expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ graded: 73 });
+    const request = { scoring, concurrency: 1, worker, onProgress: () => {} };
+    expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ scored: 73 });
     expect(lockRun(db, runId, "third:3", () => false)).toBeNull();
   });
 });

@@ -1,7 +1,8 @@
 /** A report's page made of runs that a test saves, as the command makes it. */
+
 import { join } from "node:path";
-import { readSettings } from "../../../src/app/settings/settings.js";
 import { openOutput } from "../../../src/commands/cli/output.js";
+import { readSettings } from "../../../src/commands/cli/settings.js";
 import { reportCommand } from "../../../src/commands/report/report.js";
 import { never, openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 
@@ -18,6 +19,8 @@ export async function writeReport(
     {
       settings,
       out: openOutput(settings),
+      note: () => {},
+      progress: () => ({ update() {}, stop() {} }),
       signal: never,
       untilSecond: () => never,
       letSignalsEnd: () => () => {},

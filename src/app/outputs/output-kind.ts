@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { UserError } from "../../domain/errors.js";
 
-/** What tells a file of each kind that the commands write, by its beginning. */
+/** How each kind of output file is recognised by its first bytes. */
 const KINDS = {
   results: ["results file", (start: string) => /^\s{0,9}\{\s{0,9}"runId"\s{0,9}:/.test(start)],
   traces: ["traces file", (start: string) => /^\{"(?:traceId|step_id)":/.test(start)],
@@ -21,7 +21,7 @@ const SQLITE_MAGIC = "SQLite format 3\0";
 /** Of a write-ahead log: sqlite.org/fileformat2.html#walformat. */
 const WAL_MAGIC = ["\x37\x7f\x06\x82", "\x37\x7f\x06\x83"];
 
-/** Refuses to put a file of one kind over one of another, which nobody would mean. */
+/** Refuses to overwrite a file of another kind. */
 export function checkKind(flag: string, path: string, kind: OutputKind): void {
   const start = startOf(path);
   const [name, is] = KINDS[kind];
@@ -33,7 +33,7 @@ export function checkKind(flag: string, path: string, kind: OutputKind): void {
   );
 }
 
-/** A database, a write-ahead log, or what lies beside a database under a name that SQLite gives. */
+/** A database, a write-ahead log, or a file beside a database with one of SQLite's suffixes. */
 export function isOfSqlite(path: string): boolean {
   const beside = /^(.+)-(?:wal|shm|journal)$/s.exec(path)?.[1];
   if (beside !== undefined && startOf(beside).startsWith(SQLITE_MAGIC)) return true;
@@ -41,7 +41,7 @@ export function isOfSqlite(path: string): boolean {
   return [SQLITE_MAGIC, ...WAL_MAGIC].some((magic) => start.startsWith(magic));
 }
 
-/** As latin1; empty where there is no such file, or none that could be lost. */
+/** The first bytes as latin1; empty where there is no regular file or it is empty. */
 function startOf(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isFile() || stats.size === 0) return "";

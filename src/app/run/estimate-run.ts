@@ -1,12 +1,23 @@
-import type { RunPlan } from "../../app/run/plan-new-run.js";
 import { cacheWrites, type Usage } from "../../domain/models/model.js";
 import { isRemote } from "../../models/provider-names.js";
-import { count, duration, usd } from "../../reports/text/format-number.js";
-import { summaryBox } from "../../reports/text/summary-box.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type AverageTask, averageTask } from "../../store/runs/runs.js";
-import type { CommandContext } from "../cli/command.js";
-import type { RunFlags } from "./run-flags.js";
+import type { RunOptions } from "./run-options.js";
+import type { RunPlan } from "./run-plan.js";
+
+export interface RunEstimate {
+  readonly agentId: string;
+  readonly model: string;
+  readonly tasks: number;
+  readonly usage: Usage;
+  /** US dollars; null where the price is not known. Without the judge. */
+  readonly costUsd: number | null;
+  readonly judge: string | null;
+  readonly judgeCalls: number;
+  readonly seconds: number;
+  /** Tasks of earlier runs that the estimate is made from; null: a guess. */
+  readonly basis: number | null;
+}
 
 /** What a task of an agent that searches and reads takes with most models, where no earlier run tells better. */
 const GUESS: AverageTask = {
@@ -41,33 +52,29 @@ function rounded(usage: Usage): Usage {
   };
 }
 
-/** Tells what a run would take, by the earlier runs of its agent and model, and begins nothing. */
-export async function printEstimate(db: Db, plan: RunPlan, flags: RunFlags, { out }: CommandContext): Promise<void> {
+/** By the earlier runs of the same agent and model, else by a guess. */
+export async function estimateRun(db: Db, plan: RunPlan, options: RunOptions): Promise<RunEstimate> {
   const { settings, model } = plan;
   const tasks = await plan.tasks();
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
   const known = averageTask(db, settings.agentId, settings.model);
   const each = known ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
   const usage = rounded(usageOf(each, tasks));
-  // Call by call, as it is billed: what is dearer for a long prompt is not so for many short ones.
+  // Priced call by call, as it is billed: a higher price for long prompts does not apply to many short ones.
   const calls = Math.max(1, each.turns);
   const costOfCall = model.priceOf(usageOf(each, 1 / calls));
-  const costUsd = costOfCall === null ? null : costOfCall * calls * tasks;
-  const atOnce = flags.concurrency === "auto" ? AUTO_CONCURRENCY : flags.concurrency;
-  const byRate = flags.rpm === undefined ? 0 : (tasks * each.turns * 60) / flags.rpm;
-  const seconds = Math.max((tasks * each.seconds) / Math.min(atOnce, tasks || 1), byRate);
-  const basis =
-    known === null ? "a guess: no earlier run of this agent and model" : `${count(known.tasks)} tasks of earlier runs`;
+  const concurrency = options.concurrency === "auto" ? AUTO_CONCURRENCY : options.concurrency;
+  const byRate = options.rpm === undefined ? 0 : (tasks * each.turns * 60) / options.rpm;
   const { judge } = settings;
-  const judgeCalls = judge === null ? 0 : tasks * judge.votes;
-  out.result({ tasks, usage, costUsd, judgeCalls, seconds, basis }, () =>
-    summaryBox(`ART-E Dry Run: ${settings.agentId} (${settings.model})`, [
-      ["Tasks", count(tasks)],
-      ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
-      ["Cost", costUsd === null ? "unknown (give --price IN,OUT)" : usd(costUsd)],
-      ...(judge === null ? [] : [["Judge", `${count(judgeCalls)} calls of ${judge.model}, not in the cost`] as const]),
-      ["Time", duration(seconds * 1_000)],
-      ["Basis", basis],
-    ]),
-  );
+  return {
+    agentId: settings.agentId,
+    model: settings.model,
+    tasks,
+    usage,
+    costUsd: costOfCall === null ? null : costOfCall * calls * tasks,
+    judge: judge?.model ?? null,
+    judgeCalls: judge === null ? 0 : tasks * judge.votes,
+    seconds: Math.max((tasks * each.seconds) / Math.min(concurrency, tasks || 1), byRate),
+    basis: known === null ? null : known.tasks,
+  };
 }

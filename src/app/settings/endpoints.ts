@@ -1,57 +1,23 @@
-import { UserError } from "../../domain/errors.js";
 import { DEFAULT_ENDPOINT, type Hub } from "../../huggingface/hub.js";
 import type { EndpointSettings } from "../../models/endpoint.js";
 import { API_KEY_VARIABLES, type Provider } from "../../models/provider-names.js";
 import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "./env-file.js";
 
-/** What every command is told, checked and complete. */
-export interface Settings {
-  readonly db: string;
-  readonly cacheDir: string;
-  readonly json: boolean;
-  readonly quiet: boolean;
-  readonly progress: boolean;
-  readonly verbose: boolean;
-  readonly env: Environment;
-}
-
-export const DEFAULT_DB = "./art-e.db";
-export const DEFAULT_CACHE_DIR = "./.art-e-cache";
-
-/** Flags win over the environment, the environment over the defaults. */
-export function readSettings(argv: Readonly<Record<string, unknown>>, env: Environment): Settings {
-  return {
-    db: path("--db", argv.db) ?? (env.ART_E_DB || DEFAULT_DB),
-    cacheDir: path("--cache-dir", argv.cacheDir) ?? (env.ART_E_CACHE_DIR || DEFAULT_CACHE_DIR),
-    json: argv.json === true,
-    quiet: argv.quiet === true,
-    progress: argv.noProgress !== true,
-    verbose: argv.verbose === true,
-    env,
-  };
-}
-
-function path(flag: string, value: unknown): string | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === "string" && value.trim() !== "") return value;
-  throw new UserError("flag_invalid", `${flag}: expected a path.`, "See art-e --help.");
-}
-
 const HUB = { url: "HF_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ENDPOINT in the environment" };
 const HUB_ROWS = { url: "HF_ROWS_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ROWS_ENDPOINT in the environment" };
 
-export function hubOf({ env }: Settings): Hub {
+export function hubOf(env: Environment): Hub {
   const endpoint = env.HF_ENDPOINT || null;
   const rows = env.HF_ROWS_ENDPOINT || null;
   if (endpoint !== null) refuseStrangeAddress(HUB, endpoint, env);
   if (rows !== null) refuseStrangeAddress(HUB_ROWS, rows, env);
-  // One token for both: that of `.env` where it names either.
+  // Both endpoints use one token: that of `.env` where `.env` names either.
   const token =
     rows !== null && isFromFile(env, HUB_ROWS.url, rows) ? keyFor(HUB_ROWS, rows, env) : keyFor(HUB, endpoint, env);
   return { endpoint: endpoint ?? DEFAULT_ENDPOINT, rowsEndpoint: rows ?? undefined, token };
 }
 
-/** Where each provider's server is, if not at its maker's. */
+/** Variables with the address of a provider's server, where it is not the provider's own. */
 const BASE_URL_VARIABLES: Readonly<Partial<Record<Provider, string>>> = {
   anthropic: "ANTHROPIC_BASE_URL",
   openai: "OPENAI_BASE_URL",
@@ -63,8 +29,8 @@ function addressOf(provider: Provider, flag: string) {
 }
 
 /**
- * The address of a provider's server: as the flag says, else the environment; null for its maker's own. Throws a UserError
- * where a `.env` would have keys of the environment sent somewhere; `name` is the flag to name it with.
+ * The address of a provider's server: of the flag, else of the environment; null for the provider's own. Throws a UserError
+ * where a `.env` file would send keys of the environment to another server. `name` is the flag to recommend then.
  */
 export function baseUrlOf(
   provider: Provider,
@@ -79,12 +45,12 @@ export function baseUrlOf(
   return value;
 }
 
-/** Of an address that was stored with a run: the same, since nobody may have named it on a command line. */
+/** The same check for an address that was stored with a run, and so was not given on this command line. */
 export function refuseStoredAddress(provider: Provider, baseUrl: string | null, env: Environment): void {
   if (baseUrl !== null) refuseStrangeAddress(addressOf(provider, "--base-url"), baseUrl, env);
 }
 
-/** How to reach a provider: keys come from the environment alone, so that they stand in no shell history. */
+/** The endpoint of a provider with its key. Keys come from the environment only, so that no shell history has them. */
 export function connectionOf(
   provider: Provider,
   reach: Omit<EndpointSettings, "apiKey">,

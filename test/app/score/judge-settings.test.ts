@@ -3,15 +3,15 @@ import {
   anyCheapModel,
   cheapModel,
   isJudgeOff,
-  type JudgeFlags,
+  type JudgeOptions,
   judgeSettings,
-} from "../../../src/commands/flags/judge-flags.js";
+} from "../../../src/app/score/judge-settings.js";
 import type { JudgeSettings } from "../../../src/domain/scores/judgement.js";
 import { parseModelName } from "../../../src/models/model-name.js";
 
 const KEYS = { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o", GEMINI_API_KEY: "g" };
 const HAIKU = parseModelName("anthropic/claude-haiku-5-5", null);
-const flags = (given: Partial<JudgeFlags> = {}): JudgeFlags => ({ noJudge: false, ...given });
+const flags = (given: Partial<JudgeOptions> = {}): JudgeOptions => ({ noJudge: false, ...given });
 const STORED: JudgeSettings = { model: "openai/x", baseUrl: null, protocol: "art", version: 1, votes: 5 };
 
 describe("the judge of an agent that names none", () => {
@@ -37,10 +37,10 @@ describe("the judge of an agent that names none", () => {
 });
 
 describe("--judge", () => {
-  const of = (given: Partial<JudgeFlags>, stored: JudgeSettings | null = null, env = {}) =>
+  const of = (given: Partial<JudgeOptions>, stored: JudgeSettings | null = null, env = {}) =>
     judgeSettings(flags(given), stored, HAIKU, env);
 
-  it.each<[Partial<JudgeFlags>, Partial<JudgeSettings>]>([
+  it.each<[Partial<JudgeOptions>, Partial<JudgeSettings>]>([
     [{}, { model: "anthropic/claude-haiku-5-5", protocol: "verdict", votes: 1, baseUrl: null }],
     [{ judgeVotes: 3 }, { model: "anthropic/claude-haiku-5-5", votes: 3 }],
     [{ judge: "art" }, { model: "anthropic/claude-haiku-5-5", protocol: "art" }],

@@ -1,30 +1,22 @@
-import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
 import { checkWritable } from "../../platform/atomic-file.js";
 import { isSameFile } from "../../platform/same-file.js";
-import type { Flags } from "./command.js";
 import { checkKind, isOfSqlite, type OutputKind } from "./output-kind.js";
 
-export const OVERWRITE_FLAGS: Flags = {
-  overwrite: { type: "boolean", describe: "Write over an output file that is of another kind" },
-};
-
-export const overwriteShape = { overwrite: z.boolean().default(false) };
-
-/** A file that a command is to write; undefined where it was not asked for. */
+/** A file that a command would write; `path` is undefined where it was not requested. */
 export interface OutputFile {
   readonly flag: string;
   readonly path: string | undefined;
   readonly kind: OutputKind;
 }
 
-/** A file that a command reads, under the name the user knows it by. */
+/** A file that a command reads, with its name for messages. */
 export interface InputFile {
   readonly name: string;
   readonly path: string | null | undefined;
 }
 
-/** Refuses, before anything is spent, outputs that cannot be written or would destroy something. */
+/** Refuses outputs that cannot be written or would destroy another file, before anything is spent. */
 export function checkOutputs(
   outputs: readonly OutputFile[],
   inputs: readonly InputFile[],
@@ -39,7 +31,7 @@ export function checkOutputs(
   }
 }
 
-/** No output may be what the command reads or a database, whatever else is asked for. */
+/** Refuses an output that is an input of the command or a database, even with --overwrite. */
 export function refuseInputs(
   { flag, path }: { readonly flag: string; readonly path: string },
   inputs: readonly InputFile[],

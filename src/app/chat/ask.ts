@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { EXIT, UserError } from "../../domain/errors.js";
+import type { ChatTrace } from "../../domain/runs/chat.js";
+import { ANSWERING_MODELS } from "../../models/default-models.js";
+import { API_KEY_VARIABLES } from "../../models/provider-names.js";
+import { saveChat } from "../../store/chats/sessions.js";
+import type { Db } from "../../store/connection/open-store.js";
+import { getAgent } from "../../store/registry/agents.js";
+import { openExternalResources } from "../../tools/external/external-resources.js";
+import { attachedOrDefault, toTool } from "../../tools/load-tools.js";
+import { openMailbox } from "../../tools/mailbox.js";
+import { type AppContext, Interrupted } from "../context.js";
+import { saveCurrentVersion } from "../registry/versions.js";
+import { createModel } from "../run/create-model.js";
+import { withOtherModelNotes } from "../run/note-other-model.js";
+import type { RunOptions } from "../run/run-options.js";
+import { agentOf, newRunSettings } from "../run/run-settings.js";
+import { notesOnSent } from "../run/sent-parameters.js";
+import { withStore } from "../with-store.js";
+import { type AnsweredChat, answerChat } from "./answer-chat.js";
+import { type CitedMail, citedMails } from "./cited-mails.js";
+import { resolveInbox } from "./resolve-inbox.js";
+
+export interface AskOptions extends RunOptions {
+  readonly inbox_address: string;
+  readonly question: string;
+  /** Mail from this day on is invisible. */
+  readonly before?: string | undefined;
+}
+
+export interface Asked {
+  readonly trace: ChatTrace;
+  readonly cited: readonly CitedMail[];
+}
+
+/** Answers one question from a mailbox, and stores it as a chat of its own. */
+export function ask(options: AskOptions, context: AppContext): Promise<Asked> {
+  return withStore(context.settings, async (db) => {
+    const inbox = resolveInbox(db, options.inbox_address);
+    const { agentId, chosen } = chooseAgent(options, context);
+    const trace = storable(await answer(db, inbox, agentId, chosen, context), chosen);
+    saveChat(db, trace);
+    return { trace, cited: citedMails(trace, openMailbox(db)) };
+  });
+}
+
+const KEYED = Object.entries(ANSWERING_MODELS) as [keyof typeof ANSWERING_MODELS, string][];
+
+/** The agent and model where none is named: what the keys of the environment allow. Notes its choice. */
+function chooseAgent(options: AskOptions, { settings, note }: AppContext): { agentId: string; chosen: AskOptions } {
+  const isModelGiven =
+    options.modelId !== undefined || options.modelProvider !== undefined || options.baseUrl !== undefined;
+  const agentId = options.agent ?? "email-search";
+  if (isModelGiven || options.agent !== undefined) return { agentId, chosen: options };
+  const [, modelId] = KEYED.find(([provider]) => API_KEY_VARIABLES[provider].some((name) => settings.env[name])) ?? [];
+  if (modelId !== undefined) {
+    note(`Asking ${agentId} with ${modelId}.`);
+    return { agentId, chosen: { ...options, modelId } };
+  }
+  const variables = KEYED.flatMap(([provider]) => API_KEY_VARIABLES[provider]).join(", ");
+  note(`No API key is set (${variables}): asking the offline baseline, which is no language model.`);
+  return { agentId: "baseline", chosen: options };
+}
+
+async function answer(
+  db: Db,
+  inbox: string,
+  agentId: string,
+  options: AskOptions,
+  context: AppContext,
+): Promise<AnsweredChat> {
+  const settings = newRunSettings(db, options, getAgent(db, agentId), context);
+  for (const note of notesOnSent(settings)) context.note(note);
+  const model = await createModel(settings, options, context.settings, {
+    append: false,
+    isEstimate: false,
+  });
+  const outside = openExternalResources(context.settings.env);
+  const mailbox = openMailbox(db);
+  try {
+    return await answerChat(
+      {
+        sessionId: `session_${randomUUID()}`,
+        agent: agentOf(settings),
+        agentVersion: saveCurrentVersion(db, agentId),
+        model: withOtherModelNotes(model.model, context.note),
+        tools: attachedOrDefault(db, agentId).map((tool) => toTool(tool, { mailbox, outside })),
+        history: [],
+        question: options.question,
+        instructions: null,
+        binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
+        timeoutMs: settings.taskTimeoutMs,
+        priceOf: model.priceOf,
+      },
+      () => undefined,
+      context.signal,
+    );
+  } finally {
+    model.close();
+    await outside.close();
+  }
+}
+
+function dayBefore(day: string): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10);
+}
+
+/** Throws where there is nothing to keep: the key is refused, or the user has stopped it. */
+function storable({ trace, failure }: AnsweredChat, { modelId }: AskOptions): ChatTrace {
+  if (trace.ending === "interrupted") throw new Interrupted("stopped.");
+  if (failure?.kind === "auth" || failure?.kind === "not_found") {
+    const hint = `Check the key${modelId === undefined ? "" : `, and the model ${modelId}`}.`;
+    throw new UserError("ask_failed", failure.message, hint, EXIT.failed);
+  }
+  return trace;
+}

@@ -1,0 +1,87 @@
+import { UserError } from "../../domain/errors.js";
+import type { ComparableRun, RunComparison, RunHead } from "../../domain/scores/comparison.js";
+import { scorersAmong } from "../../evaluation/choose-metrics.js";
+import { comparableRun } from "../../evaluation/comparable-run.js";
+import { compareRuns } from "../../evaluation/compare-runs.js";
+import { PUBLISHED, type PublishedFigure, protocolDifferences } from "../../evaluation/published-figures.js";
+import type { AppContext } from "../context.js";
+import { RunSources, unfinished } from "../results/open-results.js";
+
+export interface CompareOptions {
+  /** The baseline first: run ids, latest, or results files. */
+  readonly runs: readonly string[];
+  readonly metric?: readonly string[] | undefined;
+  /** Questions to show that were lost, and that were won. */
+  readonly flips: number;
+  /** Beside the published figures though there was no judge. */
+  readonly published: boolean;
+  readonly force: boolean;
+}
+
+export interface Comparison {
+  readonly runs: readonly RunHead[];
+  readonly comparisons: readonly RunComparison[];
+  readonly published: {
+    readonly figures: readonly PublishedFigure[];
+    /** How each run was made otherwise than the published figures, by run id. */
+    readonly differences: Readonly<Record<string, readonly string[]>>;
+  } | null;
+}
+
+/** Compares each run with the first, question by question. */
+export async function compareStoredRuns(options: CompareOptions, context: AppContext): Promise<Comparison> {
+  const sources = new RunSources(context.settings.db);
+  try {
+    const runs: ComparableRun[] = [];
+    for (const name of options.runs) {
+      const { head, results } = await sources.open(name);
+      const why = unfinished(head);
+      if (why !== null) context.note(`art-e: ${why}`);
+      runs.push(comparableRun(head, results()));
+    }
+    return compareAll(runs, options);
+  } finally {
+    sources.close();
+  }
+}
+
+function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Comparison {
+  const [baseline, ...candidates] = runs as [ComparableRun, ...ComparableRun[]];
+  const comparisons = candidates.map((candidate) => {
+    const scorers = scorersAmong(options.metric ?? everyMetric(baseline, candidate), sharedScores(baseline, candidate));
+    const comparison = compareRuns(baseline, candidate, scorers, options.flips);
+    if (!options.force) refuseIncomparable(comparison);
+    return comparison;
+  });
+  const judged = runs.filter(({ head }) => (head.scores.judgeCorrect?.n ?? 0) > 0);
+  const beside = options.published ? runs : judged;
+  const differences = Object.fromEntries(beside.map(({ head }) => [head.runId, protocolDifferences(head)]));
+  return {
+    runs: runs.map(({ head }) => head),
+    comparisons,
+    published: beside.length === 0 ? null : { figures: PUBLISHED, differences },
+  };
+}
+
+/** What both have a value of, with how many tasks the lesser has it for. */
+function sharedScores(a: ComparableRun, b: ComparableRun): Record<string, { n: number }> {
+  const shared = Object.entries(a.head.scores).flatMap(([name, { n }]) => {
+    const other = b.head.scores[name]?.n ?? 0;
+    return n > 0 && other > 0 ? [[name, { n: Math.min(n, other) }] as const] : [];
+  });
+  return Object.fromEntries(shared);
+}
+
+function everyMetric(a: ComparableRun, b: ComparableRun): string[] {
+  const all = Object.keys(sharedScores(a, b));
+  return all.includes("exactMatch") || all.includes("judgeCorrect") ? ["accuracy", ...all] : all;
+}
+
+function refuseIncomparable({ baseline, candidate, incomparable }: RunComparison): void {
+  if (incomparable.length === 0) return;
+  throw new UserError(
+    "runs_incomparable",
+    `${baseline} and ${candidate} cannot be compared. They differ in ${incomparable.join("; ")}.`,
+    "Run both over the same questions and the same mail, or add --force to compare them all the same.",
+  );
+}

@@ -1,0 +1,127 @@
+import { openCorpus } from "../../corpus/open-corpus.js";
+import { readInWorker } from "../../corpus/read-in-worker.js";
+import { UserError } from "../../domain/errors.js";
+import type { CorpusFormat } from "../../domain/mail/email.js";
+import { downloadEnronEmails } from "../../huggingface/enron-emails.js";
+import { EMAILS_DATASET } from "../../huggingface/hub.js";
+import { type ImportProgress, type ImportSummary, importCorpus, type NamedSource } from "../../ingest/import-corpus.js";
+import { readOwnerMap } from "../../ingest/owner-map.js";
+import { isSameFile } from "../../platform/same-file.js";
+import { count, rate } from "../../reports/text/format-number.js";
+import { importFailure, openForImport } from "../../store/import/atomic-import.js";
+import { type AppContext, type AppSettings, Interrupted } from "../context.js";
+import { hubOf } from "../settings/endpoints.js";
+import { openSkippedFile } from "./skipped-file.js";
+
+export interface ImportOptions {
+  /** Files and folders of mail; none: the published dataset is downloaded. */
+  readonly sources: readonly string[];
+  /** Null: detected by content. */
+  readonly format: CorpusFormat | null;
+  /** Mails to read; 0: all. */
+  readonly limit: number;
+  readonly batchSize: number;
+  readonly filter: "none" | "art";
+  /** TSV of owner folder and address. */
+  readonly ownerMap: string | undefined;
+  readonly strict: boolean;
+}
+
+export interface ImportOutcome {
+  readonly summary: ImportSummary;
+  /** Path of the list of skipped mails; null where none was skipped. */
+  readonly skippedFile: string | null;
+}
+
+export interface ImportMonitor {
+  show(progress: ImportProgress, format: string): void;
+  stop(): void;
+  /**
+   * Indexing is one long SQLite statement, during which no signal handler runs. Until the returned function is called, a signal
+   * ends the process.
+   */
+  letSignalsEnd(): () => void;
+}
+
+/** From so many mails on indexing takes longer than a few seconds. */
+const LONG_INDEXING = 50_000;
+
+/** Imports mail into the database: all of it, or on an error or interruption nothing. */
+export async function importMail(
+  options: ImportOptions,
+  context: AppContext,
+  monitor: ImportMonitor,
+): Promise<ImportOutcome> {
+  const { settings, signal } = context;
+  const ownerMap = options.ownerMap === undefined ? new Map<string, string>() : readOwnerMap(options.ownerMap);
+  refuseToOverwriteSources([...options.sources, options.ownerMap], settings);
+  const sources = await openSources(options, context);
+  const format = sources.length === 1 ? (sources[0]?.source.format ?? "") : "mail";
+  const started = performance.now();
+  const file = openForImport(settings.db);
+  const skipped = openSkippedFile(`${settings.db}.skipped.tsv`);
+  let isIndexing = false;
+  let listenAgain = () => {};
+  try {
+    const { filter, limit, batchSize, strict } = options;
+    const counts = await importCorpus(
+      file.db,
+      { sources, filter, limit, batchSize, ownerMap, strict, onSkipped: skipped.add },
+      (progress) => {
+        if (progress.phase === "index" && progress.total > LONG_INDEXING && !isIndexing) {
+          isIndexing = true;
+          listenAgain = monitor.letSignalsEnd();
+        }
+        monitor.show(progress, format);
+      },
+      signal,
+    );
+    listenAgain();
+    file.finish();
+    monitor.stop();
+    const summary = { ...counts, seconds: (performance.now() - started) / 1000 };
+    return { summary, skippedFile: skipped.finish() };
+  } catch (error) {
+    monitor.stop();
+    skipped.abandon();
+    if (file.db.open) file.abandon();
+    if (!(error instanceof Interrupted)) throw importFailure(error, settings.db);
+    throw new Interrupted(`import stopped: ${settings.db} is as it was before. Run the same command to start again.`);
+  }
+}
+
+async function openSources(options: ImportOptions, context: AppContext): Promise<NamedSource[]> {
+  if (options.sources.length === 0) {
+    const path = await download(context);
+    const corpus = await openCorpus(path, options.format ?? "parquet");
+    return [{ name: EMAILS_DATASET, source: readInWorker(path, corpus) }];
+  }
+  const opened: NamedSource[] = [];
+  for (const path of options.sources) {
+    opened.push({ name: path, source: readInWorker(path, await openCorpus(path, options.format)) });
+  }
+  return opened;
+}
+
+/** What an import writes beside the database, or removes there as a leftover, must not be what it reads. */
+function refuseToOverwriteSources(read: readonly (string | undefined)[], { db }: AppSettings): void {
+  for (const end of [".partial", ".skipped.tsv", ".skipped.tsv.partial"]) {
+    const source = read.find((path) => path !== undefined && isSameFile(path, `${db}${end}`));
+    if (source === undefined) continue;
+    throw new UserError(
+      "output_is_input",
+      `${source} is read by this import, which would write over it: it is the database's name with ${end}.`,
+      "Give it another name first.",
+    );
+  }
+}
+
+async function download({ settings, note, progress, signal }: AppContext): Promise<string> {
+  note(`Taking ${EMAILS_DATASET} (about 1 GB) into ${settings.cacheDir}; what is there already is not fetched again.`);
+  const started = performance.now();
+  const bar = progress("Download");
+  return downloadEnronEmails(hubOf(settings.env), settings.cacheDir, signal, (bytes, total) => {
+    const speed = rate(bytes / 1e6, performance.now() - started).replace("/s", " MB/s");
+    bar.update(bytes, total, `${count(Math.round(bytes / 1e6))} MB  ${speed}`);
+  }).finally(() => bar.stop());
+}

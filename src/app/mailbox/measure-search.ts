@@ -1,0 +1,49 @@
+import { measureSearch, type SearchQuality } from "../../evaluation/search-quality.js";
+import { endOfDay } from "../../store/search/date-range.js";
+import { openMailbox } from "../../tools/mailbox.js";
+import type { AppContext } from "../context.js";
+import {
+  type DatasetOptions,
+  loadDataset,
+  noteKnownBad,
+  type SelectionOptions,
+  select,
+} from "../questions/load-dataset.js";
+import { checkMailboxes } from "../run/check-mailboxes.js";
+import { withStore } from "../with-store.js";
+
+export interface MeasuredSearch {
+  readonly quality: SearchQuality;
+  /** Where the questions are from. */
+  readonly source: string;
+}
+
+/** How well the search of email_search finds the gold mails, with each question itself as the query. */
+export function measureMailSearch(
+  options: DatasetOptions & SelectionOptions & { readonly limit: number },
+  context: AppContext,
+): Promise<MeasuredSearch> {
+  return withStore(context.settings, async (db) => {
+    const set = await loadDataset(options, context);
+    noteKnownBad(set, options, context);
+    const questions = select(set, options, options.limit);
+    checkMailboxes(db, questions, false);
+    const { search, mails, addresses } = openMailbox(db);
+    const quality = measureSearch(
+      questions,
+      (question) =>
+        search
+          .bestFirst({
+            words: question.question,
+            inboxId: addresses.idOf(question.inbox_address),
+            fromIds: null,
+            toIds: null,
+            period: { after: null, before: endOfDay(question.query_date) },
+            limit: 10,
+          })
+          .hits.map((hit) => hit.messageId),
+      (id) => mails.canonicalId(id),
+    );
+    return { quality, source: set.source };
+  });
+}

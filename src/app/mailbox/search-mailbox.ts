@@ -1,0 +1,66 @@
+import { UserError } from "../../domain/errors.js";
+import type { JsonValue } from "../../domain/json.js";
+import { getTool } from "../../store/registry/tools.js";
+import { endOfDay } from "../../store/search/date-range.js";
+import { toTool } from "../../tools/load-tools.js";
+import { openMailbox } from "../../tools/mailbox.js";
+import type { AppSettings } from "../context.js";
+import { withStore } from "../with-store.js";
+
+export interface SearchOptions {
+  readonly inbox_address: string;
+  readonly words: readonly string[];
+  readonly limit: number;
+  /** best: email_search; newest: search_emails. */
+  readonly order: "best" | "newest";
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
+  /** As for a question of this day: later mail is invisible. */
+  readonly cutoff?: string | undefined;
+}
+
+/** Calls the tools that agents call: the result is what an agent would see. */
+export function searchMailbox(options: SearchOptions, settings: AppSettings): Promise<JsonValue> {
+  return withStore(settings, async (db) => {
+    const isBest = options.order === "best";
+    const id = isBest ? "email_search" : "search_emails";
+    const tool = toTool({ tool: getTool(db, id), config: null }, { mailbox: openMailbox(db) });
+    const result = await tool.call(isBest ? bestArguments(options) : newestArguments(options), {
+      inbox: options.inbox_address.trim().toLowerCase(),
+      cutoff: options.cutoff === undefined ? null : endOfDay(options.cutoff),
+      signal: new AbortController().signal,
+    });
+    if (result.ok) return result.value;
+    throw new UserError("search_refused", result.error, "See art-e search --help.");
+  });
+}
+
+function bestArguments({ words, inbox_address, limit, from, to, after, before }: SearchOptions): JsonValue {
+  const inbox_id = inbox_address.trim().toLowerCase();
+  return withoutUndefined({
+    query: words.join(" "),
+    inbox_id,
+    limit,
+    from,
+    to,
+    sent_after: after,
+    sent_before: before,
+  });
+}
+
+function newestArguments({ words, limit, from, to, after, before }: SearchOptions): JsonValue {
+  return withoutUndefined({
+    keywords: words,
+    max_results: Math.min(limit, 10),
+    from_addr: from,
+    to_addr: to,
+    sent_after: after,
+    sent_before: before,
+  });
+}
+
+function withoutUndefined(args: Readonly<Record<string, JsonValue | undefined>>): JsonValue {
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined)) as JsonValue;
+}

@@ -1,0 +1,21 @@
+import type { RunTotals } from "../../domain/runs/benchmark-result.js";
+import { type CorpusStats, readCorpusStats } from "../../store/import/corpus-stats.js";
+import { getRun, listRuns, type RunSummary } from "../../store/runs/runs.js";
+import type { AppSettings } from "../context.js";
+import { withStore } from "../with-store.js";
+import { aggregateRun } from "./aggregate-run.js";
+
+/** Figures of the imported mail. */
+export function corpusStats(settings: AppSettings): Promise<CorpusStats> {
+  return withStore(settings, readCorpusStats);
+}
+
+/** Figures of one run. */
+export function runStats(name: string, settings: AppSettings): Promise<RunTotals> {
+  return withStore(settings, (db) => aggregateRun(db, getRun(db, name)));
+}
+
+/** The runs of the database, newest first. */
+export function runList(settings: AppSettings): Promise<readonly RunSummary[]> {
+  return withStore(settings, listRuns);
+}

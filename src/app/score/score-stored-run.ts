@@ -1,0 +1,71 @@
+import type { RunTotals } from "../../domain/runs/benchmark-result.js";
+import type { JudgeSettings } from "../../domain/scores/judgement.js";
+import { parseModelName } from "../../models/model-name.js";
+import { count } from "../../reports/text/format-number.js";
+import type { ScorerName } from "../../scoring/scorers.js";
+import { getRun, type RunRow } from "../../store/runs/runs.js";
+import { openMailbox } from "../../tools/mailbox.js";
+import { type AppContext, Interrupted } from "../context.js";
+import { aggregateRun } from "../results/aggregate-run.js";
+import { saveResults } from "../results/save-results.js";
+import { thisProcess } from "../run/this-process.js";
+import type { Environment } from "../settings/env-file.js";
+import { withStore } from "../with-store.js";
+import { chosenScorers, wantsJudge } from "./choose-scorers.js";
+import { createJudge, JUDGE_CONCURRENCY } from "./create-judge.js";
+import { asksJudge, cheapModel, hasKey, isJudgeOff, type JudgeOptions, judgeSettings } from "./judge-settings.js";
+import { scoreRun } from "./score-run.js";
+
+const JUDGE_TIMEOUT_MS = 180_000;
+
+export interface ScoreOptions extends JudgeOptions {
+  readonly run: string;
+  readonly scorers?: readonly ScorerName[] | undefined;
+  /** Results file to write. */
+  readonly output?: string | undefined;
+}
+
+export interface ScoredStoredRun {
+  readonly totals: RunTotals;
+  /** One line about answers that the judge gave no verdict on. */
+  readonly shortfall: string | null;
+}
+
+/** Scores the stored traces of a run again. Its agent is not called. `onProgress` hears how many are done. */
+export function scoreStoredRun(options: ScoreOptions, context: AppContext): Promise<ScoredStoredRun> {
+  const { settings, note, signal } = context;
+  return withStore(settings, async (db) => {
+    const run = getRun(db, options.run);
+    const asked = judgeOf(run, options, settings.env);
+    const scorers = chosenScorers(options.scorers, asked !== null || run.settings.judge !== null);
+    const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
+    const judge = asked === null ? null : await createJudge(asked, settings, connection);
+    const { mails } = openMailbox(db);
+    const bar = context.progress("Scoring");
+    const request = {
+      scoring: { sameMail: mails.canonicalId, scorers, judge: judge?.judge ?? null },
+      concurrency: JUDGE_CONCURRENCY,
+      worker: thisProcess,
+      onProgress: (scored: number) => bar.update(scored, run.totalTasks, `${count(scored)} scored`),
+    };
+    const { scored, stopped } = await scoreRun(db, run, request, signal).finally(() => bar.stop());
+    if (stopped) {
+      throw new Interrupted(
+        `scoring of ${run.id} stopped: ${count(scored)} tasks are saved. Go on with the same command.`,
+      );
+    }
+    const totals = await aggregateRun(db, getRun(db, run.id));
+    if (options.output !== undefined) await saveResults(db, options.output, totals);
+    return { totals, shortfall: judge?.shortfall() ?? null };
+  });
+}
+
+/** The judge asked for; else the judge of the run, else the one a run would have by default, where there is a key for it. */
+function judgeOf(run: RunRow, options: ScoreOptions, env: Environment): JudgeSettings | null {
+  if (isJudgeOff(options) || (!asksJudge(options) && !wantsJudge(options.scorers)))
+    return judgeSettings(options, null, null, env);
+  const { provider } = parseModelName(run.settings.model, null);
+  const judge = judgeSettings(options, run.settings.judge, cheapModel(provider, run.settings.baseUrl, env), env);
+  if (judge === null || asksJudge(options) || judge.baseUrl !== null) return judge;
+  return hasKey(parseModelName(judge.model, null).provider, env) ? judge : null;
+}

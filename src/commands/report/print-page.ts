@@ -1,0 +1,28 @@
+import type { WrittenPage } from "../../app/results/write-page.js";
+import { count } from "../../reports/text/format-number.js";
+import type { CommandContext } from "../cli/command.js";
+
+/** Prints where the page and its conversations are. */
+export function printPage({ head, bytes }: WrittenPage, output: string | undefined, context: CommandContext): void {
+  const { scores: _, ...summary } = head;
+  if (context.settings.json) {
+    context.out.result({ ...summary, output, bytes }, () => "");
+    return;
+  }
+  const tasks = head.runs.reduce((sum, run) => sum + run.tasks, 0);
+  const file = output === undefined ? "" : ` to ${output} (${megabytes(bytes)})`;
+  const { traces } = head;
+  context.note(
+    `${count(tasks)} tasks written${file}; ${WHERE[traces.kind](traces.kind === "folder" ? traces.folder : "")}`,
+  );
+}
+
+const WHERE = {
+  embed: () => "their conversations are in the page.",
+  folder: (folder: string) => `their conversations are in the folder ${folder} beside it: keep the two together.`,
+  none: () => "without their conversations: art-e show RUN/TASK shows them.",
+} as const;
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,17 @@
+import { UserError } from "../domain/errors.js";
+import { METRIC_ALIASES, scorerOfMetric } from "../domain/scores/metric-name.js";
+
+/** The scorers that metrics mean, among those there are figures of. */
+export function scorersAmong(
+  wanted: readonly string[],
+  scores: Readonly<Record<string, { readonly n: number }>>,
+): string[] {
+  const scorers = wanted.map((metric) => scorerOfMetric(metric, (name) => (scores[name]?.n ?? 0) > 0));
+  const unknown = wanted.find((_, i) => scores[scorers[i] ?? ""] === undefined);
+  if (unknown === undefined) return [...new Set(scorers)];
+  throw new UserError(
+    "metric_unknown",
+    `There is no metric "${unknown}" here.`,
+    `There are ${[...Object.keys(METRIC_ALIASES), ...Object.keys(scores)].join(", ")}.`,
+  );
+}
