@@ -7,14 +7,14 @@ import type { SearchPool } from "../../../src/tools/search-pool/search-pool.js";
 import { MARCUS, openDemo, type TestDb } from "../../app/run/demo-setup.js";
 
 const built = (await import(join(import.meta.dirname, "../../../dist/tools/search-pool/search-pool.js"))) as {
-  SearchThreads: new (path: string, count?: number) => SearchPool;
+  SearchPool: new (path: string, count?: number) => SearchPool;
 };
 
 let test: TestDb;
 let threads: SearchPool;
 beforeAll(async () => {
   test = await openDemo();
-  threads = new built.SearchThreads(test.db.name, 1);
+  threads = new built.SearchPool(test.db.name, 1);
 });
 afterAll(async () => {
   await threads.close();
@@ -36,7 +36,7 @@ it("answers as the search on this thread does", async () => {
 });
 
 it("answers alike from whichever of several threads", async () => {
-  const several = new built.SearchThreads(test.db.name, 3);
+  const several = new built.SearchPool(test.db.name, 3);
   const words = ["contract", "draft", "meeting", "contract draft", "meeting", "contract"];
   const ask = (query: string) => several.call("email_search", { query, limit: 10 }, context, {});
   const together = await Promise.all(words.map(ask));
