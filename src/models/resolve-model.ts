@@ -23,7 +23,7 @@ export async function resolveModel(
 ): Promise<Model> {
   if (connection.wireApi !== null && name.provider !== "openai") {
     throw new UserError(
-      "WRONG_WIRE_API",
+      "wrong_wire_api",
       `--wire-api ${connection.wireApi} does not fit ${name.id}.`,
       "Leave it out: only the openai provider has more than one wire format.",
     );
@@ -78,7 +78,7 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
   if (apiKey === "") {
     const variables = API_KEY_VARIABLES[provider].join(" or ");
     throw new UserError(
-      "NO_API_KEY",
+      "no_api_key",
       `No API key for ${provider}: ${variables} is not set.`,
       `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
     );
@@ -86,7 +86,7 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
   // A header cannot hold it; the SDK would say so with the key in its message.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new UserError(
-      "BAD_API_KEY",
+      "bad_api_key",
       `The API key for ${provider} holds white space or characters that no key has.`,
       `Check ${API_KEY_VARIABLES[provider].join(" or ")}.`,
     );

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Tool, ToolContext } from "../domain/agents/tool.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../domain/json.js";
+import { formatMail } from "../domain/mail/format-mail.js";
 import type { Db } from "../store/connection/open-store.js";
 import { getTool } from "../store/registry/tools.js";
 import type { ToolResources } from "./handler.js";
@@ -50,18 +51,5 @@ function withInbox(args: JsonValue, inbox: string | null): JsonValue {
 export function readMailText(messageId: string, context: ToolContext, { mailbox }: ToolResources): string | null {
   const readable = openReadable(messageId, context, mailbox);
   if (!readable.ok) return null;
-  const { mail } = readable;
-  const list = (name: string, addresses: readonly string[]) =>
-    addresses.length === 0 ? [] : [`${name}: ${addresses.join(", ")}`];
-  return [
-    `Message-ID: ${mail.messageId}`,
-    `Date: ${mail.date ?? "unknown"}`,
-    `From: ${mail.sender}`,
-    ...list("To", mail.to),
-    ...list("Cc", mail.cc),
-    ...list("Bcc", mail.bcc),
-    `Subject: ${mail.subject}`,
-    "",
-    mail.body,
-  ].join("\n");
+  return formatMail(readable.mail);
 }

@@ -30,7 +30,7 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   const own = agent.model ?? DEFAULT_MODEL;
   if (provider !== null && parseModelName(own, null).provider !== provider) {
     throw new UserError(
-      "NO_MODEL",
+      "no_model",
       `--model-provider ${provider} is given without a model of it.`,
       `Name one with --model-id, for example --model-id ${provider}/NAME.`,
     );

@@ -16,7 +16,7 @@ const DONT_KNOW = "I don't know";
 /** Throws a UserError for any name but `baseline`. */
 export function offlineModel(name: string): Model {
   if (name === "baseline") return offlineBaseline;
-  throw new UserError("UNKNOWN_MODEL", `There is no offline model ${name}.`, "The only one is offline/baseline.");
+  throw new UserError("unknown_model", `There is no offline model ${name}.`, "The only one is offline/baseline.");
 }
 
 /**
