@@ -4,7 +4,7 @@ import { withOtherModelNotes } from "../app/run/note-other-model.js";
 import { baseUrlOf, connectionOf } from "../app/settings/endpoints.js";
 import { programVersion } from "../app/settings/program-version.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { DEFAULT_MODEL } from "../models/default-models.js";
+import { DEFAULT_MODEL } from "../models/catalog/default-models.js";
 import { PROVIDERS, type Provider } from "../models/provider-names.js";
 import { ChatLimits } from "../servers/http/chat-limits.js";
 import { startServer } from "../servers/server.js";

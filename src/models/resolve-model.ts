@@ -1,12 +1,12 @@
 import { UserError } from "../domain/errors.js";
 import type { Model } from "../domain/models/model.js";
+import { namingSuccessor } from "./catalog/successors.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings } from "./endpoint.js";
 import { type RateLimiter, withRateLimit } from "./middleware/rate-limiter.js";
 import { DEFAULT_RETRY, type RetryPolicy, withRetry } from "./middleware/retry.js";
 import type { ModelName } from "./model-name.js";
 import { API_KEY_VARIABLES, type Provider } from "./provider-names.js";
 import { isOpenaiServer } from "./providers/openai-server.js";
-import { namingSuccessor } from "./successors.js";
 
 /** Sent to a local server that asks for no key; the SDK insists on one. */
 const NO_KEY = "no-key-needed";

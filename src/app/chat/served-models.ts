@@ -1,11 +1,11 @@
 import type { Agent } from "../../domain/agents/agent.js";
 import type { Model, PriceOf } from "../../domain/models/model.js";
-import { ANSWERING_MODELS } from "../../models/default-models.js";
+import { ANSWERING_MODELS } from "../../models/catalog/default-models.js";
+import { priceOfReply } from "../../models/catalog/prices.js";
 import type { EndpointSettings } from "../../models/endpoint.js";
 import { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { DEFAULT_RETRY } from "../../models/middleware/retry.js";
 import { parseModelName } from "../../models/model-name.js";
-import { priceOfReply } from "../../models/prices.js";
 import { isRemote, PROVIDERS, type Provider } from "../../models/provider-names.js";
 import { resolveModel } from "../../models/resolve-model.js";
 import { ApiError } from "../../servers/http/api-error.js";

@@ -10,10 +10,10 @@ import {
   type SentParameters,
   type Usage,
 } from "../../domain/models/model.js";
+import { anthropicRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
 import { sdkFetch } from "../http/sdk-fetch.js";
-import { anthropicRules, sentOf } from "../request-parameters.js";
 import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";

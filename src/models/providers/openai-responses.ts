@@ -8,10 +8,10 @@ import {
   type ModelRequest,
   type SentParameters,
 } from "../../domain/models/model.js";
+import { openaiRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
 import { httpError } from "../http/provider-errors.js";
-import { openaiRules, sentOf } from "../request-parameters.js";
 import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { openaiClient, openaiHeaders } from "./openai-client.js";
 import { isReasoningModel } from "./openai-server.js";

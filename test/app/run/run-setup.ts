@@ -16,7 +16,7 @@ import { type Trace, traceSchema } from "../../../src/domain/runs/trace.js";
 import type { Judge } from "../../../src/domain/scores/judgement.js";
 import type { Question, QuestionSet } from "../../../src/domain/tasks/question.js";
 import { parseModelName } from "../../../src/models/model-name.js";
-import { priceOf } from "../../../src/models/prices.js";
+import { priceOf } from "../../../src/models/catalog/prices.js";
 import { resolveModel } from "../../../src/models/resolve-model.js";
 import { ALWAYS, type ScorerName } from "../../../src/scoring/scorers.js";
 import type { Db } from "../../../src/store/connection/open-store.js";

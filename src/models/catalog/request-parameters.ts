@@ -1,6 +1,6 @@
-import type { ModelRequest, SentParameters } from "../domain/models/model.js";
-import type { ModelName } from "./model-name.js";
-import { isReasoningModel } from "./providers/openai-server.js";
+import type { ModelRequest, SentParameters } from "../../domain/models/model.js";
+import type { ModelName } from "../model-name.js";
+import { isReasoningModel } from "../providers/openai-server.js";
 
 /** What a model takes of the parameters of a request. A text says why it does not take one. */
 export interface ParameterRules {

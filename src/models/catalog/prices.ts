@@ -1,5 +1,5 @@
 import { calcPrice, type PriceOptions } from "@pydantic/genai-prices";
-import type { Usage } from "../domain/models/model.js";
+import type { Usage } from "../../domain/models/model.js";
 import { makersName } from "./makers.js";
 import { ALIASES, PRICE_SUPPLEMENT } from "./price-supplement.js";
 

@@ -1,4 +1,4 @@
-import type { Provider } from "./provider-names.js";
+import type { Provider } from "../provider-names.js";
 
 /** Models that their makers alone serve, by how their names begin. Open weights (gpt-oss, gemma) may be anybody's. */
 const NAMES: readonly (readonly [Provider, RegExp])[] = [

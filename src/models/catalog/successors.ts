@@ -1,6 +1,6 @@
-import { type Completion, type Model, ModelError } from "../domain/models/model.js";
-import { withMessage } from "./http/provider-errors.js";
-import type { ModelName } from "./model-name.js";
+import { type Completion, type Model, ModelError } from "../../domain/models/model.js";
+import { withMessage } from "../http/provider-errors.js";
+import type { ModelName } from "../model-name.js";
 
 /**
  * Which model came after which, as the makers' pages on deprecated models recommended on 2026-11-22, the first that fits:

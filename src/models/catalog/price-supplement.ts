@@ -1,5 +1,5 @@
 import type { ConditionalPrice, ModelInfo } from "@pydantic/genai-prices";
-import type { Provider } from "./provider-names.js";
+import type { Provider } from "../provider-names.js";
 
 /*
  * Prices that the library's table does not have, or has out of date: US dollars for a million tokens, in the library's own
