@@ -17,7 +17,7 @@ export type StartServer = (argv: readonly string[], env: Readonly<Record<string,
 /** The largest message that a server may send. */
 export const MAX_MESSAGE_BYTES = 20_000_000;
 
-const LAST_WORDS = 1_000;
+const STDERR_TAIL_CHARS = 1_000;
 
 /** How long a server may take to end by itself once its stdin is closed. */
 const GRACE_MS = 2_000;
@@ -42,7 +42,7 @@ export class SupervisedStdioTransport implements Transport {
 
   /** The end of what the server wrote to stderr. */
   get lastWords(): string {
-    return redactEnd(this.#lastWords, this.#isCut, LAST_WORDS, this.secrets).trim();
+    return redactEnd(this.#lastWords, this.#isCut, STDERR_TAIL_CHARS, this.secrets).trim();
   }
 
   async start(): Promise<void> {
@@ -50,9 +50,9 @@ export class SupervisedStdioTransport implements Transport {
     this.#program = program;
     program.stderr.on("data", (chunk: Buffer) => {
       const words = this.#lastWords + chunk.toString("utf8");
-      const kept = LAST_WORDS + longestSecret(this.secrets);
-      this.#isCut ||= words.length > kept;
-      this.#lastWords = words.slice(-kept);
+      const tailChars = STDERR_TAIL_CHARS + longestSecret(this.secrets);
+      this.#isCut ||= words.length > tailChars;
+      this.#lastWords = words.slice(-tailChars);
     });
     program.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     void program.ended.then(() => {

@@ -5,7 +5,7 @@ import { isProvider, isRemote } from "./provider-names.js";
 const SNAPSHOT = /[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}|latest)$/;
 
 /** A server may name a new one in each reply. */
-const MOST_NAMED = 20;
+const MAX_REPORTED = 20;
 
 /**
  * Whether a reply names another model than was asked for. Equal are a name and its dated snapshot, with and without the maker
@@ -43,7 +43,7 @@ export function otherModelNote(asked: string, named: string): string {
 }
 
 /** The same model; `onOther` is told once of each other model that a reply of it names. */
-export function watched(model: Model, onOther: (named: string) => void): Model {
+export function watchAnsweringModel(model: Model, onOther: (named: string) => void): Model {
   if (!isAskedByName(model.id)) return model;
   const seen = new Set<string>();
   return {
@@ -51,7 +51,7 @@ export function watched(model: Model, onOther: (named: string) => void): Model {
     async complete(request, signal): Promise<Completion> {
       const reply = await model.complete(request, signal);
       const { model: named } = reply;
-      if (named !== undefined && !seen.has(named) && seen.size < MOST_NAMED) {
+      if (named !== undefined && !seen.has(named) && seen.size < MAX_REPORTED) {
         seen.add(named);
         if (isOtherModel(model.id, named)) onOther(named);
       }

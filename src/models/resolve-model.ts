@@ -1,6 +1,6 @@
 import { UserError } from "../domain/errors.js";
 import type { Model } from "../domain/models/model.js";
-import { namingSuccessor } from "./catalog/successors.js";
+import { withSuccessorHint } from "./catalog/successors.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings } from "./endpoint.js";
 import { type RateLimiter, withRateLimit } from "./middleware/rate-limiter.js";
 import { DEFAULT_RETRY, type RetryPolicy, withRetry } from "./middleware/retry.js";
@@ -38,7 +38,7 @@ export async function resolveModel(
       return replayModel(name.name);
     }
     default: {
-      const model = namingSuccessor(await remoteModel(name, connection), name);
+      const model = withSuccessorHint(await remoteModel(name, connection), name);
       // Inside the retries: a call that waits to be tried again holds no place.
       return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
     }

@@ -56,11 +56,12 @@ class LoadedModule {
     this.#worker.stderr.resume();
     this.#ready = new Promise((resolve, reject) => {
       this.#worker.on("message", (message: unknown) => {
-        const told = messageSchema.safeParse(message);
-        if (!told.success) return;
-        if ("ready" in told.data) resolve(told.data.ready);
-        else if ("broken" in told.data) reject(new ModuleFailed(`The module cannot be loaded: ${told.data.broken}`));
-        else this.#answer(told.data);
+        const parsedMessage = messageSchema.safeParse(message);
+        if (!parsedMessage.success) return;
+        if ("ready" in parsedMessage.data) resolve(parsedMessage.data.ready);
+        else if ("broken" in parsedMessage.data)
+          reject(new ModuleFailed(`The module cannot be loaded: ${parsedMessage.data.broken}`));
+        else this.#answer(parsedMessage.data);
       });
       const end = (error: ModuleFailed) => {
         this.#gone = true;

@@ -49,13 +49,13 @@ export async function runProcess(
 
 /** Keeps the end of what a stream says, so that a talkative program costs nothing. */
 export function lastOf(stream: Readable, secrets: readonly string[]): () => string {
-  const kept = STDERR_CHARS + longestSecret(secrets);
+  const tailChars = STDERR_CHARS + longestSecret(secrets);
   let text = "";
   let isCut = false;
   stream.setEncoding("utf8").on("data", (more: string) => {
     text += more;
-    isCut ||= text.length > kept;
-    text = text.slice(-kept);
+    isCut ||= text.length > tailChars;
+    text = text.slice(-tailChars);
   });
   return () => redactEnd(text, isCut, STDERR_CHARS, secrets).trim();
 }

@@ -55,12 +55,12 @@ export function startSupervised(start: ProgramStart): SupervisedProcess {
   };
   const ended = new Promise<ProgramEnd>((resolve) => {
     let end: ProgramEnd = { error: "it could not be kept" };
-    let said = "";
+    let reportText = "";
     line.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-      if (!said.endsWith("\n")) return;
-      const told = endSchema.safeParse(JSON.parse(said));
-      if (told.success) end = told.data;
+      reportText += text;
+      if (!reportText.endsWith("\n")) return;
+      const report = endSchema.safeParse(JSON.parse(reportText));
+      if (report.success) end = report.data;
     });
     line.on("error", () => undefined);
     // Should it have been killed, what is left of its group goes with it.

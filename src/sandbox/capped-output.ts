@@ -12,9 +12,9 @@ export class KeptOutput {
       this.#bytes += chunk.length;
       const room = PYTHON_LIMITS.outputBytes - this.#keptBytes;
       if (room > 0) {
-        const kept = chunk.subarray(0, room);
-        this.#kept.push(kept);
-        this.#keptBytes += kept.length;
+        const part = chunk.subarray(0, room);
+        this.#kept.push(part);
+        this.#keptBytes += part.length;
       }
       if (this.#bytes > PYTHON_LIMITS.printedBytes) onTooMuch();
     });

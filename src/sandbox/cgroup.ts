@@ -25,7 +25,7 @@ export type CgroupChoice =
 export async function findCgroups(): Promise<CgroupChoice> {
   const own = ownFolder(await read("/proc/self/mountinfo"), await read("/proc/self/cgroup"));
   if (own === null) return { ok: false, why: "cgroup v2 is not mounted" };
-  const offered = await wordsOf(join(own.mount, "cgroup.controllers"));
+  const offered = await readWords(join(own.mount, "cgroup.controllers"));
   const missing = CONTROLLERS.filter((name) => !offered.includes(name));
   if (missing.length > 0) return { ok: false, why: `cgroup v2 is without ${missing.join(" and ")} here` };
   for (let folder = own.folder; folder.length >= own.mount.length; folder = dirname(folder)) {
@@ -71,7 +71,7 @@ async function canHold(folder: string, own: boolean): Promise<boolean> {
 }
 
 async function handsDown(folder: string): Promise<boolean> {
-  const words = await wordsOf(join(folder, "cgroup.subtree_control"));
+  const words = await readWords(join(folder, "cgroup.subtree_control"));
   return CONTROLLERS.every((name) => words.includes(name));
 }
 
@@ -157,7 +157,7 @@ export class Cgroup {
   }
 }
 
-async function wordsOf(file: string): Promise<string[]> {
+async function readWords(file: string): Promise<string[]> {
   return (await read(file)).split(/\s+/).filter((word) => word !== "");
 }
 

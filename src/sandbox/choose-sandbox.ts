@@ -49,10 +49,10 @@ async function probe(choice: Extract<SandboxChoice, { ok: true }>): Promise<Sand
   try {
     const run = await runPython(sandbox, PROBE, workspace, new AbortController().signal);
     if (run.stdout.trim() === PROOF) return choice;
-    const said = run.stderr.trim().split("\n").at(-1);
+    const lastLine = run.stderr.trim().split("\n").at(-1);
     return {
       ok: false,
-      why: `${sandbox.about} does not work here (${said || "it printed nothing"})`,
+      why: `${sandbox.about} does not work here (${lastLine || "it printed nothing"})`,
       hint: HINTS[sandbox.kind],
     };
   } catch (error) {

@@ -17,7 +17,7 @@ export interface ToolResources {
 }
 
 /** A text of a call: longer ones are refused, as no mail is found by them. */
-export function argument(maxChars: number) {
+export function textArgument(maxChars: number) {
   return z.string().max(maxChars, `expected at most ${maxChars} characters`);
 }
 
@@ -28,7 +28,7 @@ export interface Handler<Args = unknown, Config = unknown> {
   /** What the tool's `handler_config`, with `agent_tools.config` over it, may hold. */
   readonly config: z.ZodType<Config>;
   /** Says why a config does not go with the rest of the tool's row. */
-  readonly misfit?: (config: Config, tool: ToolRow) => string | undefined;
+  readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
   call(args: Args, context: ToolContext, resources: ToolResources, config: Config): Promise<ToolResult> | ToolResult;
 }
 

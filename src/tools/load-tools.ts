@@ -9,7 +9,7 @@ import { type AttachedTool, getTool, listAttachedTools } from "../store/registry
 import type { Handler, ToolResources } from "./handler.js";
 import { DEFAULT_TOOL_IDS, HANDLERS } from "./handlers.js";
 import { compileArgumentSchema, type SchemaValidator } from "./json-schema/compile-schema.js";
-import { refuse } from "./mailbox.js";
+import { toolError } from "./mailbox.js";
 import { SEARCH_HANDLERS } from "./search-pool/search-handlers.js";
 
 /** The agent's live tools, made from its rows; an agent without rows gets the defaults. */
@@ -24,7 +24,7 @@ export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
 
 /** SHA-256 over all that a model is told of an agent's tools, and over how they are configured. */
 export function toolsDigest(db: Db, agentId: string): string {
-  const told = attachedOrDefault(db, agentId).map(({ tool, config }) => [
+  const described = attachedOrDefault(db, agentId).map(({ tool, config }) => [
     tool.id,
     tool.description,
     tool.parametersSchema,
@@ -32,7 +32,7 @@ export function toolsDigest(db: Db, agentId: string): string {
     tool.handlerConfig,
     config,
   ]);
-  return createHash("sha256").update(JSON.stringify(told)).digest("hex");
+  return createHash("sha256").update(JSON.stringify(described)).digest("hex");
 }
 
 /** A row come to life. An unknown handler, a broken schema or a config that does not fit names the tool. */
@@ -68,8 +68,8 @@ export function checkAttached({ tool, config }: AttachedTool): { handler: Handle
   // The program's own tools are compiled at their first call, which spares the start of a run the loading of ajv.
   if (!isBuiltin(tool)) compileSchema(tool);
   const settings = readConfig(tool, handler, config);
-  const misfit = handler.misfit?.(settings, tool);
-  if (misfit !== undefined) throw configError(tool, misfit);
+  const problem = handler.validate?.(settings, tool);
+  if (problem !== undefined) throw configError(tool, problem);
   return { handler, settings };
 }
 
@@ -117,7 +117,7 @@ function parseJson(text: string): unknown {
 }
 
 function badArguments({ id }: ToolRow, why: string): ToolResult {
-  return refuse("bad_arguments", `${id} was called with arguments that do not fit: ${cut(why)}.`);
+  return toolError("bad_arguments", `${id} was called with arguments that do not fit: ${cut(why)}.`);
 }
 
 /** Names of arguments are the model's own, and of any length and number. */

@@ -25,7 +25,7 @@ export function openMailbox(db: Db): Mailbox {
 type Failure = Extract<ToolResult, { ok: false }>;
 
 /** A refusal that the model can act on. */
-export function refuse(kind: Failure["kind"], error: string): Failure {
+export function toolError(kind: Failure["kind"], error: string): Failure {
   return { ok: false, kind, error };
 }
 
@@ -38,15 +38,15 @@ export function chooseInbox(
   const wanted = asked?.trim().toLowerCase();
   const address = context.inbox ?? wanted;
   if (address === undefined || address === "")
-    return refuse("bad_arguments", "Name the mailbox to search in inbox_id.");
+    return toolError("bad_arguments", "Name the mailbox to search in inbox_id.");
   if (context.inbox !== null && wanted !== undefined && wanted !== context.inbox) {
-    return refuse(
+    return toolError(
       "bad_arguments",
       `You may only search the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
     );
   }
   const id = addresses.idOf(address);
-  if (id === null) return refuse("failed", `No mail of ${address} has been imported.`);
+  if (id === null) return toolError("failed", `No mail of ${address} has been imported.`);
   return { ok: true, address, id };
 }
 
@@ -54,7 +54,7 @@ export function chooseInbox(
  * A mail the agent may read: in its inbox and sent before its cutoff. The refusal is the same whether the
  * mail does not exist, lies elsewhere or comes later, so that nothing outside can be felt out.
  */
-export function openReadable(
+export function findReadableMail(
   messageId: string,
   context: ToolContext,
   { mails, addresses }: Mailbox,
@@ -63,7 +63,7 @@ export function openReadable(
   if (mail === null || !isVisible(mail, context, mails, addresses)) {
     const place = context.inbox === null ? "the imported mail" : `the mailbox ${context.inbox}`;
     const until = context.cutoff === null ? "" : ` up to ${lastDayBefore(context.cutoff)}`;
-    return refuse(
+    return toolError(
       "invalid_email",
       `There is no mail ${messageId} in ${place}${until}. Use a message_id from a search result, exactly as it stands there.`,
     );

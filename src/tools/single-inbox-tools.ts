@@ -6,7 +6,7 @@ import type { Db } from "../store/connection/open-store.js";
 import { getTool } from "../store/registry/tools.js";
 import type { ToolResources } from "./handler.js";
 import { toTool } from "./load-tools.js";
-import { openReadable } from "./mailbox.js";
+import { findReadableMail } from "./mailbox.js";
 
 const schemaSchema = z.looseObject({
   properties: z.record(z.string(), jsonObjectSchema),
@@ -33,7 +33,7 @@ function withoutInbox(tool: Tool): Tool {
 }
 
 /** The arguments of a call with the mailbox named, for a tool that asks for it. */
-export function namingInbox(
+export function addInboxArgument(
   { parameters }: Pick<Tool, "parameters">,
   args: JsonValue,
   inbox: string | null,
@@ -49,7 +49,7 @@ function withInbox(args: JsonValue, inbox: string | null): JsonValue {
 
 /** A mail of the context's mailbox as a text with its headers; null where it may not be read. */
 export function readMailText(messageId: string, context: ToolContext, { mailbox }: ToolResources): string | null {
-  const readable = openReadable(messageId, context, mailbox);
+  const readable = findReadableMail(messageId, context, mailbox);
   if (!readable.ok) return null;
   return formatMail(readable.mail);
 }

@@ -35,9 +35,15 @@ export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
       const content = questionText(task, agent.tellTask);
       transcript.messages.push({ role: "user", content });
       const reader = new PlaygroundReader(transcript, [agent.token]);
-      const asked = { url, headers, body: toBody(agent, task, content), idleMs: agent.idleMs, apiKey: agent.token };
+      const streamRequest = {
+        url,
+        headers,
+        body: toBody(agent, task, content),
+        idleMs: agent.idleMs,
+        apiKey: agent.token,
+      };
       try {
-        for await (const data of readServerSentEvents(asked, task.context.signal)) {
+        for await (const data of readServerSentEvents(streamRequest, task.context.signal)) {
           if (data.trim() === "[DONE]") return reader.end();
           const event = readEvent(data);
           if (event !== null) reader.take(event);

@@ -9,7 +9,7 @@ import type { Message } from "../../domain/models/conversation.js";
 import { type Model, ModelError, type PriceOf } from "../../domain/models/model.js";
 import type { ChatTrace, MailboxBinding } from "../../domain/runs/chat.js";
 import type { Ending } from "../../domain/tasks/ending.js";
-import { openDeadline, outOfTime } from "../../models/http/deadline.js";
+import { openDeadline, timeLimitReached } from "../../models/http/deadline.js";
 import { openWorkspace } from "../../sandbox/workspace.js";
 import { endOfDay } from "../../store/search/date-range.js";
 
@@ -47,7 +47,7 @@ export async function answerChat(
 ): Promise<AnsweredChat> {
   const startedAt = new Date();
   const started = performance.now();
-  const deadline = openDeadline(signal, chat.timeoutMs, outOfTime);
+  const deadline = openDeadline(signal, chat.timeoutMs, timeLimitReached);
   const workspace = openWorkspace();
   const run = agentRun(chat, onStep, deadline.signal, workspace);
   const transcript = newTranscript(run);

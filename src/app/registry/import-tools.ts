@@ -10,7 +10,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { listTools } from "../../store/registry/tools.js";
 import type { ExternalResources } from "../../tools/external/external-resources.js";
 import { ToolFailed } from "../../tools/external/external-tool.js";
-import { reachable, type StoredServer, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
+import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
 import { cleanEnvironment } from "../../tools/external/secrets.js";
 import { checkAttached } from "../../tools/load-tools.js";
 import { check } from "./check-input.js";
@@ -59,7 +59,7 @@ export async function importServerTools(
 
 async function askServer(server: StoredServer, outside: ExternalResources, signal: AbortSignal) {
   try {
-    const client = await (await outside.mcp()).to(reachable(server, outside), signal, secretsOf(server, outside));
+    const client = await (await outside.mcp()).to(resolveServer(server, outside), signal, secretsOf(server, outside));
     const listed = await listServerTools(client, signal, TIMEOUT_MS);
     return { ...listed, serverName: client.getServerVersion()?.name ?? "mcp" };
   } catch (error) {

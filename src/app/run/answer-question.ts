@@ -10,7 +10,7 @@ import { type Model, ModelError, NO_USAGE, type PriceOf } from "../../domain/mod
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Ending } from "../../domain/tasks/ending.js";
 import type { PlannedTask } from "../../domain/tasks/question.js";
-import { openDeadline, outOfTime } from "../../models/http/deadline.js";
+import { openDeadline, timeLimitReached } from "../../models/http/deadline.js";
 import { openWorkspace } from "../../sandbox/workspace.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { type Scoring, withVerdict } from "../score/score-trace.js";
@@ -43,7 +43,7 @@ export async function answerQuestion(
 ): Promise<Trace> {
   const startedAt = new Date();
   const started = performance.now();
-  const deadline = openDeadline(signal, shared.taskTimeoutMs, outOfTime);
+  const deadline = openDeadline(signal, shared.taskTimeoutMs, timeLimitReached);
   const workspace = openWorkspace();
   const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   let rollout: Rollout;

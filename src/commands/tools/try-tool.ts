@@ -7,7 +7,7 @@ import { getTool } from "../../store/registry/tools.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/mailbox.js";
-import { namingInbox } from "../../tools/single-inbox-tools.js";
+import { addInboxArgument } from "../../tools/single-inbox-tools.js";
 import type { CommandContext } from "../cli/command.js";
 import { needId } from "../cli/subcommand-args.js";
 import type { ToolFlags } from "./tools-flags.js";
@@ -22,7 +22,7 @@ export async function testTool(db: Db, flags: ToolFlags, { settings, out, signal
   try {
     const live = toTool({ tool, config }, { mailbox: openMailbox(db), outside });
     const inbox = flags.inbox?.trim().toLowerCase() ?? null;
-    const result = await live.call(namingInbox(live, args, inbox), {
+    const result = await live.call(addInboxArgument(live, args, inbox), {
       inbox,
       cutoff: flags.before === undefined ? null : `${flags.before}T00:00:00Z`,
       signal,

@@ -7,9 +7,9 @@ import type { Trace, Turn } from "./trace.js";
 export type TaskCost = Pick<TaskResult, "spent" | "judgeCostUsd">;
 
 export function taskCost({ turns, judge }: Pick<Trace, "turns" | "judge">): TaskCost {
-  const asked = turns.filter((turn) => !turn.cached);
+  const uncached = turns.filter((turn) => !turn.cached);
   return {
-    spent: { usage: sumUsage(asked), costUsd: sumCost(asked) },
+    spent: { usage: sumUsage(uncached), costUsd: sumCost(uncached) },
     judgeCostUsd: judge === null ? 0 : judge.costUsd,
   };
 }

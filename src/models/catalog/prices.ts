@@ -40,7 +40,7 @@ interface Entry {
 const entries = new Map<string, Entry | null>();
 
 /** Names come from servers too: they may be many. */
-const MOST_ENTRIES = 1_000;
+const MAX_ENTRIES = 1_000;
 
 /**
  * What a call cost, in USD, by the price table shipped with the library and by our own beside it; cached input and what was
@@ -76,7 +76,7 @@ function entryOf(modelId: string): Entry | null {
   const known = entries.get(modelId);
   if (known !== undefined) return known;
   const found = findEntry(modelId);
-  if (entries.size >= MOST_ENTRIES) entries.clear();
+  if (entries.size >= MAX_ENTRIES) entries.clear();
   entries.set(modelId, found);
   return found;
 }

@@ -33,7 +33,7 @@ export function successorOf({ provider, name }: Pick<ModelName, "provider" | "na
 }
 
 /** The same model; where its server does not know it, the error says which one came after it. */
-export function namingSuccessor(model: Model, name: ModelName): Model {
+export function withSuccessorHint(model: Model, name: ModelName): Model {
   const successor = successorOf(name);
   if (successor === null) return model;
   return {

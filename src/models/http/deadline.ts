@@ -77,7 +77,7 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const deadline = openDeadline(signal, timeoutMs, () => tooLate(timeoutMs));
+  const deadline = openDeadline(signal, timeoutMs, () => timeoutError(timeoutMs));
   const inner = deadline.signal;
   try {
     return await new Promise<T>((resolve, reject) => {
@@ -91,11 +91,11 @@ export async function withDeadline<T>(
 }
 
 /** Why a call is given up whose time is over. */
-export function tooLate(timeoutMs: number): ModelError {
+export function timeoutError(timeoutMs: number): ModelError {
   return new ModelError("timeout", `no complete reply within ${timeoutMs / 1000} s`, { retryable: true });
 }
 
 /** Why a task's own deadline aborts: in the platform's word for it. */
-export function outOfTime(): DOMException {
+export function timeLimitReached(): DOMException {
   return new DOMException("The operation was aborted due to timeout", "TimeoutError");
 }

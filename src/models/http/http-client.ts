@@ -3,8 +3,8 @@ import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Agent, type Dispatcher } from "undici";
 import { ModelError } from "../../domain/models/model.js";
 import { timeSliced } from "../../platform/time-slice.js";
-import { MAX_BYTES, tooLarge } from "./bounded-body.js";
-import { tooLate } from "./deadline.js";
+import { MAX_BYTES, replyTooLarge } from "./bounded-body.js";
+import { timeoutError } from "./deadline.js";
 
 /** What a request needs; everything else an SDK would add comes from environment variables nobody handed in. */
 const ALLOWED = new Set([
@@ -124,7 +124,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     this.fail = reject;
     const { signal, timeoutMs } = options;
     signal.addEventListener("abort", this.abort, { once: true });
-    if (timeoutMs !== null) this.timer = setTimeout(() => this.stop(tooLate(timeoutMs)), timeoutMs);
+    if (timeoutMs !== null) this.timer = setTimeout(() => this.stop(timeoutError(timeoutMs)), timeoutMs);
   }
 
   private readonly abort = (): void => this.stop(this.options.signal.reason as Error);
@@ -161,7 +161,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     this.length += chunk.length;
-    if (this.length > MAX_BYTES) this.stop(tooLarge());
+    if (this.length > MAX_BYTES) this.stop(replyTooLarge());
     else this.chunks.push(chunk);
   }
 
@@ -214,7 +214,7 @@ class WholeReply implements HttpReply {
     // Not asked for; some proxies compress all the same.
     const encoding = "content-encoding" in this.received ? this.headers.get("content-encoding") : null;
     const decode = DECODERS[encoding?.trim().toLowerCase() ?? ""];
-    const text = (decode === undefined ? bytes : await unpacked(decode, bytes)).toString("utf8");
+    const text = (decode === undefined ? bytes : await decompress(decode, bytes)).toString("utf8");
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }
 
@@ -223,11 +223,11 @@ class WholeReply implements HttpReply {
   }
 }
 
-async function unpacked(decode: (typeof DECODERS)[string], bytes: Buffer): Promise<Buffer> {
+async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Promise<Buffer> {
   try {
     return await decode(bytes, { maxOutputLength: MAX_BYTES });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw replyTooLarge();
     throw new ModelError("protocol", "the reply cannot be unpacked, or was cut off", { retryable: true });
   }
 }

@@ -40,10 +40,10 @@ export async function postJson(
   if (reply.ok) return JSON.parse(await reply.text());
   // What the status says holds though the body cannot be read.
   const text = await reply.text().catch(() => "");
-  throw new HttpError(reply.status, reply.headers, parsed(text), text.trim() || "without a body");
+  throw new HttpError(reply.status, reply.headers, parseJson(text), text.trim() || "without a body");
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -52,7 +52,7 @@ export async function* readServerSentEvents(asked: StreamRequest, signal: AbortS
     for await (const chunk of reply.body as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       parser.feed(decoder.decode(chunk, { stream: true }));
-      if (broken !== null || bytes > MAX_STREAM_BYTES) throw tooLong();
+      if (broken !== null || bytes > MAX_STREAM_BYTES) throw streamTooLong();
       yield* frames.splice(0);
     }
     parser.feed(`${decoder.decode()}\n\n`);
@@ -63,7 +63,7 @@ export async function* readServerSentEvents(asked: StreamRequest, signal: AbortS
   }
 }
 
-function tooLong(): ModelError {
+function streamTooLong(): ModelError {
   return new ModelError("protocol", `the answer's stream is longer than ${MAX_STREAM_BYTES / 1e6} MB`, {
     retryable: false,
   });
@@ -102,14 +102,14 @@ function checkHead(
   }
   const told = new Headers();
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) told.set(name, String(value));
-  throw toModelError({ status, message: body, headers: told, error: parsed(body) }, apiKey);
+  throw toModelError({ status, message: body, headers: told, error: parseJson(body) }, apiKey);
 }
 
 function isEventStream(headers: Reply["headers"]): boolean {
   return /^text\/event-stream\b/i.test(String(headers["content-type"] ?? ""));
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

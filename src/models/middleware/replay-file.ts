@@ -65,8 +65,8 @@ export async function readReplayFile(path: string): Promise<ReplayFile> {
 
 function entries(path: string, text: string): { where: string; value: unknown }[] {
   try {
-    const whole: unknown = JSON.parse(text);
-    const list = Array.isArray(whole) ? whole : [whole];
+    const document: unknown = JSON.parse(text);
+    const list = Array.isArray(document) ? document : [document];
     return list.map((value, i) => ({ where: `${path}, entry ${i + 1}`, value }));
   } catch {
     // More than one document: JSON lines.

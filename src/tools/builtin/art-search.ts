@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { argument, defineHandler } from "../handler.js";
+import { defineHandler, textArgument } from "../handler.js";
 import { prepareQuery } from "./search-query.js";
 
 const day = z.iso.date();
@@ -11,9 +11,9 @@ const day = z.iso.date();
  */
 export const searchEmails = defineHandler({
   args: z.object({
-    keywords: z.array(argument(1_000)).min(1).max(100, "expected at most 100 keywords"),
-    from_addr: argument(1_000).optional(),
-    to_addr: argument(1_000).optional(),
+    keywords: z.array(textArgument(1_000)).min(1).max(100, "expected at most 100 keywords"),
+    from_addr: textArgument(1_000).optional(),
+    to_addr: textArgument(1_000).optional(),
     sent_after: day.optional(),
     sent_before: day.optional(),
     max_results: z.number().int().min(1).max(10).default(10),

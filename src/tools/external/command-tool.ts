@@ -36,12 +36,12 @@ export const commandTool = defineExternalTool({
     const start = { argv: command, env: environment.values, cwd };
     const input = `${JSON.stringify(args)}\n`;
     const { end, stdout, stderr, tooLong } = await runProcess(start, input, maxBytes, signal, secrets);
-    const said = stderr === "" ? "" : `: ${stderr}`;
+    const stderrNote = stderr === "" ? "" : `: ${stderr}`;
     if (tooLong) throw new ToolFailed(`The program wrote more than ${maxBytes} bytes`);
     if ("error" in end) throw new ToolFailed(`The program ${command[0]} cannot be started: ${end.error}`);
     if (end.code !== 0) {
       throw new ToolFailed(
-        `The program ended ${end.code === null ? `by ${end.signal}` : `with code ${end.code}`}${said}`,
+        `The program ended ${end.code === null ? `by ${end.signal}` : `with code ${end.code}`}${stderrNote}`,
       );
     }
     return parseJsonText(stdout, "What the program wrote", secrets);

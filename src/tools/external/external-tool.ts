@@ -4,7 +4,7 @@ import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } fr
 import { redact, redactJson } from "../../domain/redact.js";
 import { defineHandler, type Handler } from "../handler.js";
 import { compileResultSchema } from "../json-schema/compile-schema.js";
-import { refuse } from "../mailbox.js";
+import { toolError } from "../mailbox.js";
 import type { ExternalResources } from "./external-resources.js";
 
 /** What all tools of one's own can be told. */
@@ -39,7 +39,7 @@ export class ToolFailed extends Error {
 
 export interface ExternalToolKind<Config extends Limits> {
   readonly config: z.ZodType<Config>;
-  readonly misfit?: (config: Config, tool: ToolRow) => string | undefined;
+  readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
   /** Values that must appear in no result. */
   readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
   call(call: ExternalCall, config: Config): Promise<JsonValue>;
@@ -54,30 +54,30 @@ export function defineExternalTool<Config extends Limits>(kind: ExternalToolKind
   return defineHandler<JsonObject, Config>({
     args: jsonObjectSchema,
     config: kind.config,
-    misfit(config, tool) {
-      const reason = config.resultSchema === undefined ? undefined : whyUnusable(config.resultSchema);
-      return reason === undefined ? kind.misfit?.(config, tool) : `its resultSchema: ${reason}`;
+    validate(config, tool) {
+      const reason = config.resultSchema === undefined ? undefined : findSchemaProblem(config.resultSchema);
+      return reason === undefined ? kind.validate?.(config, tool) : `its resultSchema: ${reason}`;
     },
     async call(args, context, { outside }, config) {
-      if (outside === undefined) return refuse("failed", "Tools of one's own cannot be called here.");
+      if (outside === undefined) return toolError("failed", "Tools of one's own cannot be called here.");
       context.signal.throwIfAborted();
       const timeout = AbortSignal.timeout(config.timeoutMs);
       const signal = AbortSignal.any([context.signal, timeout]);
       const secrets = kind.secrets?.(config, outside) ?? [];
       try {
-        const value = await withEnd(kind.call({ args, context, outside, signal, secrets }, config), signal);
-        return resultOf(redactJson(value, secrets), config);
+        const value = await raceAbort(kind.call({ args, context, outside, signal, secrets }, config), signal);
+        return toToolResult(redactJson(value, secrets), config);
       } catch (error) {
         context.signal.throwIfAborted();
-        if (timeout.aborted) return refuse("failed", `The tool did not answer within ${config.timeoutMs / 1000} s.`);
-        return refuse("failed", wordsOf(error, secrets));
+        if (timeout.aborted) return toolError("failed", `The tool did not answer within ${config.timeoutMs / 1000} s.`);
+        return toolError("failed", errorText(error, secrets));
       }
     },
   });
 }
 
 /** A kind that does not listen to its signal cannot hold the task up. */
-async function withEnd<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = () => {};
   const ended = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason);
@@ -92,14 +92,14 @@ async function withEnd<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
+function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
   if (resultSchema !== undefined) {
     const checked = compileResultSchema(resultSchema)(value);
-    if (!checked.ok) return refuse("failed", `The tool's result does not fit its schema: ${checked.error}.`);
+    if (!checked.ok) return toolError("failed", `The tool's result does not fit its schema: ${checked.error}.`);
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (Buffer.byteLength(text) > maxBytes)
-    return refuse("failed", `The tool answered with more than ${maxBytes} bytes.`);
+    return toolError("failed", `The tool answered with more than ${maxBytes} bytes.`);
   if (text.length <= maxResultChars) return { ok: true, value };
   const beginning = text.slice(0, maxResultChars);
   if (typeof value === "string") {
@@ -108,7 +108,7 @@ function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: 
   return { ok: true, value: { truncated: true, characters: text.length, beginning } };
 }
 
-function whyUnusable(schema: JsonObject): string | undefined {
+function findSchemaProblem(schema: JsonObject): string | undefined {
   try {
     compileResultSchema(schema);
     return undefined;
@@ -117,7 +117,7 @@ function whyUnusable(schema: JsonObject): string | undefined {
   }
 }
 
-function wordsOf(error: unknown, secrets: readonly string[]): string {
+function errorText(error: unknown, secrets: readonly string[]): string {
   const message = redact(error instanceof Error ? error.message : String(error), secrets);
   return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
 }

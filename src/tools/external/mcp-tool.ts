@@ -3,7 +3,7 @@ import type { McpServer } from "../../mcp/connections.js";
 import { argvSchema } from "./command-tool.js";
 import type { ExternalResources } from "./external-resources.js";
 import { defineExternalTool, limitsShape, ToolFailed } from "./external-tool.js";
-import { cleanEnvironment, environmentName, fillIn, headersSchema, secretsIn } from "./secrets.js";
+import { cleanEnvironment, environmentName, fillInVariables, headersSchema, secretsIn } from "./secrets.js";
 
 /** A server as it is kept: started as a program, or reached at an address. Secrets are named, never written out. */
 export const serverSchema = z.union([
@@ -34,16 +34,16 @@ export const mcpTool = defineExternalTool({
   async call({ args, outside, signal, secrets }, { server, tool, timeoutMs }) {
     const { callServerTool } = await import("../../mcp/server-tools.js");
     const connections = await outside.mcp();
-    const client = await connections.to(reachable(server, outside), signal, secrets);
-    const answer = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });
-    if (!answer.ok) throw new ToolFailed(answer.error);
-    return answer.value;
+    const client = await connections.to(resolveServer(server, outside), signal, secrets);
+    const result = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });
+    if (!result.ok) throw new ToolFailed(result.error);
+    return result.value;
   },
 });
 
 /** The server with the environment filled in. */
-export function reachable(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
-  const filled = "command" in server ? cleanEnvironment(server.env, env) : fillIn(server.headers, env);
+export function resolveServer(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
+  const filled = "command" in server ? cleanEnvironment(server.env, env) : fillInVariables(server.headers, env);
   if (!filled.ok) {
     throw new ToolFailed(`The MCP server cannot be reached: the environment variable ${filled.missing} is not set`);
   }

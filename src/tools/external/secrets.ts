@@ -32,7 +32,7 @@ export type Filled =
   | { readonly ok: false; readonly missing: string };
 
 /** Texts with their variables filled in, or the name of the first variable that is not set. */
-export function fillIn(
+export function fillInVariables(
   texts: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string | undefined>>,
 ): Filled {

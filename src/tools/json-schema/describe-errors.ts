@@ -13,7 +13,7 @@ export function describeErrors(errors: readonly ErrorObject[], root: string): st
 
 function describe(error: ErrorObject, root: string): string {
   const path = error.instancePath.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
-  const inside = (name: string) => (path === "" ? name : `${path}.${name}`);
+  const memberPath = (name: string) => (path === "" ? name : `${path}.${name}`);
   const { properties } = error.parentSchema ?? {};
   switch (error.keyword) {
     case "required": {
@@ -21,7 +21,7 @@ function describe(error: ErrorObject, root: string): string {
       const property = isSchemaObject(properties) ? properties[name] : undefined;
       const type =
         isSchemaObject(property) && property.type !== undefined ? `: must be ${listOf([property.type])}` : "";
-      return `${inside(name)} is missing${type}`;
+      return `${memberPath(name)} is missing${type}`;
     }
     case "additionalProperties":
     case "unevaluatedProperties": {
@@ -40,8 +40,8 @@ function describe(error: ErrorObject, root: string): string {
 }
 
 function listOf(values: readonly unknown[]): string {
-  const shown = values.flat().slice(0, MAX_NAMES);
-  return shown.map((value) => clip(JSON.stringify(value) ?? "")).join(", ");
+  const listed = values.flat().slice(0, MAX_NAMES);
+  return listed.map((value) => clip(JSON.stringify(value) ?? "")).join(", ");
 }
 
 function received(value: unknown): string {

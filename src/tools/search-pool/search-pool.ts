@@ -15,10 +15,10 @@ export interface SearchCall {
 export type SearchAnswer = { readonly ok: true; readonly json: string } | Extract<ToolResult, { ok: false }>;
 
 /** More than a few threads wait for each other's pages of the file. */
-const MOST_THREADS = 3;
+const MAX_THREADS = 3;
 
 /** Of all threads together. A search makes half a megabyte of garbage: with 12 it is collected so often that it takes 4 % longer. */
-const YOUNG_MEGABYTES = 32;
+const YOUNG_GENERATION_MB = 32;
 
 /**
  * Threads that search mail, so that the loop of a run waits for no search. One core is left to the loop: on two cores a
@@ -27,9 +27,9 @@ const YOUNG_MEGABYTES = 32;
 export class SearchPool {
   private readonly threads: readonly WorkerRpc<SearchCall, SearchAnswer>[];
 
-  constructor(path: string, count = Math.max(1, Math.min(MOST_THREADS, availableParallelism() - 1))) {
+  constructor(path: string, count = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))) {
     const file = new URL("./search-thread.js", import.meta.url);
-    const options = { data: { path }, youngMegabytes: YOUNG_MEGABYTES / count };
+    const options = { data: { path }, youngMegabytes: YOUNG_GENERATION_MB / count };
     this.threads = Array.from({ length: count }, () => new WorkerRpc(file, options));
   }
 
@@ -42,10 +42,10 @@ export class SearchPool {
 
   /** The idlest, and of equals the same for a mailbox each time: it has the mailbox's words at hand. */
   private threadFor(inbox: string | null): WorkerRpc<SearchCall, SearchAnswer> {
-    const idlest = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
-    const letters = [...(inbox ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
-    const home = this.threads[letters % this.threads.length];
-    return home !== undefined && home.pending <= idlest.pending ? home : idlest;
+    const leastBusy = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
+    const hash = [...(inbox ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
+    const preferred = this.threads[hash % this.threads.length];
+    return preferred !== undefined && preferred.pending <= leastBusy.pending ? preferred : leastBusy;
   }
 
   async close(): Promise<void> {

@@ -22,15 +22,15 @@ const mailbox = openMailbox(db);
 const { signal } = new AbortController();
 
 /** At once, as all of these handlers do; and in one transaction, of which only the first statement asks for SQLite's locks. */
-const answer = db.transaction(({ handlerKey, args, context, config }: SearchCall): ToolResult => {
+const executeSearch = db.transaction(({ handlerKey, args, context, config }: SearchCall): ToolResult => {
   const handler = SEARCH_HANDLERS[handlerKey];
   if (handler === undefined) throw new Error(`${handlerKey} is no handler that searches mail`);
   return handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
 });
 
-function outcome({ id, call }: RpcCall<SearchCall>): RpcAnswer<SearchAnswer> {
+function toRpcAnswer({ id, call }: RpcCall<SearchCall>): RpcAnswer<SearchAnswer> {
   try {
-    const result = answer(call);
+    const result = executeSearch(call);
     return { id, answer: result.ok ? { ok: true, json: JSON.stringify(result.value) } : result };
   } catch (error) {
     const { code, message, stack } = error as Error & { code?: string };
@@ -39,22 +39,22 @@ function outcome({ id, call }: RpcCall<SearchCall>): RpcAnswer<SearchAnswer> {
   }
 }
 
-let isAsked = false;
+let hasReceivedCall = false;
 
 /** Until the first call comes. What is wrong with the file is that one's to say. */
-function rehearse(calls: Iterator<SearchCall, void>): void {
+function warmUp(calls: Iterator<SearchCall, void>): void {
   try {
-    const call = isAsked ? undefined : calls.next().value;
+    const call = hasReceivedCall ? undefined : calls.next().value;
     if (call === undefined) return;
-    answer(call);
-    setImmediate(rehearse, calls);
+    executeSearch(call);
+    setImmediate(warmUp, calls);
   } catch {
     return;
   }
 }
-rehearse(warmupSearches(db));
+warmUp(warmupSearches(db));
 
 parentPort?.on("message", (calls: readonly RpcCall<SearchCall>[]) => {
-  isAsked = true;
-  for (const call of calls) parentPort?.postMessage([outcome(call)]);
+  hasReceivedCall = true;
+  for (const call of calls) parentPort?.postMessage([toRpcAnswer(call)]);
 });

@@ -2,7 +2,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import type { SearchCall } from "./search-pool.js";
 
 /** By then the code is compiled: the first fifty searches of a thread take two to three times as long as the last of so many. */
-const REHEARSALS = 300;
+const MAX_WARMUP_SEARCHES = 300;
 
 interface Row {
   readonly subject: string;
@@ -18,7 +18,7 @@ const SQL = {
 export function* warmupSearches(db: Db): Generator<SearchCall> {
   const mails = (db.prepare(SQL.mails).pluck().get() as number | null) ?? 0;
   const read = db.prepare(SQL.read);
-  const calls = Math.min(REHEARSALS, mails);
+  const calls = Math.min(MAX_WARMUP_SEARCHES, mails);
   for (let i = 0; i < calls; i++) {
     const row = read.get(1 + Math.floor((i * mails) / calls)) as Row | undefined;
     if (row === undefined || row.sender === "") continue;
