@@ -8,11 +8,11 @@ import type { ModelName } from "./model-name.js";
 import { API_KEY_VARIABLES, type Provider } from "./provider-names.js";
 import { isOpenaiServer } from "./providers/openai-server.js";
 
-/** Sent to a local server that asks for no key; the SDK insists on one. */
+/** Placeholder for local servers without keys: the SDK requires one. */
 const NO_KEY = "no-key-needed";
 
 /**
- * The model behind a name, retries and throttle included. An SDK is loaded only when its provider is named. Throws a UserError
+ * Creates the model of a name, with retries and rate limiting. An SDK is loaded only when its provider is named. Throws a UserError
  * for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot be read.
  */
 export async function resolveModel(
@@ -39,7 +39,7 @@ export async function resolveModel(
     }
     default: {
       const model = withSuccessorHint(await remoteModel(name, connection), name);
-      // Inside the retries: a call that waits to be tried again holds no place.
+      // Inside the retries: a call that waits for its next attempt holds no slot.
       return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
     }
   }
@@ -67,7 +67,7 @@ async function remoteModel(name: ModelName, connection: EndpointSettings): Promi
   }
 }
 
-/** The wire format of the openai provider: as asked for, else the server's best. */
+/** The wire format of the openai provider: as set, or else the better one for the server. */
 export function wireApiOf(asked: EndpointSettings["wireApi"], baseUrl: string | null): "chat" | "responses" {
   return asked ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
 }
@@ -83,7 +83,7 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
       `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
     );
   }
-  // A header cannot hold it; the SDK would say so with the key in its message.
+  // Not a valid header value; the SDK's own error would show the key.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new UserError(
       "bad_api_key",

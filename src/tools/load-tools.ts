@@ -12,7 +12,7 @@ import { compileArgumentSchema, type SchemaValidator } from "./json-schema/compi
 import { toolError } from "./mailbox.js";
 import { SEARCH_HANDLERS } from "./search-pool/search-handlers.js";
 
-/** The agent's live tools, made from its rows; an agent without rows gets the defaults. */
+/** The agent's callable tools, from its rows; an agent without rows gets the defaults. */
 export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {
   return attachedOrDefault(db, agent.id).map((attached) => toTool(attached, resources));
 }
@@ -22,7 +22,7 @@ export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
   return attached.length > 0 ? attached : DEFAULT_TOOL_IDS.map((id) => ({ tool: getTool(db, id), config: null }));
 }
 
-/** SHA-256 over all that a model is told of an agent's tools, and over how they are configured. */
+/** SHA-256 over what a model sees of an agent's tools and over their configuration. */
 export function toolsDigest(db: Db, agentId: string): string {
   const described = attachedOrDefault(db, agentId).map(({ tool, config }) => [
     tool.id,
@@ -35,7 +35,7 @@ export function toolsDigest(db: Db, agentId: string): string {
   return createHash("sha256").update(JSON.stringify(described)).digest("hex");
 }
 
-/** A row come to life. An unknown handler, a broken schema or a config that does not fit names the tool. */
+/** Creates a callable tool from its row. Throws a UserError that names the tool. */
 export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
   const { tool } = attached;
   const { handler, settings } = checkAttached(attached);
@@ -55,7 +55,7 @@ export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
   };
 }
 
-/** All that must hold before a tool can be called; throws the UserError of the first thing that does not. */
+/** Checks handler, schema and configuration of a tool; throws a UserError for the first problem. */
 export function checkAttached({ tool, config }: AttachedTool): { handler: Handler; settings: unknown } {
   const handler = Object.hasOwn(HANDLERS, tool.handlerKey) ? HANDLERS[tool.handlerKey] : undefined;
   if (handler === undefined) {
@@ -65,7 +65,7 @@ export function checkAttached({ tool, config }: AttachedTool): { handler: Handle
       `The handlers are: ${Object.keys(HANDLERS).join(", ")}.`,
     );
   }
-  // The program's own tools are compiled at their first call, which spares the start of a run the loading of ajv.
+  // Built-in tools are compiled at their first call, so that ajv does not slow the start of a run.
   if (!isBuiltin(tool)) compileSchema(tool);
   const settings = readConfig(tool, handler, config);
   const problem = handler.validate?.(settings, tool);
@@ -91,7 +91,7 @@ function compileSchema(tool: ToolRow): SchemaValidator {
   }
 }
 
-/** The tool's own configuration, and over it that of the agent. */
+/** The tool's handler_config, overridden by the agent's config. */
 function readConfig(tool: ToolRow, handler: Handler, config: string | null): unknown {
   const own = jsonObjectSchema.safeParse(parseJson(config ?? "{}"));
   if (!own.success) throw configError(tool, "it is not a JSON object");
@@ -120,7 +120,7 @@ function badArguments({ id }: ToolRow, why: string): ToolResult {
   return toolError("bad_arguments", `${id} was called with arguments that do not fit: ${cut(why)}.`);
 }
 
-/** Names of arguments are the model's own, and of any length and number. */
+/** Bounds: argument names come from the model, in any number and length. */
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_ISSUES = 20;
 

@@ -5,7 +5,7 @@ import { type ArtHit, type ArtQuery, openArtSearch } from "../store/search/art-s
 import { type MailLookup, openMailLookup, type StoredMail } from "../store/search/mail-lookup.js";
 import { type MailSearch, openMailSearch } from "../store/search/mail-search.js";
 
-/** Everything the mail tools read with; one a process, its statements prepared once. */
+/** What the mail tools read through; one per process, with its statements prepared once. */
 export interface Mailbox {
   readonly search: MailSearch;
   readonly artSearch: (query: ArtQuery) => readonly ArtHit[];
@@ -24,7 +24,7 @@ export function openMailbox(db: Db): Mailbox {
 
 type Failure = Extract<ToolResult, { ok: false }>;
 
-/** A refusal that the model can act on. */
+/** An error result that the model can act on. */
 export function toolError(kind: Failure["kind"], error: string): Failure {
   return { ok: false, kind, error };
 }
@@ -51,8 +51,8 @@ export function chooseInbox(
 }
 
 /**
- * A mail the agent may read: in its inbox and sent before its cutoff. The refusal is the same whether the
- * mail does not exist, lies elsewhere or comes later, so that nothing outside can be felt out.
+ * A mail the agent may read: in its inbox and sent before its cutoff. The error is the same whether the mail does not exist,
+ * is in another inbox or is later, so that an agent cannot probe for hidden mail.
  */
 export function findReadableMail(
   messageId: string,

@@ -13,7 +13,7 @@ const schemaSchema = z.looseObject({
   required: z.array(z.string()),
 });
 
-/** email_search and email_get for callers that have one mailbox only: it need not be named, and no other can be. */
+/** email_search and email_get bound to one mailbox: their inbox_id is filled in and not offered. */
 export function singleInboxTools(db: Db, resources: ToolResources): Tool[] {
   return ["email_search", "email_get"].map((id) =>
     withoutInbox(toTool({ tool: getTool(db, id), config: null }, resources)),
@@ -32,7 +32,7 @@ function withoutInbox(tool: Tool): Tool {
   };
 }
 
-/** The arguments of a call with the mailbox named, for a tool that asks for it. */
+/** Fills in inbox_id for a tool that has it. */
 export function addInboxArgument(
   { parameters }: Pick<Tool, "parameters">,
   args: JsonValue,
@@ -47,7 +47,7 @@ function withInbox(args: JsonValue, inbox: string | null): JsonValue {
   return object.success && inbox !== null ? { inbox_id: inbox, ...object.data } : args;
 }
 
-/** A mail of the context's mailbox as a text with its headers; null where it may not be read. */
+/** A mail of the context's mailbox as a text with its headers; null if it is not visible. */
 export function readMailText(messageId: string, context: ToolContext, { mailbox }: ToolResources): string | null {
   const readable = findReadableMail(messageId, context, mailbox);
   if (!readable.ok) return null;

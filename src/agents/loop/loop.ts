@@ -7,7 +7,7 @@ import type { Turn } from "../../domain/runs/trace.js";
 import type { Ending } from "../../domain/tasks/ending.js";
 import { callTool, toolMessage } from "./call-tool.js";
 
-/** Turns in a row without one usable tool call after which the agent is taken to be unable to make any. */
+/** Consecutive turns without a usable tool call after which the task ends as tool_protocol_error. */
 const MAX_UNUSABLE_TURNS = 3;
 
 const ONLY_FIRST = "Not called: only the first tool call of a turn is made. Call it again if you still need it.";
@@ -23,11 +23,11 @@ export interface AgentRun {
   readonly task?: ModelRequest["task"];
   readonly settings: AgentSettings;
   readonly context: ToolContext;
-  /** USD after which no further turn is begun; null: no limit. */
+  /** No further turn starts above this cost in USD; null: no limit. */
   readonly maxCostUsd: number | null;
   /** USD, or null where the price is not known. */
   readonly priceOf: PriceOf;
-  /** Hears what happens as it happens; the loop goes on when it has been heard. */
+  /** Receives events; awaited before the loop continues. */
   readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
 }
 

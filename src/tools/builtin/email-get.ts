@@ -3,7 +3,7 @@ import { defineHandler, textArgument } from "../handler.js";
 import { findReadableMail, toolError } from "../mailbox.js";
 
 /**
- * One mail whole; a body longer than the page comes in pages. Result: `{message_id, subject, sender, to, cc,
+ * One complete mail; a body longer than a page is split into pages. Result: `{message_id, subject, sender, to, cc,
  * bcc, date, body}`, with `{body_from, body_length, next_offset}` where the body is not all of it.
  */
 export const emailGet = defineHandler({

@@ -25,7 +25,7 @@ export const executePython = defineHandler({
     try {
       return { ok: true, value: toResult(await runPython(choice.sandbox, code, workspace, signal)) };
     } catch (error) {
-      // A task that was stopped must end as what it was stopped by.
+      // An aborted task must reject with its abort reason.
       signal.throwIfAborted();
       return toolError("failed", `The sandbox did not start: ${(error as Error).message} Go on without it.`);
     }

@@ -3,7 +3,7 @@ import type { WorkspaceFolders } from "../../domain/agents/workspace.js";
 import { WorkspaceRefusal } from "../../sandbox/workspace-error.js";
 import { toolError } from "../mailbox.js";
 
-/** Does a file tool's work in the task's workspace; what the agent can put right becomes a result that says it. */
+/** Runs a file tool in the task's workspace. Errors the agent can fix become error results. */
 export async function inWorkspace(
   { workspace }: ToolContext,
   work: (folders: WorkspaceFolders) => Promise<ToolResult>,

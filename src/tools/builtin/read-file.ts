@@ -41,7 +41,7 @@ export const readFile = defineHandler({
     }),
 });
 
-/** A line break at the end begins no further line. */
+/** A trailing line break does not start another line. */
 function linesOf(text: string): string[] {
   const lines = text.split(/\r\n|\n/);
   if (lines.at(-1) === "") lines.pop();

@@ -3,7 +3,7 @@ import { runProcess } from "../../processes/run-process.js";
 import { defineExternalTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
 import { cleanEnvironment, environmentName } from "./secrets.js";
 
-/** A program with its arguments: no shell reads them. */
+/** A program and its arguments, run without a shell. */
 export const argvSchema = z
   .array(
     z
@@ -17,7 +17,7 @@ export const argvSchema = z
 
 const config = z.strictObject({
   command: argvSchema,
-  /** The variables it is given beside PATH, HOME and LANG. */
+  /** Environment variables passed on besides PATH, HOME and LANG. */
   env: z.array(environmentName).max(100).default([]),
   /** Its working folder. */
   cwd: z.string().min(1).optional(),

@@ -7,13 +7,13 @@ import { compileResultSchema } from "../json-schema/compile-schema.js";
 import { toolError } from "../mailbox.js";
 import type { ExternalResources } from "./external-resources.js";
 
-/** What all tools of one's own can be told. */
+/** Configuration that all external tools share. */
 export const limitsShape = {
-  /** A call that takes longer is given up. */
+  /** A call that takes longer is aborted. */
   timeoutMs: z.number().int().min(1).max(600_000).default(30_000),
-  /** Bytes read of an answer; one that is longer is refused. */
+  /** A longer response is an error. */
   maxBytes: z.number().int().min(1).max(100_000_000).default(1_000_000),
-  /** Characters of the result that the model gets; the rest is cut off. */
+  /** Characters of the result that the model gets; the rest is truncated. */
   maxResultChars: z.number().int().min(100).max(1_000_000).default(20_000),
   /** JSON Schema that every result must fit. */
   resultSchema: jsonObjectSchema.optional(),
@@ -21,18 +21,18 @@ export const limitsShape = {
 
 type Limits = z.output<z.ZodObject<typeof limitsShape>>;
 
-/** One call as a kind of tool sees it. */
+/** One call, as passed to a kind of tool. */
 export interface ExternalCall {
   readonly args: JsonObject;
   readonly context: ToolContext;
   readonly outside: ExternalResources;
   /** Aborts when the task ends or the time is over. */
   readonly signal: AbortSignal;
-  /** Values that must appear in no result. */
+  /** Values to redact from results. */
   readonly secrets: readonly string[];
 }
 
-/** What a tool could not do, in words for the model. Anything else that is thrown is told in the same way. */
+/** An error whose message is for the model. Other errors are reported to it in the same way. */
 export class ToolFailed extends Error {
   override readonly name = "ToolFailed";
 }
@@ -40,15 +40,14 @@ export class ToolFailed extends Error {
 export interface ExternalToolKind<Config extends Limits> {
   readonly config: z.ZodType<Config>;
   readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
-  /** Values that must appear in no result. */
+  /** Values to redact from results. */
   readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
   call(call: ExternalCall, config: Config): Promise<JsonValue>;
 }
 
 /**
- * A handler for a tool that is not ours, under the rules that all of them obey: an end in time, results of limited
- * size that fit their schema, and every failure a result that the model can act on. When the task is aborted the
- * call rejects with its reason.
+ * A handler for an external tool, with the rules common to all of them: a time limit, results of limited size that fit their
+ * schema, and every failure as a result that the model can act on. If the task is aborted, the call rejects with its reason.
  */
 export function defineExternalTool<Config extends Limits>(kind: ExternalToolKind<Config>): Handler {
   return defineHandler<JsonObject, Config>({
@@ -76,7 +75,7 @@ export function defineExternalTool<Config extends Limits>(kind: ExternalToolKind
   });
 }
 
-/** A kind that does not listen to its signal cannot hold the task up. */
+/** Rejects on abort even if the tool ignores its signal. */
 async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = () => {};
   const ended = new Promise<never>((_, reject) => {
@@ -122,7 +121,7 @@ function errorText(error: unknown, secrets: readonly string[]): string {
   return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
 }
 
-/** A text from outside as JSON, checked to be nothing else. */
+/** Parses external text as JSON. */
 export function parseJsonText(text: string, whose: string, secrets: readonly string[]): JsonValue {
   let value: unknown;
   try {

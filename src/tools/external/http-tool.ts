@@ -16,7 +16,7 @@ const BODILESS = new Set<string>(["GET", "DELETE"]);
 
 const config = z.strictObject({
   method: z.enum(HTTP_METHODS).default("GET"),
-  /** `{{argument}}` is put in URL-encoded, in the path or the query only. */
+  /** `{{argument}}` is replaced URL-encoded, in path and query only. */
   url: z
     .string()
     .min(1)
@@ -26,14 +26,14 @@ const config = z.strictObject({
       if (message !== null) issues.addIssue({ code: "custom", message });
     }),
   headers: headersSchema,
-  /** Whether private, loopback and link-local addresses may be asked. */
+  /** Allows private, loopback and link-local addresses. */
   allowPrivate: z.boolean().default(false),
   ...limitsShape,
 });
 
 /**
- * A web address. Arguments that the URL does not name go into the query (GET, DELETE) or are the JSON body (POST, PUT,
- * PATCH). A JSON answer is the result; other text is the result as it is; a status from 400 on is a failure.
+ * An HTTP request. Arguments that the URL does not mention go into the query (GET, DELETE) or are the JSON body (POST, PUT,
+ * PATCH). A JSON response is parsed, other text is returned as is; status 400 and above is an error.
  */
 export const httpTool = defineExternalTool({
   config,
@@ -87,7 +87,7 @@ function propertiesOf({ parametersSchema: { properties } }: ToolRow): string[] {
   return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 }
 
-/** A value must never choose the host, nor climb out of the path it stands in. */
+/** An argument must not change the host or leave its path segment. */
 function fillUrl(template: string, args: JsonObject): URL {
   const text = template.replace(PLACEHOLDER, (_, name: string) => {
     const value = Object.hasOwn(args, name) ? args[name] : undefined;

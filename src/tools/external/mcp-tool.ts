@@ -5,11 +5,11 @@ import type { ExternalResources } from "./external-resources.js";
 import { defineExternalTool, limitsShape, ToolFailed } from "./external-tool.js";
 import { cleanEnvironment, environmentName, fillInVariables, headersSchema, secretsIn } from "./secrets.js";
 
-/** A server as it is kept: started as a program, or reached at an address. Secrets are named, never written out. */
+/** An MCP server as stored: a program to start, or a URL. Secrets are references to the environment. */
 export const serverSchema = z.union([
   z.strictObject({
     command: argvSchema,
-    /** The variables it is given beside PATH, HOME and LANG. */
+    /** Environment variables passed on besides PATH, HOME and LANG. */
     env: z.array(environmentName).max(100).default([]),
   }),
   z.strictObject({
@@ -27,7 +27,7 @@ const config = z.strictObject({
   ...limitsShape,
 });
 
-/** A tool of an MCP server; one connection to each server is shared by the whole run. */
+/** A tool of an MCP server; the whole run shares one connection to each server. */
 export const mcpTool = defineExternalTool({
   config,
   secrets: ({ server }, outside) => secretsOf(server, outside),
@@ -41,7 +41,7 @@ export const mcpTool = defineExternalTool({
   },
 });
 
-/** The server with the environment filled in. */
+/** Fills in the environment variables. */
 export function resolveServer(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
   const filled = "command" in server ? cleanEnvironment(server.env, env) : fillInVariables(server.headers, env);
   if (!filled.ok) {
@@ -52,7 +52,7 @@ export function resolveServer(server: StoredServer, { env }: Pick<ExternalResour
     : { url: server.url, headers: filled.values };
 }
 
-/** Values that must stand in no result and no error. */
+/** Values to redact from results and errors. */
 export function secretsOf(server: StoredServer, { env }: Pick<ExternalResources, "env">): readonly string[] {
   return "command" in server ? server.env.flatMap((name) => env[name] ?? []) : secretsIn(server.headers, env);
 }

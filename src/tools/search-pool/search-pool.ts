@@ -11,18 +11,18 @@ export interface SearchCall {
   readonly config: unknown;
 }
 
-/** Text crosses between threads in a third of the time of what it says. */
+/** Posting JSON text between threads takes a third of the time of posting the value. */
 export type SearchAnswer = { readonly ok: true; readonly json: string } | Extract<ToolResult, { ok: false }>;
 
-/** More than a few threads wait for each other's pages of the file. */
+/** More threads contend for SQLite's pages. */
 const MAX_THREADS = 3;
 
-/** Of all threads together. A search makes half a megabyte of garbage: with 12 it is collected so often that it takes 4 % longer. */
+/** For all threads together. A search allocates 0.5 MB: with 12 MB, frequent GC makes it 4 % slower. */
 const YOUNG_GENERATION_MB = 32;
 
 /**
- * Threads that search mail, so that the loop of a run waits for no search. One core is left to the loop: on two cores a
- * second thread takes more from the loop, and from the first, than it gives.
+ * Threads that search mail, so that no search blocks the event loop. One core is left to the event loop: on two cores a
+ * second thread costs it, and the first thread, more than it gains.
  */
 export class SearchPool {
   private readonly threads: readonly WorkerRpc<SearchCall, SearchAnswer>[];
@@ -33,14 +33,14 @@ export class SearchPool {
     this.threads = Array.from({ length: count }, () => new WorkerRpc(file, options));
   }
 
-  /** Rejects only where a thread failed, which is a fault of ours. */
+  /** Rejects only if a thread failed, which is a bug. */
   async call(handlerKey: string, args: unknown, context: ToolContext, config: unknown): Promise<ToolResult> {
     const { inbox, cutoff } = context;
     const answer = await this.threadFor(inbox).call({ handlerKey, args, context: { inbox, cutoff }, config });
     return answer.ok ? { ...answer, value: JSON.parse(answer.json) as JsonValue } : answer;
   }
 
-  /** The idlest, and of equals the same for a mailbox each time: it has the mailbox's words at hand. */
+  /** The least busy; among equals always the same for a mailbox, whose posting lists it has cached. */
   private threadFor(inbox: string | null): WorkerRpc<SearchCall, SearchAnswer> {
     const leastBusy = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
     const hash = [...(inbox ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
