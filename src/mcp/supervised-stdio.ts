@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { longestSecret, redactEnd } from "../domain/redact.js";
 
-/** A program as this transport needs it; how it is started and kept is another room's business. */
+/** A running program, as this transport needs it. */
 export interface ServerProgram {
   readonly stdin: NodeJS.WritableStream;
   readonly stdout: NodeJS.ReadableStream;
@@ -14,12 +14,12 @@ export interface ServerProgram {
 
 export type StartServer = (argv: readonly string[], env: Readonly<Record<string, string>>) => ServerProgram;
 
-/** The largest message that a server may send. */
+/** Largest message accepted from a server. */
 export const MAX_MESSAGE_BYTES = 20_000_000;
 
 const STDERR_TAIL_CHARS = 1_000;
 
-/** How long a server may take to end by itself once its stdin is closed. */
+/** Time for a server to exit after its stdin is closed. */
 const GRACE_MS = 2_000;
 
 /**
@@ -76,7 +76,7 @@ export class SupervisedStdioTransport implements Transport {
     clearTimeout(kill);
   }
 
-  /** A line that is no message is reported and passed over: servers print what they should not. */
+  /** Reports and skips lines that are no message: some servers log to stdout. */
   #read(chunk: Buffer): void {
     try {
       this.#buffer.append(chunk);

@@ -22,7 +22,7 @@ const messageSchema = z.union([
 export interface ModuleStart {
   /** An absolute path. */
   readonly path: string;
-  /** All that it gets of an environment. */
+  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -79,7 +79,7 @@ class LoadedModule {
     return this.#gone;
   }
 
-  /** What the module says of itself. */
+  /** The module's own description. */
   async describe(): Promise<JsonObject> {
     return this.#ready;
   }
@@ -107,7 +107,7 @@ class LoadedModule {
   }
 }
 
-/** The modules of a run: each loaded once, and anew after it had to be ended. */
+/** The modules of a run: each loaded once, and again after it was terminated. */
 export class ModuleWorkers {
   readonly #loaded = new Map<string, LoadedModule>();
 
@@ -115,7 +115,7 @@ export class ModuleWorkers {
     return this.#use(start, signal, (module) => module.describe());
   }
 
-  /** When the signal aborts the thread is ended: nothing else stops a loop that never gives way. */
+  /** On abort the thread is terminated: nothing else stops a synchronous loop. */
   async call(start: ModuleStart, args: JsonObject, context: JsonObject, signal: AbortSignal): Promise<JsonValue> {
     return this.#use(start, signal, (module) => module.call(args, context));
   }

@@ -89,7 +89,7 @@ export class CgroupParent {
       await writeFile(join(folder, "memory.max"), String(PYTHON_LIMITS.memoryBytes));
       await writeFile(join(folder, "pids.max"), String(PYTHON_LIMITS.processes + SPARE_PROCESSES));
       await writeFile(join(folder, "memory.oom.group"), "1");
-      // Not there where the kernel does not count swap.
+      // Missing if the kernel does not account swap.
       await writeFile(join(folder, "memory.swap.max"), "0").catch(() => undefined);
       return cgroup;
     } catch (error) {
@@ -98,7 +98,7 @@ export class CgroupParent {
     }
   }
 
-  /** Tries it with a process, and removes what processes that are dead have left. */
+  /** Probes it with a process, and removes cgroups of dead processes. */
   async works(): Promise<boolean> {
     const child = spawn("cat", { stdio: ["pipe", "ignore", "ignore"], cwd: "/" });
     const ended = once(child, "close").catch(() => undefined);
@@ -139,7 +139,7 @@ export class Cgroup {
     return /^oom_kill [1-9]/m.test(await read(join(this.folder, "memory.events")));
   }
 
-  /** Ends every process in it. Kernels before 5.14 know no such thing. */
+  /** Kills all its processes. Needs kernel 5.14. */
   async kill(): Promise<void> {
     await writeFile(join(this.folder, "cgroup.kill"), "1").catch(() => undefined);
   }

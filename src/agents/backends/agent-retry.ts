@@ -2,7 +2,7 @@ import type { AgentBackend, Transcript } from "../../domain/agents/agent-backend
 import type { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { DEFAULT_RETRY, type RetryPolicy, retryWithPolicy } from "../../models/middleware/retry.js";
 
-/** An agent elsewhere whose failed attempts are made again, each from the beginning; a whole answer is one call of the throttle. */
+/** Retries an external agent from the beginning; one answer counts as one call for the rate limiter. */
 export function withAgentRetry(
   name: string,
   backend: AgentBackend,
@@ -23,7 +23,7 @@ export function withAgentRetry(
       const { done, retries } = await retryWithPolicy(name, once, signal, policy);
       const [first] = done.turns;
       first?.retries.push(...retries);
-      // What came before the attempt that succeeded.
+      // Time before the successful attempt.
       if (first !== undefined) first.waitedMs = attemptedAt - startedAt;
       return done;
     },

@@ -3,7 +3,7 @@ import type { Provider } from "../provider-names.js";
 
 /*
  * Prices that the library's table lacks or has out of date: US dollars per million tokens, in the library's own form, entered
- * on 2026-11-22. The page each was read from stands beside it. Remove an entry once the library has it.
+ * on 2026-11-22. Each names the maker's page with its prices. Remove an entry once the library has it.
  */
 
 /** List prices of a model. `long` applies to the whole call where its input exceeds `above` tokens. */
@@ -70,7 +70,7 @@ const SOL: Rates = { input: 2, output: 10, cached: 0.1, written: 2.5, long: OPEN
 // developers.openai.com/api/docs/models/gpt-6.1-terra
 const TERRA: Rates = { input: 1, output: 5, cached: 0.05, written: 1.25, long: OPENAI_LONG };
 
-// Introductory price of both Gemini 4 models until 2026-11-30 (ai.google.dev/gemini-api/docs/pricing).
+// Both Gemini 4 models: introductory price until 2026-11-30. Google's price list: ai.google.dev/gemini-api/docs/pricing
 const GEMINI_4: Rates = { input: 2, output: 10, cached: 0.1 };
 const GEMINI_4_LATER = ["2026-12-01", { input: 4, output: 20, cached: 0.2 }] as const;
 
