@@ -118,9 +118,9 @@ it.each([
     [
       "--input-type=module",
       "-e",
-      `import { startKept } from ${JSON.stringify(join(ROOT, "dist/programs/keep.js"))};
+      `import { startSupervised } from ${JSON.stringify(join(ROOT, "dist/processes/supervised-process.js"))};
        const source = ${JSON.stringify(`${source} console.log(process.pid); setInterval(() => {}, 1000);`)};
-       startKept({ argv: [process.execPath, "--input-type=module", "-e", source], env: process.env }).stdout.pipe(process.stdout);`,
+       startSupervised({ argv: [process.execPath, "--input-type=module", "-e", source], env: process.env }).stdout.pipe(process.stdout);`,
     ],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
