@@ -1,8 +1,8 @@
-// The thread that a tool's module runs on: loads the file, says what it is, and answers calls. It can be ended whole
-// when a call hangs, which a function within art-e's own thread could not be.
+// The thread of a tool's module: loads the file, describes it, and executes calls. The thread can be terminated when a call
+// hangs, which a function in art-e's own thread could not be.
 import { parentPort, workerData } from "node:worker_threads";
 
-// What it prints is nobody's result.
+// Its output is not a result.
 const words = (error) => (error instanceof Error ? error.message : String(error));
 
 try {

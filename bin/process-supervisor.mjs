@@ -1,19 +1,19 @@
-// Starts a program for art-e and ends it, with all that it has started, when art-e is gone, however that came about.
-// Descriptor 3 is held open by art-e: its end is art-e's. What to start is read there, as one line of JSON, and how the
-// program ended is written there.
+// Starts a program for art-e and kills it with all its child processes when art-e ends, however it ends. Descriptor 3 is a
+// socket to art-e: what to start is read from it as one line of JSON, how the program ended is written to it, and its
+// closing means that art-e has ended.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 
-/** Processes that fork faster than they can be ended are left to the group's end. */
+/** Processes that fork faster than they can be killed are left to the kill of the group. */
 const MOST_ROUNDS = 200;
 
 const parent = new Socket({ fd: 3 });
-let said = "";
+let input = "";
 parent.setEncoding("utf8").on("data", (text) => {
-  if (said.endsWith("\n")) return;
-  said += text;
-  if (said.endsWith("\n")) start(JSON.parse(said));
+  if (input.endsWith("\n")) return;
+  input += text;
+  if (input.endsWith("\n")) start(JSON.parse(input));
 });
 parent.on("end", endAll).on("close", endAll).on("error", endAll);
 
@@ -22,19 +22,19 @@ function start({ argv, env, cwd }) {
   const child = spawn(program, args, { stdio: "inherit", env, cwd });
   child.on("error", (error) => {
     const noFolder = cwd !== undefined && !existsSync(cwd);
-    tell({ error: noFolder ? `there is no folder ${cwd}` : (error.code ?? error.message) });
+    report({ error: noFolder ? `there is no folder ${cwd}` : (error.code ?? error.message) });
   });
   child.on("exit", (code, signal) => {
     endDescendants();
-    tell({ code, signal });
+    report({ code, signal });
   });
 }
 
-function tell(end) {
+function report(end) {
   try {
     writeSync(3, `${JSON.stringify(end)}\n`);
   } catch {
-    // Nobody is there to be told.
+    // art-e has already ended.
   }
   endAll();
 }
@@ -45,8 +45,8 @@ function endAll() {
 }
 
 /**
- * Those in other sessions too. Where art-e has made this process the one that orphans fall to, none is missed; elsewhere
- * those whose parents are gone. They are stopped first, so that none can start another meanwhile.
+ * Also those in other sessions. As a subreaper this process misses none; otherwise it misses those whose parents have
+ * ended. They are stopped first, so that none can start another meanwhile.
  */
 function endDescendants() {
   for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -60,11 +60,11 @@ function sendTo(pid, signal) {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended, or has become somebody else's.
+    // Already ended, or its id now belongs to another user's process.
   }
 }
 
-/** As Linux tells; without /proc none. Those that have ended and were not waited for do not count. */
+/** From /proc; empty without it. Zombies do not count. */
 function descendants() {
   const children = new Map();
   for (const name of existsSync("/proc/self/stat") ? readdirSync("/proc") : []) {
@@ -86,7 +86,7 @@ function descendants() {
   return found;
 }
 
-/** State and parent, behind the name in parentheses, which may hold anything. */
+/** State and parent id, after the name in parentheses, which may contain anything. */
 function statOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");

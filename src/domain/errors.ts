@@ -1,11 +1,11 @@
-/** Exit codes of the program; the door turns a thrown error into one of them. */
+/** Exit codes of the program. */
 export const EXIT = { done: 0, failed: 1, usage: 2, gate: 3, interrupted: 130 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /**
- * Something the user can mend: printed once, as one line and a hint, without a stack.
- * `message` says what could not be done and where (file, row, flag); `hint` says what to do.
+ * An error the user can fix: printed once, as one line and a hint, without a stack.
+ * `message` says what could not be done and where (file, row, flag); `hint` says what to do; `code` is in snake_case.
  */
 export class UserError extends Error {
   override readonly name = "UserError";

@@ -1,7 +1,7 @@
-/** Nobody writes JSON deeper than this by hand; what is deeper would run readers that call themselves out of stack. */
+/** Deeper JSON is rejected: it would overflow the stack of recursive code. */
 export const MAX_JSON_DEPTH = 100;
 
-/** How deep a text nests if it is JSON: brackets and braces outside of strings, counted without a stack of their own. */
+/** Nesting depth of a JSON text: counts brackets and braces outside of strings, without recursion. */
 export function jsonDepth(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -20,11 +20,11 @@ export function jsonDepth(text: string): number {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Each is closed by the sign two further on. */
+/** The closing character's code is the opening one's plus 2. */
 const BRACKET = 0x5b;
 const BRACE = 0x7b;
 
-/** Whether lists and objects lie in each other no deeper than that. */
+/** Whether a value is nested at most MAX_JSON_DEPTH levels deep. */
 export function isShallow(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; depth <= MAX_JSON_DEPTH; depth++) {

@@ -2,22 +2,22 @@ import type { JsonValue } from "./json.js";
 
 const REDACTED = "[secret]";
 
-/** Shorter ones are found in any text. */
+/** Shorter values would match ordinary text. */
 const MIN_LENGTH = 4;
 
-/** As they stand in a text, and as they stand in JSON; the longest first, since one may begin another. */
+/** Each plain and JSON-escaped; longest first, since one may be a prefix of another. */
 function formsOf(secrets: readonly string[]): string[] {
   const long = secrets.filter((secret) => secret.length >= MIN_LENGTH);
   const forms = new Set(long.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
   return [...forms].sort((a, b) => b.length - a.length);
 }
 
-/** The text without the secrets. To be called before anything is cut off: half a secret is not found. */
+/** Replaces secrets in a text. Call it before truncating: part of a secret is not found. */
 export function redact(text: string, secrets: readonly string[]): string {
   return formsOf(secrets).reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
 }
 
-/** The same of a JSON value, names of its fields included. */
+/** Replaces secrets in a JSON value, including field names. */
 export function redactJson<T extends JsonValue>(value: T, secrets: readonly string[]): T {
   const forms = formsOf(secrets);
   if (forms.length === 0) return value;
@@ -30,18 +30,18 @@ export function redactJson<T extends JsonValue>(value: T, secrets: readonly stri
   return clean(value) as T;
 }
 
-/** How much more than is shown has to be kept of a text that is cut while it is read, for `redactEnd` and `redactStart`. */
+/** Extra characters to buffer of a text truncated while reading, for `redactEnd` and `redactStart`. */
 export function longestSecret(secrets: readonly string[]): number {
   return formsOf(secrets)[0]?.length ?? 0;
 }
 
-/** The last `shown` characters of a text of which only the end was kept: what may be half a secret at its start goes. */
+/** The last `shown` characters of a text whose end was buffered, without a partial secret at its start. */
 export function redactEnd(kept: string, isCut: boolean, shown: number, secrets: readonly string[]): string {
   const clean = redact(kept, secrets);
   return (isCut ? clean.slice(longestSecret(secrets)) : clean).slice(-shown);
 }
 
-/** A text of which only the start was kept: what may be half a secret at its end goes. */
+/** A text of which only the start was buffered, without a partial secret at its end. */
 export function redactStart(kept: string, isCut: boolean, secrets: readonly string[]): string {
   const clean = redact(kept, secrets);
   return isCut ? clean.slice(0, Math.max(0, clean.length - longestSecret(secrets))) : clean;

@@ -4,7 +4,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { redact } from "../domain/redact.js";
 import { MAX_MESSAGE_BYTES, type StartServer, SupervisedStdioTransport } from "./supervised-stdio.js";
 
-/** Where a server is, with everything filled in. */
+/** How to reach a server, with variables filled in. */
 export type McpServer =
   | { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
@@ -16,7 +16,7 @@ export class McpFailed extends Error {
 
 const CONNECT_MS = 60_000;
 
-/** One connection to each server, shared by all that call it, made anew when it has died. */
+/** One shared connection per server, reopened after it was lost. */
 export class McpConnections {
   readonly #clients = new Map<string, Promise<Client>>();
   readonly #transports = new Set<Transport>();
@@ -24,7 +24,8 @@ export class McpConnections {
 
   constructor(private readonly startServer: StartServer) {}
 
-  /** A living connection. `secrets` are redacted from what is said where there is none. `signal` gives up waiting for it, not the connection itself, which others may be waiting for. */
+  /** An open connection. `secrets` are redacted from errors. `signal` aborts only the wait, not the connection, which other
+   * callers may share. */
   async to(server: McpServer, signal: AbortSignal, secrets: readonly string[] = []): Promise<Client> {
     signal.throwIfAborted();
     if (this.#closed) throw new McpFailed("The connections are closed");
@@ -51,7 +52,7 @@ export class McpConnections {
       this.#transports.delete(transport);
       forget();
     };
-    // A server that was started anew knows nothing of this session: the next call begins another.
+    // A restarted server does not know this session: the next call opens another.
     client.onerror = (error) => {
       if (error instanceof StreamableHTTPError && (error.code === 404 || error.code === 400)) forget();
     };
@@ -102,7 +103,7 @@ async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise
   throw new McpFailed(`it redirects more than ${MAX_REDIRECTS} times`);
 }
 
-/** A server must not fill this process's memory: what it answers ends at the size of the largest message. */
+/** Bounds memory: a response is cut at the size of the largest message. */
 async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetchWithinOrigin(url, init);
   if (response.body === null) return response;

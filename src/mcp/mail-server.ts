@@ -21,21 +21,21 @@ export interface ListedMail {
   readonly subject: string;
   readonly sender: string;
   readonly date: string | null;
-  /** Where the list goes on after it. */
+  /** Cursor of the next page. */
   readonly cursor: number;
 }
 
-/** Port: the mails that may be read, as they may be. */
+/** Port: the readable mails. */
 export interface MailListing {
   /** Newest first, those after `cursor`. */
   list(cursor: number | null, limit: number): readonly ListedMail[];
-  /** The mail as a text; null where there is none that may be read. */
+  /** The mail as a text; null if it is not visible. */
   read(messageId: string): string | null;
-  /** Message-IDs that begin so. */
+  /** Message-IDs with this prefix. */
   complete(prefix: string, limit: number): { readonly ids: readonly string[]; readonly hasMore: boolean };
 }
 
-/** What a server offers: one mailbox, to read. */
+/** What a server offers: one mailbox, read-only. */
 export interface MailOffer {
   readonly version: string;
   readonly instructions: string;
@@ -127,7 +127,7 @@ function messageIdOf(uri: string): string {
   try {
     if (uri.startsWith(SCHEME)) return `<${bare(decodeURIComponent(uri.slice(SCHEME.length)))}>`;
   } catch {
-    // A % that stands for nothing: no mail is called so.
+    // Invalid percent-encoding: no such mail.
   }
   throw new McpError(ErrorCode.InvalidParams, `A mail is read as ${SCHEME}MESSAGE-ID, not as ${uri}.`);
 }

@@ -10,20 +10,20 @@ const toolSchema = z.object({
   title: z.string().optional(),
   description: z.string().max(100_000).default(""),
   inputSchema: jsonObjectSchema,
-  /** `required`: it is called as a task alone, which begins now and is asked for its result later. */
+  /** `required`: it can only be called as an MCP task, whose result is polled. */
   execution: z.looseObject({ taskSupport: z.string().optional() }).optional().catch(undefined),
 });
 
 export type ServerTool = z.output<typeof toolSchema>;
 
-/** Calls here wait for their result, which such a tool refuses. */
+/** Such a tool rejects the direct calls made here. */
 export function isTaskOnly({ execution }: ServerTool): boolean {
   return execution?.taskSupport === "required";
 }
 
 const MAX_PAGES = 100;
 
-/** Every tool that a server lists; what of its list is no tool is counted, and does not spoil the rest. */
+/** All tools that a server lists; malformed entries are only counted. */
 export async function listServerTools(
   client: Client,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { longestSecret, redactEnd } from "../domain/redact.js";
 
-/** A program as this transport needs it; how it is started and kept is another room's business. */
+/** A running program, as this transport needs it. */
 export interface ServerProgram {
   readonly stdin: NodeJS.WritableStream;
   readonly stdout: NodeJS.ReadableStream;
@@ -14,12 +14,12 @@ export interface ServerProgram {
 
 export type StartServer = (argv: readonly string[], env: Readonly<Record<string, string>>) => ServerProgram;
 
-/** The largest message that a server may send. */
+/** Largest message accepted from a server. */
 export const MAX_MESSAGE_BYTES = 20_000_000;
 
-const LAST_WORDS = 1_000;
+const STDERR_TAIL_CHARS = 1_000;
 
-/** How long a server may take to end by itself once its stdin is closed. */
+/** Time for a server to exit after its stdin is closed. */
 const GRACE_MS = 2_000;
 
 /**
@@ -42,7 +42,7 @@ export class SupervisedStdioTransport implements Transport {
 
   /** The end of what the server wrote to stderr. */
   get lastWords(): string {
-    return redactEnd(this.#lastWords, this.#isCut, LAST_WORDS, this.secrets).trim();
+    return redactEnd(this.#lastWords, this.#isCut, STDERR_TAIL_CHARS, this.secrets).trim();
   }
 
   async start(): Promise<void> {
@@ -50,9 +50,9 @@ export class SupervisedStdioTransport implements Transport {
     this.#program = program;
     program.stderr.on("data", (chunk: Buffer) => {
       const words = this.#lastWords + chunk.toString("utf8");
-      const kept = LAST_WORDS + longestSecret(this.secrets);
-      this.#isCut ||= words.length > kept;
-      this.#lastWords = words.slice(-kept);
+      const tailChars = STDERR_TAIL_CHARS + longestSecret(this.secrets);
+      this.#isCut ||= words.length > tailChars;
+      this.#lastWords = words.slice(-tailChars);
     });
     program.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     void program.ended.then(() => {
@@ -76,7 +76,7 @@ export class SupervisedStdioTransport implements Transport {
     clearTimeout(kill);
   }
 
-  /** A line that is no message is reported and passed over: servers print what they should not. */
+  /** Reports and skips lines that are no message: some servers log to stdout. */
   #read(chunk: Buffer): void {
     try {
       this.#buffer.append(chunk);

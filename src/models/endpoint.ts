@@ -1,7 +1,8 @@
 import { UserError } from "../domain/errors.js";
 import { trimEndOf } from "../domain/trim-end.js";
+import { parseHttpUrl } from "../platform/http-url.js";
 
-/** How a provider is reached, as the user said it. */
+/** How to connect to a provider, as the user gave it. */
 export interface EndpointSettings {
   readonly apiKey: string | null;
   /** Null: the provider's own server. */
@@ -12,7 +13,7 @@ export interface EndpointSettings {
   readonly timeoutMs: number;
 }
 
-/** The same, checked and complete. */
+/** The same, checked and with the API key found. */
 export interface Endpoint {
   readonly apiKey: string;
   readonly baseUrl: string | null;
@@ -21,10 +22,9 @@ export interface Endpoint {
 
 /** Checks a base URL and takes the slashes off its end. Throws a UserError that names the flag. */
 export function checkBaseUrl(baseUrl: string): string {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+  if (parseHttpUrl(baseUrl) === null) {
     throw new UserError(
-      "BAD_BASE_URL",
+      "bad_base_url",
       "--base-url is not the address of a model server.",
       "Give it as http(s)://host[:port]/path without a user name or password in it, such as http://localhost:8000/v1.",
     );

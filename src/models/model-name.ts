@@ -1,6 +1,6 @@
 import { UserError } from "../domain/errors.js";
-import { ANSWERING_MODELS } from "./default-models.js";
-import { makerOf } from "./makers.js";
+import { ANSWERING_MODELS } from "./catalog/default-models.js";
+import { makerOf } from "./catalog/makers.js";
 import { isProvider, PROVIDERS, type Provider } from "./provider-names.js";
 
 export interface ModelName {
@@ -14,15 +14,15 @@ export interface ModelName {
 const EXAMPLES = `${Object.values(ANSWERING_MODELS).join(", ")}, offline/baseline, replay/FILE`;
 
 /**
- * Reads `--model-id` and `--model-provider`. A known prefix names the provider; a bare name goes to `provider`, or where that
- * is null to the maker whose names begin so. With an own server (`hasBaseUrl`) another provider's prefix is part of the
- * name, as OpenRouter writes them. Throws a UserError where the two contradict each other or name nobody.
+ * Reads `--model-id` and `--model-provider`. A known prefix names the provider; a bare name belongs to `provider`, or if that
+ * is null to the maker whose names start like it. With a base URL (`hasBaseUrl`), another provider's prefix is part of the
+ * name, as at OpenRouter. Throws a UserError if the two contradict each other or name no model.
  */
 export function parseModelName(id: string, provider: string | null, hasBaseUrl = false): ModelName {
   const given = id.trim();
   if (provider !== null && !isProvider(provider)) {
     throw new UserError(
-      "UNKNOWN_PROVIDER",
+      "unknown_provider",
       `--model-provider ${provider} is not a provider.`,
       `Providers: ${PROVIDERS.join(", ")}.`,
     );
@@ -34,7 +34,7 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
   if (!isProvider(prefix)) {
     if (provider !== null) return named(provider, given);
     throw new UserError(
-      "UNKNOWN_PROVIDER",
+      "unknown_provider",
       `--model-id ${given} names no known provider.`,
       `Providers: ${PROVIDERS.join(", ")}. For a name that holds a slash, say whose it is with --model-provider.`,
     );
@@ -42,18 +42,18 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
   if (provider === null || provider === prefix) return named(prefix, given.slice(slash + 1));
   if (hasBaseUrl) return named(provider, given);
   throw new UserError(
-    "CONTRADICTORY_MODEL",
+    "contradictory_model",
     `--model-provider ${provider} and --model-id ${given} name different providers.`,
     "Leave one of them out, or set --base-url if this is the model's name at another server.",
   );
 }
 
 function providerOf(name: string): Provider {
-  if (name === "") throw new UserError("NO_MODEL", "--model-id names no model.", `Examples: ${EXAMPLES}.`);
+  if (name === "") throw new UserError("no_model", "--model-id names no model.", `Examples: ${EXAMPLES}.`);
   const provider = name === "baseline" ? "offline" : makerOf(name);
   if (provider !== null) return provider;
   throw new UserError(
-    "UNKNOWN_MODEL",
+    "unknown_model",
     `--model-id ${name} does not tell whose model it is.`,
     `Put its provider before it: openai/${name} for a server that speaks like OpenAI's (--base-url), else anthropic/${name} or google/${name}.`,
   );
@@ -61,7 +61,7 @@ function providerOf(name: string): Provider {
 
 function named(provider: Provider, name: string): ModelName {
   if (name === "") {
-    throw new UserError("NO_MODEL", `--model-id names no model of ${provider}.`, `Examples: ${EXAMPLES}.`);
+    throw new UserError("no_model", `--model-id names no model of ${provider}.`, `Examples: ${EXAMPLES}.`);
   }
   return { provider, name, id: `${provider}/${name}` };
 }

@@ -1,9 +1,9 @@
-/** Who can be asked. `offline` and `replay` send nothing anywhere. */
+/** Known providers. `offline` and `replay` send no requests. */
 export const PROVIDERS = ["anthropic", "openai", "google", "offline", "replay"] as const;
 
 export type Provider = (typeof PROVIDERS)[number];
 
-/** Environment variables that hold a provider's key, the first that is set wins. Read at the door, never here. */
+/** Environment variables that hold a provider's key, the first that is set wins. Read by the commands, never here. */
 export const API_KEY_VARIABLES: Readonly<Record<Provider, readonly string[]>> = {
   anthropic: ["ANTHROPIC_API_KEY"],
   openai: ["OPENAI_API_KEY"],

@@ -1,19 +1,19 @@
 import { UserError } from "../domain/errors.js";
 import type { Model } from "../domain/models/model.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
+import { withSuccessorHint } from "./catalog/successors.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings } from "./endpoint.js";
 import { type RateLimiter, withRateLimit } from "./middleware/rate-limiter.js";
 import { withRetry } from "./middleware/retry.js";
 import type { ModelName } from "./model-name.js";
 import { API_KEY_VARIABLES, type Provider } from "./provider-names.js";
 import { isOpenaiServer } from "./providers/openai-server.js";
-import { namingSuccessor } from "./successors.js";
 
-/** Sent to a local server that asks for no key; the SDK insists on one. */
+/** Placeholder for local servers without keys: the SDK requires one. */
 const NO_KEY = "no-key-needed";
 
 /**
- * The model behind a name, retries and throttle included. An SDK is loaded only when its provider is named. Throws a UserError
+ * Creates the model of a name, with retries and rate limiting. An SDK is loaded only when its provider is named. Throws a UserError
  * for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot be read.
  */
 export async function resolveModel(
@@ -24,7 +24,7 @@ export async function resolveModel(
 ): Promise<Model> {
   if (connection.wireApi !== null && name.provider !== "openai") {
     throw new UserError(
-      "WRONG_WIRE_API",
+      "wrong_wire_api",
       `--wire-api ${connection.wireApi} does not fit ${name.id}.`,
       "Leave it out: only the openai provider has more than one wire format.",
     );
@@ -39,8 +39,8 @@ export async function resolveModel(
       return replayModel(name.name);
     }
     default: {
-      const model = namingSuccessor(await remoteModel(name, connection), name);
-      // Inside the retries: a call that waits to be tried again holds no place.
+      const model = withSuccessorHint(await remoteModel(name, connection), name);
+      // Inside the retries: a call that waits for its next attempt holds no slot.
       return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
     }
   }
@@ -68,7 +68,7 @@ async function remoteModel(name: ModelName, connection: EndpointSettings): Promi
   }
 }
 
-/** The wire format of the openai provider: as asked for, else the server's best. */
+/** The wire format of the openai provider: as set, or else the better one for the server. */
 export function wireApiOf(asked: EndpointSettings["wireApi"], baseUrl: string | null): "chat" | "responses" {
   return asked ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
 }
@@ -79,15 +79,15 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
   if (apiKey === "") {
     const variables = API_KEY_VARIABLES[provider].join(" or ");
     throw new UserError(
-      "NO_API_KEY",
+      "no_api_key",
       `No API key for ${provider}: ${variables} is not set.`,
       `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
     );
   }
-  // A header cannot hold it; the SDK would say so with the key in its message.
+  // Not a valid header value; the SDK's own error would show the key.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new UserError(
-      "BAD_API_KEY",
+      "bad_api_key",
       `The API key for ${provider} holds white space or characters that no key has.`,
       `Check ${API_KEY_VARIABLES[provider].join(" or ")}.`,
     );

@@ -9,7 +9,7 @@ import { type ProgramStart, type SupervisedProcess, startSupervised } from "./su
 
 const tokens = z.number().int().nonnegative();
 
-/** One line that an agent's program answers with. */
+/** One reply line of an agent's program. */
 const replySchema = z.object({
   id: z.union([z.string(), z.number()]).transform(String),
   answer: z.string().nullish(),
@@ -17,7 +17,7 @@ const replySchema = z.object({
   error: z.string().nullish(),
   usage: z.object({ input_tokens: tokens, output_tokens: tokens, cached_input_tokens: tokens.default(0) }).nullish(),
   cost_usd: z.number().nonnegative().nullish(),
-  /** What was said meanwhile, for the record. */
+  /** Messages on the way to the answer, for the trace. */
   trace: z
     .array(
       z.object({
@@ -35,7 +35,7 @@ export type ProgramReply = z.output<typeof replySchema>;
 /** Of one line. */
 const MAX_LINE_CHARS = 20_000_000;
 
-/** How long a program may take to end by itself once its stdin is closed. */
+/** Time for a program to exit after its stdin is closed. */
 const GRACE_MS = 5_000;
 
 interface Waiting {
@@ -44,7 +44,7 @@ interface Waiting {
   reject(error: ModelError): void;
 }
 
-/** A program that answers questions, one after another: a line of JSON there, a line of JSON back. */
+/** A program that answers questions one by one: a JSON line in, a JSON line out. */
 export class AgentProcess {
   readonly #program: SupervisedProcess;
   readonly #stderr: () => string;
@@ -53,7 +53,7 @@ export class AgentProcess {
   #waiting: Waiting | null = null;
   #gone = false;
 
-  /** `onStderr` hears what it says there, as it comes. `secrets` are redacted from all that it answers. */
+  /** `onStderr` receives its stderr as it arrives. `secrets` are redacted from its replies. */
   constructor(
     start: ProgramStart,
     onStderr: (text: string) => void,
@@ -76,7 +76,7 @@ export class AgentProcess {
     return this.#gone;
   }
 
-  /** When the signal aborts, the program is ended with all that it has started: nothing else stops what it is at. */
+  /** On abort the program is killed with its child processes. */
   async ask(question: JsonObject & { readonly id: string }, signal: AbortSignal): Promise<ProgramReply> {
     signal.throwIfAborted();
     let stop = () => {};
@@ -101,7 +101,7 @@ export class AgentProcess {
     this.#program.kill();
   }
 
-  /** Closes its stdin, by which it may know that there are no more questions. */
+  /** Closes its stdin to signal that there are no more questions. */
   async end(): Promise<void> {
     this.#program.stdin.end();
     const timer = setTimeout(() => this.kill(), GRACE_MS);
@@ -114,7 +114,7 @@ export class AgentProcess {
     for (let at = this.#line.indexOf("\n"); at !== -1; at = this.#line.indexOf("\n")) {
       const line = this.#line.slice(0, at).trim();
       this.#line = this.#line.slice(at + 1);
-      // Libraries print what they should not; an answer is an object.
+      // Skips other output of libraries: a reply is an object.
       if (line.startsWith("{")) this.#take(redact(line, this.secrets));
     }
     if (this.#line.length > MAX_LINE_CHARS) this.#break(`its answer is longer than ${MAX_LINE_CHARS} characters`);
@@ -129,12 +129,12 @@ export class AgentProcess {
       this.#break(`the program wrote a line that is no answer${where}: ${line.slice(0, 200)}`);
       return;
     }
-    // An answer to an earlier question comes too late.
+    // A late answer to an earlier question.
     if (reply.data.id !== this.#waiting?.id) return;
     this.#waiting.resolve(reply.data);
   }
 
-  /** What it writes cannot be made sense of any more. */
+  /** Its output can no longer be parsed. */
   #break(why: string): void {
     this.#fail("protocol", why);
     this.kill();

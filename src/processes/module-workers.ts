@@ -22,7 +22,7 @@ const messageSchema = z.union([
 export interface ModuleStart {
   /** An absolute path. */
   readonly path: string;
-  /** All that it gets of an environment. */
+  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -56,11 +56,12 @@ class LoadedModule {
     this.#worker.stderr.resume();
     this.#ready = new Promise((resolve, reject) => {
       this.#worker.on("message", (message: unknown) => {
-        const told = messageSchema.safeParse(message);
-        if (!told.success) return;
-        if ("ready" in told.data) resolve(told.data.ready);
-        else if ("broken" in told.data) reject(new ModuleFailed(`The module cannot be loaded: ${told.data.broken}`));
-        else this.#answer(told.data);
+        const parsedMessage = messageSchema.safeParse(message);
+        if (!parsedMessage.success) return;
+        if ("ready" in parsedMessage.data) resolve(parsedMessage.data.ready);
+        else if ("broken" in parsedMessage.data)
+          reject(new ModuleFailed(`The module cannot be loaded: ${parsedMessage.data.broken}`));
+        else this.#answer(parsedMessage.data);
       });
       const end = (error: ModuleFailed) => {
         this.#gone = true;
@@ -78,7 +79,7 @@ class LoadedModule {
     return this.#gone;
   }
 
-  /** What the module says of itself. */
+  /** The module's own description. */
   async describe(): Promise<JsonObject> {
     return this.#ready;
   }
@@ -106,7 +107,7 @@ class LoadedModule {
   }
 }
 
-/** The modules of a run: each loaded once, and anew after it had to be ended. */
+/** The modules of a run: each loaded once, and again after it was terminated. */
 export class ModuleWorkers {
   readonly #loaded = new Map<string, LoadedModule>();
 
@@ -114,7 +115,7 @@ export class ModuleWorkers {
     return this.#use(start, signal, (module) => module.describe());
   }
 
-  /** When the signal aborts the thread is ended: nothing else stops a loop that never gives way. */
+  /** On abort the thread is terminated: nothing else stops a synchronous loop. */
   async call(start: ModuleStart, args: JsonObject, context: JsonObject, signal: AbortSignal): Promise<JsonValue> {
     return this.#use(start, signal, (module) => module.call(args, context));
   }

@@ -7,14 +7,14 @@ export interface ProgramOutput {
   readonly stdout: string;
   /** Its last characters. */
   readonly stderr: string;
-  /** Ended by us, because it wrote more than it may. */
+  /** Killed because it wrote too much. */
   readonly tooLong: boolean;
 }
 
 const STDERR_CHARS = 2_000;
 
 /**
- * Runs a program once with `input` on its stdin. When the signal aborts it is ended, and this rejects with the reason.
+ * Runs a program once with `input` on its stdin. On abort it is killed, and this rejects with the reason.
  * `secrets` are redacted from its stderr.
  */
 export async function runProcess(
@@ -47,15 +47,15 @@ export async function runProcess(
   return { end, stdout: Buffer.concat(chunks).toString("utf8"), stderr: stderr(), tooLong };
 }
 
-/** Keeps the end of what a stream says, so that a talkative program costs nothing. */
+/** Keeps only the end of a stream's text, in bounded memory. */
 export function lastOf(stream: Readable, secrets: readonly string[]): () => string {
-  const kept = STDERR_CHARS + longestSecret(secrets);
+  const tailChars = STDERR_CHARS + longestSecret(secrets);
   let text = "";
   let isCut = false;
   stream.setEncoding("utf8").on("data", (more: string) => {
     text += more;
-    isCut ||= text.length > kept;
-    text = text.slice(-kept);
+    isCut ||= text.length > tailChars;
+    text = text.slice(-tailChars);
   });
   return () => redactEnd(text, isCut, STDERR_CHARS, secrets).trim();
 }

@@ -16,9 +16,8 @@ except (ImportError, OSError, AttributeError):
 os.execv(sys.argv[1], sys.argv[1:])`;
 
 /**
- * A command line before another that makes its process the one that orphans below it fall to, so that a program which
- * leaves its session and its parent can still be found. Node knows no such call, Perl and Python do; without either, and
- * on other systems than Linux, it is empty.
+ * A command prefix that makes its process a subreaper, the new parent of orphaned descendants, so that a daemonised program
+ * can still be found. Node has no prctl, Perl and Python do; empty without either, and on systems other than Linux.
  */
 export function subreaperPrefix(): readonly string[] {
   if (process.platform !== "linux") return [];

@@ -17,35 +17,35 @@ export type ProgramEnd = z.output<typeof endSchema>;
 
 export interface ProgramStart {
   readonly argv: readonly string[];
-  /** All that it gets of an environment. */
+  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string | undefined;
 }
 
-/** A program under way, with its three streams. */
+/** A running program with its three streams. */
 export interface SupervisedProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves when it has ended and all that it started has been ended too. */
+  /** Resolves when it and all its child processes have ended. */
   readonly ended: Promise<ProgramEnd>;
-  /** Ends it and all that it started, at once. */
+  /** Kills it and all its child processes. */
   kill(): void;
 }
 
-/** So long the keeper may take to end what it has started. */
+/** Time for the supervisor to kill the child processes. */
 const KILL_MS = 5_000;
 
 let prefix: readonly string[] | undefined;
 
 /**
- * Starts a program without a shell. A keeper stands between: it ends the program with all that it has started, in other
- * sessions too, when it is told to, when the program has ended, and when this process dies, even by kill -9.
+ * Starts a program without a shell, under a supervisor process that kills it and all its child processes, in other sessions
+ * too: on request, when the program has ended, and when this process dies, even by kill -9.
  */
 export function startSupervised(start: ProgramStart): SupervisedProcess {
   prefix ??= subreaperPrefix();
   const [file = process.execPath, ...args] = [...prefix, process.execPath, KEEPER];
-  // The program's environment is not the keeper's, which it could break.
+  // The supervisor does not get the program's environment, which could break it.
   const keeper = spawn(file, args, { env: {}, detached: true, stdio: ["pipe", "pipe", "pipe", "pipe"] });
   const line = keeper.stdio[3] as Socket;
   let timer: NodeJS.Timeout | undefined;
@@ -55,15 +55,15 @@ export function startSupervised(start: ProgramStart): SupervisedProcess {
   };
   const ended = new Promise<ProgramEnd>((resolve) => {
     let end: ProgramEnd = { error: "it could not be kept" };
-    let said = "";
+    let reportText = "";
     line.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-      if (!said.endsWith("\n")) return;
-      const told = endSchema.safeParse(JSON.parse(said));
-      if (told.success) end = told.data;
+      reportText += text;
+      if (!reportText.endsWith("\n")) return;
+      const report = endSchema.safeParse(JSON.parse(reportText));
+      if (report.success) end = report.data;
     });
     line.on("error", () => undefined);
-    // Should it have been killed, what is left of its group goes with it.
+    // If the supervisor was killed, kill the rest of its group.
     keeper.on("exit", () => killGroup(keeper));
     keeper.on("error", (error) => resolve({ error: error.message }));
     keeper.on("close", () => {

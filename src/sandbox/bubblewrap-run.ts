@@ -23,9 +23,9 @@ export class BubblewrapStatus {
     (child.stdio[4] as Readable).setEncoding("utf8").on("data", (text: string) => {
       this.#said += text;
     });
-    const ready = (child.stdio as readonly unknown[])[5] as Readable;
-    this.#ready = Promise.race([once(ready, "data"), once(child, "close")]).catch(() => undefined);
-    ready.resume();
+    const readyPipe = (child.stdio as readonly unknown[])[5] as Readable;
+    this.#ready = Promise.race([once(readyPipe, "data"), once(child, "close")]).catch(() => undefined);
+    readyPipe.resume();
   }
 
   get pid(): number | undefined {

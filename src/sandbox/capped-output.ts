@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { PYTHON_LIMITS } from "./limits.js";
 
-/** The beginning of what a program prints. What comes after is read and dropped, until it is too much of it. */
+/** The first bytes of a program's output. The rest is discarded, up to a limit that stops the program. */
 export class KeptOutput {
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
@@ -12,9 +12,9 @@ export class KeptOutput {
       this.#bytes += chunk.length;
       const room = PYTHON_LIMITS.outputBytes - this.#keptBytes;
       if (room > 0) {
-        const kept = chunk.subarray(0, room);
-        this.#kept.push(kept);
-        this.#keptBytes += kept.length;
+        const part = chunk.subarray(0, room);
+        this.#kept.push(part);
+        this.#keptBytes += part.length;
       }
       if (this.#bytes > PYTHON_LIMITS.printedBytes) onTooMuch();
     });
@@ -25,7 +25,7 @@ export class KeptOutput {
     return this.#bytes > this.#keptBytes;
   }
 
-  /** As UTF-8; bytes that are none show as U+FFFD. */
+  /** Decoded as UTF-8; invalid bytes become U+FFFD. */
   text(): string {
     return Buffer.concat(this.#kept).toString("utf8");
   }

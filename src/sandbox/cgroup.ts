@@ -25,7 +25,7 @@ export type CgroupChoice =
 export async function findCgroups(): Promise<CgroupChoice> {
   const own = ownFolder(await read("/proc/self/mountinfo"), await read("/proc/self/cgroup"));
   if (own === null) return { ok: false, why: "cgroup v2 is not mounted" };
-  const offered = await wordsOf(join(own.mount, "cgroup.controllers"));
+  const offered = await readWords(join(own.mount, "cgroup.controllers"));
   const missing = CONTROLLERS.filter((name) => !offered.includes(name));
   if (missing.length > 0) return { ok: false, why: `cgroup v2 is without ${missing.join(" and ")} here` };
   for (let folder = own.folder; folder.length >= own.mount.length; folder = dirname(folder)) {
@@ -71,7 +71,7 @@ async function canHold(folder: string, own: boolean): Promise<boolean> {
 }
 
 async function handsDown(folder: string): Promise<boolean> {
-  const words = await wordsOf(join(folder, "cgroup.subtree_control"));
+  const words = await readWords(join(folder, "cgroup.subtree_control"));
   return CONTROLLERS.every((name) => words.includes(name));
 }
 
@@ -89,7 +89,7 @@ export class CgroupParent {
       await writeFile(join(folder, "memory.max"), String(PYTHON_LIMITS.memoryBytes));
       await writeFile(join(folder, "pids.max"), String(PYTHON_LIMITS.processes + SPARE_PROCESSES));
       await writeFile(join(folder, "memory.oom.group"), "1");
-      // Not there where the kernel does not count swap.
+      // Missing if the kernel does not account swap.
       await writeFile(join(folder, "memory.swap.max"), "0").catch(() => undefined);
       return cgroup;
     } catch (error) {
@@ -98,7 +98,7 @@ export class CgroupParent {
     }
   }
 
-  /** Tries it with a process, and removes what processes that are dead have left. */
+  /** Probes it with a process, and removes cgroups of dead processes. */
   async works(): Promise<boolean> {
     const child = spawn("cat", { stdio: ["pipe", "ignore", "ignore"], cwd: "/" });
     const ended = once(child, "close").catch(() => undefined);
@@ -139,7 +139,7 @@ export class Cgroup {
     return /^oom_kill [1-9]/m.test(await read(join(this.folder, "memory.events")));
   }
 
-  /** Ends every process in it. Kernels before 5.14 know no such thing. */
+  /** Kills all its processes. Needs kernel 5.14. */
   async kill(): Promise<void> {
     await writeFile(join(this.folder, "cgroup.kill"), "1").catch(() => undefined);
   }
@@ -157,7 +157,7 @@ export class Cgroup {
   }
 }
 
-async function wordsOf(file: string): Promise<string[]> {
+async function readWords(file: string): Promise<string[]> {
   return (await read(file)).split(/\s+/).filter((word) => word !== "");
 }
 

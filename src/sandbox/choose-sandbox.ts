@@ -4,7 +4,7 @@ import type { PythonSandbox, SandboxChoice } from "./python-sandbox.js";
 import { runPython } from "./run-python.js";
 import { openWorkspace } from "./workspace.js";
 
-/** What the probe's program prints, having written into the workspace and read it back. */
+/** Printed by the probe after writing to the workspace and reading back. */
 const PROOF = "art-e sandbox 42";
 const PROBE = `
 open("proof", "w").write("42")
@@ -20,8 +20,8 @@ const HINTS: Readonly<Record<PythonSandbox["kind"], string>> = {
 let chosen: Promise<SandboxChoice> | undefined;
 
 /**
- * The sandbox of this machine: bubblewrap, else Docker, else none, and why. Each is tried by running a program in it,
- * since being installed says little (user namespaces may be forbidden). Tried once a process.
+ * The sandbox of this machine: bubblewrap, else Docker, else none with the reason. Each is probed by running a program, since
+ * an installed one may not work (user namespaces may be forbidden). Probed once per process.
  */
 export function chooseSandbox(): Promise<SandboxChoice> {
   chosen ??= probeAll();
@@ -49,10 +49,10 @@ async function probe(choice: Extract<SandboxChoice, { ok: true }>): Promise<Sand
   try {
     const run = await runPython(sandbox, PROBE, workspace, new AbortController().signal);
     if (run.stdout.trim() === PROOF) return choice;
-    const said = run.stderr.trim().split("\n").at(-1);
+    const lastLine = run.stderr.trim().split("\n").at(-1);
     return {
       ok: false,
-      why: `${sandbox.about} does not work here (${said || "it printed nothing"})`,
+      why: `${sandbox.about} does not work here (${lastLine || "it printed nothing"})`,
       hint: HINTS[sandbox.kind],
     };
   } catch (error) {

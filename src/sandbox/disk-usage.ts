@@ -4,18 +4,18 @@ import type { WorkspaceFolders } from "../domain/agents/workspace.js";
 import { WORKSPACE_LIMITS } from "./limits.js";
 
 export interface Entry {
-  /** From the folder that was asked for, with slashes. */
+  /** Relative to the listed folder, with slashes. */
   readonly path: string;
   readonly type: "file" | "folder" | "link" | "other";
-  /** Its length in bytes; 0 for all but files. */
+  /** Length in bytes; 0 except for files. */
   readonly size: number;
-  /** What it counts for: its length or its room on disk, whichever is more, so that a file with holes counts whole. */
+  /** The larger of length and disk usage, so that sparse files count in full. */
   readonly counted: number;
 }
 
 /**
- * Everything below a folder, folders before what is in them; links are named, never followed. Null in place of an entry:
- * something that cannot be looked into (no permission, nested too deep).
+ * Everything below a folder, parents first; links are listed, never followed. A null entry stands for something unreadable
+ * (no permission, nested too deep).
  */
 export async function* entriesOf(folder: string, below = "", depth = 1): AsyncGenerator<Entry | null> {
   if (depth > WORKSPACE_LIMITS.depth) {
@@ -30,7 +30,7 @@ export async function* entriesOf(folder: string, below = "", depth = 1): AsyncGe
       if (type === "folder") yield* entriesOf(folder, path, depth + 1);
     }
   } catch (error) {
-    // Removed while it was looked at: nothing to count.
+    // Removed meanwhile.
     if (!isGone(error)) yield null;
   }
 }
@@ -42,7 +42,7 @@ export interface Usage {
   readonly fits: boolean;
 }
 
-/** Counts until it is too much. */
+/** Stops counting at the limit. */
 export async function usageOf({ files, temporary }: WorkspaceFolders): Promise<Usage> {
   const usage = { files: 0, bytes: 0 };
   for (const folder of [files, temporary]) {

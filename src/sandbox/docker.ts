@@ -7,7 +7,7 @@ import { PYTHON_FLAGS, pythonPreamble } from "./python-bootstrap.js";
 import type { SandboxChoice } from "./python-sandbox.js";
 import { INSIDE } from "./safe-open.js";
 
-/** Never pulled by this program: a benchmark run should not begin with a download nobody asked for. */
+/** Never pulled automatically: a run should not start with an unrequested download. */
 export const DOCKER_IMAGE = "python:3.12-slim";
 
 /** A container is slower to start than a namespace. */
@@ -15,7 +15,7 @@ const START_MS = 15_000;
 
 const docker = (args: readonly string[], timeout: number) => promisify(execFile)("docker", [...args], { timeout });
 
-/** Docker as this machine has it: its daemon answers and has the image. */
+/** Checks that the Docker daemon answers and has the image. */
 export async function findDocker(): Promise<SandboxChoice> {
   let version: string;
   try {
@@ -74,7 +74,7 @@ export function dockerArguments(name: string, folders: WorkspaceFolders, user: s
   ].flat();
 }
 
-/** The container writes as whoever owns the workspace, so that the files can be read and removed again. */
+/** Runs as the workspace's owner, so that its files can be read and removed afterwards. */
 function userOf({ owner }: WorkspaceFolders): string {
   if (owner !== null) return `${owner.uid}:${owner.gid}`;
   return `${process.getuid?.() ?? 65_534}:${process.getgid?.() ?? 65_534}`;

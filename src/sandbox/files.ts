@@ -4,7 +4,7 @@ import { WORKSPACE_LIMITS } from "./limits.js";
 import { inFolder, partsOf, withFile } from "./safe-open.js";
 import { WorkspaceRefusal } from "./workspace-error.js";
 
-/** A UTF-8 text file whole. Anything else is refused. */
+/** Reads a complete UTF-8 text file; rejects anything else. */
 export async function readText(folders: WorkspaceFolders, path: string): Promise<string> {
   const bytes = await withFile(folders, path, false, async (file) => {
     const { size } = await file.stat();
@@ -16,7 +16,7 @@ export async function readText(folders: WorkspaceFolders, path: string): Promise
   throw new WorkspaceRefusal(`${path} is a binary file of ${bytes.length} bytes, not UTF-8 text.`);
 }
 
-/** Writes or replaces a file, and says how many bytes it has. Folders above it are made. */
+/** Writes or replaces a file, and says how many bytes it has. Creates parent folders. */
 export async function writeText(folders: WorkspaceFolders, path: string, content: string): Promise<number> {
   const bytes = Buffer.from(content, "utf8");
   if (bytes.length > WORKSPACE_LIMITS.fileBytes) {

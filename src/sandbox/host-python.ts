@@ -3,8 +3,8 @@ import { PYTHON_FLAGS, pythonPreamble } from "./python-bootstrap.js";
 import type { SandboxChoice } from "./python-sandbox.js";
 
 /**
- * No sandbox at all: Python on this machine, with the rights and files of whoever runs this program, though without its
- * environment. Only for those who ask for it by name.
+ * No sandbox at all: Python on this machine, with the rights and files of the current user, but without the
+ * environment. Only if requested explicitly.
  */
 export async function findHostPython(): Promise<SandboxChoice> {
   const python = await findPython();
@@ -17,7 +17,7 @@ export async function findHostPython(): Promise<SandboxChoice> {
       limits: { memory: "watched", disk: "watched", processes: "watched" },
       launch: ({ files, temporary }) => ({
         program: python.program,
-        // -S would keep out the host's packages, which are what one runs on the host for.
+        // No -S: the host's packages are the reason to run on the host.
         args: [...PYTHON_FLAGS.filter((flag) => flag !== "-S"), "-c", pythonPreamble({ strict: false, ready: null })],
         env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: files, TMPDIR: temporary, LANG: "C.UTF-8" },
         owner: null,

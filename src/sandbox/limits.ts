@@ -1,4 +1,4 @@
-/** What a task's workspace may hold, temporary files included. A path deeper than this is too many folders. */
+/** Limits of a task's workspace, temporary files included. */
 export const WORKSPACE_LIMITS = {
   files: 1_000,
   bytes: 64 * 2 ** 20,
@@ -6,7 +6,7 @@ export const WORKSPACE_LIMITS = {
   depth: 32,
 } as const;
 
-/** What one run of Python may use. */
+/** Limits of one Python run. */
 export const PYTHON_LIMITS = {
   wallMs: 5_000,
   /** Resident memory of all processes together, and address space of each. */
@@ -14,9 +14,9 @@ export const PYTHON_LIMITS = {
   processes: 32,
   openFiles: 64,
   cpuSeconds: 5,
-  /** Written to disk altogether: what is deleted while it is open would not show in the workspace. */
+  /** Total bytes written: files deleted while open do not show in the workspace. */
   writtenBytes: 256 * 2 ** 20,
-  /** Kept of stdout, and of stderr. */
+  /** Kept of stdout and stderr each. */
   outputBytes: 20_000,
   /** Printed in all, after which the run is stopped. */
   printedBytes: 4 * 2 ** 20,

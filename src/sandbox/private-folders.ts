@@ -111,10 +111,10 @@ async function runTool(
   user: WorkspaceFolders["owner"],
 ): Promise<void> {
   const child = spawn(name, [...args], { cwd: "/", ...(user ?? {}), stdio: ["ignore", "ignore", "pipe", handed.fd] });
-  let said = "";
+  let stderr = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(0, 500);
+    stderr = (stderr + text).slice(0, 500);
   });
   const [code] = await once(child, "close");
-  if (code !== 0) throw new Error(`${name} could not copy the workspace: ${said.trim()}`);
+  if (code !== 0) throw new Error(`${name} could not copy the workspace: ${stderr.trim()}`);
 }

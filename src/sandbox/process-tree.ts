@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** Of the process and all its descendants, as Linux tells; what has ended meanwhile or may not be read counts nothing. */
+/** Totals of a process and its descendants from /proc; ended or unreadable processes count as 0. */
 export interface TreeUsage {
   /** Resident or swapped out, with the tables that say where. */
   readonly memoryBytes: number;
@@ -29,7 +29,7 @@ export async function socketBytesOf(pid: number): Promise<number> {
   return Math.max(0, sockets.split("\n").length - 2) * Number(buffer || 212_992);
 }
 
-/** True also for one that has ended and that nobody has waited for. */
+/** Also true for a zombie. */
 export async function isGone(pid: number): Promise<boolean> {
   const stat = await read(`/proc/${pid}/stat`);
   return stat === "" || /\) [ZX] /.test(stat);

@@ -13,7 +13,7 @@ import { socketBytesOf, usageOfTree } from "./process-tree.js";
 import type { Launch, PythonSandbox } from "./python-sandbox.js";
 import { emptyWorkspace } from "./workspace.js";
 
-/** Why a run was stopped before its end. `workspace`: it grew beyond its limits, and has been emptied. */
+/** Why a run was stopped before its end. `workspace`: over its limits; it has been emptied. */
 export type Stopped = "time" | "output" | "memory" | "disk" | "workspace";
 
 export interface PythonRun {
@@ -22,17 +22,17 @@ export interface PythonRun {
   /** 128 and the signal's number where one ended it; null where the run was stopped. */
   readonly exitCode: number | null;
   readonly stopped: Stopped | null;
-  /** Output that was not kept. */
+  /** Output was dropped. */
   readonly truncated: boolean;
 }
 
 const LOOK_EVERY_MS = 50;
-/** After the program has ended, its output is read for so long. */
+/** How long output is still read after the program ended. */
 const OUTPUT_GRACE_MS = 2_000;
 const places = pLimit(2 * availableParallelism());
 
 /**
- * Runs Python source in a sandbox, at most two a processor at once; the time a run waits for its place does not count.
+ * Runs Python source in a sandbox, at most two per core at once; waiting for a slot does not count as time.
  * When it returns, none of its processes is left. Throws the signal's reason where it aborts, and where the sandbox
  * cannot be started an Error that says why.
  */
@@ -60,7 +60,7 @@ async function runOnce(
 ): Promise<PythonRun> {
   const child = start(launch);
   const closed = once(child, "close") as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
-  // Awaited below; until then a failed start must not count as nobody's.
+  // Awaited below; avoids an unhandled rejection until then.
   closed.catch(() => undefined);
   let sandbox: ReadySandbox | null = null;
   let stopped: Stopped | "abort" | null = null;
@@ -70,7 +70,7 @@ async function runOnce(
     kill(child, launch, sandbox);
   };
   let timer = setTimeout(() => stop("time"), PYTHON_LIMITS.wallMs + launch.startMs);
-  // On the host a program may leave children behind that hold its output open.
+  // On the host, remaining children may hold the output open.
   child.once("exit", () => setTimeout(() => closeOutput(child), OUTPUT_GRACE_MS).unref());
   const aborted = () => stop("abort");
   signal.addEventListener("abort", aborted, { once: true });
@@ -106,7 +106,7 @@ async function runOnce(
   } catch (error) {
     kill(child, launch, sandbox);
     await closed.catch(() => undefined);
-    // A sandbox that was stopped while it was prepared fails at whatever it was at.
+    // A sandbox stopped during its preparation fails with some other error.
     signal.throwIfAborted();
     throw error;
   } finally {
@@ -124,7 +124,7 @@ function start({ program, args, env, owner, folder, filter }: Launch): ChildProc
     cwd: folder,
     ...(env === null ? {} : { env: { ...env } }),
     ...(owner === null ? {} : owner),
-    // Its own process group, so that a kill reaches what a run on the host has started.
+    // A process group of its own, so that a kill reaches child processes on the host.
     detached: true,
     stdio: filter === null ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe", "pipe", "pipe", "pipe", "pipe"],
   });
@@ -148,7 +148,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended by itself.
+    // Already ended.
   }
 }
 

@@ -4,12 +4,11 @@ import { join } from "node:path";
 import type { WorkspaceFolders } from "../domain/agents/workspace.js";
 import { refusalOf, WorkspaceRefusal } from "./workspace-error.js";
 
-/** Where programs in the sandbox find the workspace; agents write such paths too. */
+/** Path of the workspace inside the sandbox; agents use it too. */
 export const INSIDE = "/workspace";
 
 /**
- * A path as an agent writes it, in its parts. No way out: an absolute path (but for `/workspace/...`), `..` and NUL are
- * refused. An empty list is the workspace itself.
+ * Splits a path given by an agent. Rejects absolute paths (except `/workspace/...`), `..` and NUL. An empty list is the workspace itself.
  */
 export function partsOf(path: string): string[] {
   if (path.includes("\0")) throw new WorkspaceRefusal("A path cannot hold a NUL character.");
@@ -23,7 +22,7 @@ export function partsOf(path: string): string[] {
   return parts;
 }
 
-/** Opens the folder and does the work with a path that leads to it whatever happens to its name meanwhile. */
+/** Opens the folder and passes `work` a path that stays valid even if the folder is renamed. */
 export async function inFolder<T>(
   folders: WorkspaceFolders,
   parts: readonly string[],
@@ -51,8 +50,8 @@ export async function inFolder<T>(
 }
 
 /**
- * Opens a regular file and nothing else: no symbolic link anywhere on the way, no pipe, no device. `make` also makes the
- * folders above it and the file.
+ * Opens regular files only: no symbolic link in any path segment, no pipe, no device. `make` also creates the file and its
+ * parent folders.
  */
 export async function withFile<T>(
   folders: WorkspaceFolders,
@@ -64,7 +63,7 @@ export async function withFile<T>(
   const name = parts.pop();
   if (name === undefined) throw new WorkspaceRefusal(`${path} is a folder.`);
   return inFolder(folders, parts, make, async (folder) => {
-    // Without O_NONBLOCK a pipe that nobody writes to would hold the call for ever.
+    // Without O_NONBLOCK, opening a pipe without a writer would block for ever.
     const flags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const access = make ? constants.O_RDWR | constants.O_CREAT : constants.O_RDONLY;
     const file = await open(join(folder, name), flags | access, 0o600).catch((error: unknown) => {
@@ -82,7 +81,7 @@ export async function withFile<T>(
   });
 }
 
-/** On Linux an open folder has a name of its own that no renaming can turn elsewhere. */
+/** On Linux, /proc/self/fd names an open folder independently of renames. */
 const ANCHORED = process.platform === "linux";
 
 async function makeFolder(path: string, { owner }: WorkspaceFolders): Promise<void> {

@@ -2,14 +2,14 @@ import { lstat, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { isProcessAlive } from "../platform/process-alive.js";
 
-/** How the folders of this process's workspaces begin: with who made them, so that the next process can tell. */
+/** Prefix of this process's workspace folders; identifies the owner to later processes. */
 export async function workspacePrefix(): Promise<string> {
   return `art-e-workspace-${await processIds()}-${process.pid}-`;
 }
 
 /**
- * The workspaces of this user that processes have left which were killed. Of a process in another container, which may
- * share the folder but not the ids, nothing is known: what it has made stays.
+ * Workspaces of this user left behind by killed processes. Those made in another container, which may share the folder but
+ * not the process ids, are left alone.
  */
 export async function staleWorkspaces(folder: string): Promise<string[]> {
   const pattern = new RegExp(`^art-e-workspace-${await processIds()}-(\\d+)-\\w+$`);
@@ -22,7 +22,7 @@ export async function staleWorkspaces(folder: string): Promise<string[]> {
     const path = join(folder, name);
     const stat = await lstat(path).catch(() => null);
     if (!stat?.isDirectory() || stat.uid !== (process.getuid?.() ?? stat.uid)) continue;
-    // In a container that is started again, the one before had the same id.
+    // A restarted container reuses process ids.
     if (pid !== process.pid || stat.mtimeMs < startedAt) stale.push(path);
   }
   return stale;
@@ -30,7 +30,7 @@ export async function staleWorkspaces(folder: string): Promise<string[]> {
 
 const startedAt = Date.now() - 1000 * process.uptime();
 
-/** Within which process ids mean the same: Linux's number for it, elsewhere the whole machine. */
+/** The process-id namespace: its number on Linux, the whole machine elsewhere. */
 async function processIds(): Promise<string> {
   const link = await readlink("/proc/self/ns/pid").catch(() => "");
   return /\d+/.exec(link)?.[0] ?? "0";

@@ -1,9 +1,9 @@
-/** Something about a path or a file that whoever asked can put right; the message is written for them. */
+/** An error of a path or file that the caller can fix; the message is for them. */
 export class WorkspaceRefusal extends Error {
   override readonly name = "WorkspaceRefusal";
 }
 
-/** What the system's error code means for a path in the workspace; the error itself where it is no fault of the caller's. */
+/** Translates a system error about a workspace path; other errors are returned unchanged. */
 export function refusalOf(error: unknown, path: string): unknown {
   const meaning = MEANINGS[(error as NodeJS.ErrnoException).code ?? ""];
   return meaning === undefined ? error : new WorkspaceRefusal(`${path} ${meaning}`);

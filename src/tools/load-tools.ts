@@ -1,19 +1,19 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Agent } from "../domain/agents/agent.js";
-import type { Tool, ToolRow } from "../domain/agents/tool.js";
+import type { Tool, ToolResult, ToolRow } from "../domain/agents/tool.js";
 import { UserError } from "../domain/errors.js";
-import { type JsonValue, jsonObjectSchema } from "../domain/json.js";
+import { jsonObjectSchema } from "../domain/json.js";
 import { parseJsonOrNull } from "../platform/parse-json.js";
 import type { Db } from "../store/connection/open-store.js";
 import { type AttachedTool, getTool, listAttachedTools } from "../store/registry/tools.js";
-import { toArgumentSchema } from "./argument-schema.js";
 import type { Handler, ToolResources } from "./handler.js";
 import { DEFAULT_TOOL_IDS, HANDLERS } from "./handlers.js";
-import { refuse } from "./mailbox.js";
+import { compileArgumentSchema, type SchemaValidator } from "./json-schema/compile-schema.js";
+import { toolError } from "./mailbox.js";
 import { SEARCH_HANDLERS } from "./search-pool/search-handlers.js";
 
-/** The agent's live tools, made from its rows; an agent without rows gets the defaults. */
+/** The agent's callable tools, from its rows; an agent without rows gets the defaults. */
 export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {
   return attachedOrDefault(db, agent.id).map((attached) => toTool(attached, resources));
 }
@@ -23,9 +23,9 @@ export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
   return attached.length > 0 ? attached : DEFAULT_TOOL_IDS.map((id) => ({ tool: getTool(db, id), config: null }));
 }
 
-/** SHA-256 over all that a model is told of an agent's tools, and over how they are configured. */
+/** SHA-256 over what a model sees of an agent's tools and over their configuration. */
 export function toolsDigest(db: Db, agentId: string): string {
-  const told = attachedOrDefault(db, agentId).map(({ tool, config }) => [
+  const described = attachedOrDefault(db, agentId).map(({ tool, config }) => [
     tool.id,
     tool.description,
     tool.parametersSchema,
@@ -33,35 +33,31 @@ export function toolsDigest(db: Db, agentId: string): string {
     tool.handlerConfig,
     config,
   ]);
-  return createHash("sha256").update(JSON.stringify(told)).digest("hex");
+  return createHash("sha256").update(JSON.stringify(described)).digest("hex");
 }
 
-/** A row come to life. An unknown handler, a broken schema or a config that does not fit names the tool. */
+/** Creates a callable tool from its row. Throws a UserError that names the tool. */
 export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
   const { tool } = attached;
-  const { handler, schema, settings } = checkAttached(attached);
+  const { handler, settings } = checkAttached(attached);
   const threads = Object.hasOwn(SEARCH_HANDLERS, tool.handlerKey) ? resources.searchThreads : undefined;
   return {
     id: tool.id,
     description: tool.description,
     parameters: tool.parametersSchema,
     async call(args, context) {
-      const checked = check(tool.id, schema, args);
-      if (!checked.ok) return checked;
-      const typed = check(tool.id, handler.args, checked.value);
-      if (!typed.ok) return typed;
-      if (threads !== undefined) return threads.call(tool.handlerKey, typed.value, context, settings);
-      return handler.call(typed.value, context, resources, settings);
+      const checked = compileSchema(tool)(args);
+      if (!checked.ok) return badArguments(tool, checked.error);
+      const typed = handler.args.safeParse(checked.value);
+      if (!typed.success) return badArguments(tool, inOneLine(typed.error));
+      if (threads !== undefined) return threads.call(tool.handlerKey, typed.data, context, settings);
+      return handler.call(typed.data, context, resources, settings);
     },
   };
 }
 
-/** All that must hold before a tool can be called; throws the UserError of the first thing that does not. */
-export function checkAttached({ tool, config }: AttachedTool): {
-  handler: Handler;
-  schema: z.ZodType<JsonValue>;
-  settings: unknown;
-} {
+/** Checks handler, schema and configuration of a tool; throws a UserError for the first problem. */
+export function checkAttached({ tool, config }: AttachedTool): { handler: Handler; settings: unknown } {
   const handler = Object.hasOwn(HANDLERS, tool.handlerKey) ? HANDLERS[tool.handlerKey] : undefined;
   if (handler === undefined) {
     throw new UserError(
@@ -70,16 +66,21 @@ export function checkAttached({ tool, config }: AttachedTool): {
       `The handlers are: ${Object.keys(HANDLERS).join(", ")}.`,
     );
   }
-  const schema = readSchema(tool);
+  // Built-in tools are compiled at their first call, so that ajv does not slow the start of a run.
+  if (!isBuiltin(tool)) compileSchema(tool);
   const settings = readConfig(tool, handler, config);
-  const misfit = handler.misfit?.(settings, tool);
-  if (misfit !== undefined) throw configError(tool, misfit);
-  return { handler, schema, settings };
+  const problem = handler.validate?.(settings, tool);
+  if (problem !== undefined) throw configError(tool, problem);
+  return { handler, settings };
 }
 
-function readSchema(tool: ToolRow): z.ZodType<JsonValue> {
+function isBuiltin(tool: ToolRow & { readonly builtin?: boolean }): boolean {
+  return tool.builtin === true;
+}
+
+function compileSchema(tool: ToolRow): SchemaValidator {
   try {
-    return toArgumentSchema(tool.parametersSchema);
+    return compileArgumentSchema(tool.parametersSchema, isBuiltin(tool));
   } catch (cause) {
     throw new UserError(
       "tool_schema",
@@ -91,7 +92,7 @@ function readSchema(tool: ToolRow): z.ZodType<JsonValue> {
   }
 }
 
-/** The tool's own configuration, and over it that of the agent. */
+/** The tool's handler_config, overridden by the agent's config. */
 function readConfig(tool: ToolRow, handler: Handler, config: string | null): unknown {
   const own = jsonObjectSchema.safeParse(parseJsonOrNull(config ?? "{}"));
   if (!own.success) throw configError(tool, "it is not a JSON object");
@@ -108,23 +109,20 @@ function configError(tool: ToolRow, why: string): UserError {
   );
 }
 
-function check<T>(
-  toolId: string,
-  schema: z.ZodType<T>,
-  args: unknown,
-): { ok: true; value: T } | ReturnType<typeof refuse> {
-  const result = schema.safeParse(args);
-  if (result.success) return { ok: true, value: result.data };
-  return refuse("bad_arguments", `${toolId} was called with arguments that do not fit: ${inOneLine(result.error)}.`);
+function badArguments({ id }: ToolRow, why: string): ToolResult {
+  return toolError("bad_arguments", `${id} was called with arguments that do not fit: ${cut(why)}.`);
 }
 
-/** Names of arguments are the model's own, and of any length and number. */
-const LONGEST_COMPLAINT = 2_000;
-const MOST_COMPLAINTS = 20;
+/** Bounds: argument names come from the model, in any number and length. */
+const MAX_MESSAGE_CHARS = 2_000;
+const MAX_ISSUES = 20;
 
-/** What zod complains of, in one line. */
+/** zod's issues in one line. */
 function inOneLine({ issues }: z.ZodError): string {
-  const said = z.prettifyError(new z.ZodError(issues.slice(0, MOST_COMPLAINTS)));
-  const text = said.replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; ");
-  return text.length > LONGEST_COMPLAINT ? `${text.slice(0, LONGEST_COMPLAINT)} ...` : text;
+  const text = z.prettifyError(new z.ZodError(issues.slice(0, MAX_ISSUES)));
+  return cut(text.replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; "));
+}
+
+function cut(text: string): string {
+  return text.length > MAX_MESSAGE_CHARS ? `${text.slice(0, MAX_MESSAGE_CHARS)} ...` : text;
 }

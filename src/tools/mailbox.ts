@@ -5,7 +5,7 @@ import { type ArtHit, type ArtQuery, openArtSearch } from "../store/search/art-s
 import { type MailLookup, openMailLookup, type StoredMail } from "../store/search/mail-lookup.js";
 import { type MailSearch, openMailSearch } from "../store/search/mail-search.js";
 
-/** Everything the mail tools read with; one a process, its statements prepared once. */
+/** What the mail tools read through; one per process, with its statements prepared once. */
 export interface Mailbox {
   readonly search: MailSearch;
   readonly artSearch: (query: ArtQuery) => readonly ArtHit[];
@@ -24,8 +24,8 @@ export function openMailbox(db: Db): Mailbox {
 
 type Failure = Extract<ToolResult, { ok: false }>;
 
-/** A refusal that the model can act on. */
-export function refuse(kind: Failure["kind"], error: string): Failure {
+/** An error result that the model can act on. */
+export function toolError(kind: Failure["kind"], error: string): Failure {
   return { ok: false, kind, error };
 }
 
@@ -38,23 +38,23 @@ export function chooseInbox(
   const wanted = asked?.trim().toLowerCase();
   const address = context.inbox ?? wanted;
   if (address === undefined || address === "")
-    return refuse("bad_arguments", "Name the mailbox to search in inbox_id.");
+    return toolError("bad_arguments", "Name the mailbox to search in inbox_id.");
   if (context.inbox !== null && wanted !== undefined && wanted !== context.inbox) {
-    return refuse(
+    return toolError(
       "bad_arguments",
       `You may only search the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
     );
   }
   const id = addresses.idOf(address);
-  if (id === null) return refuse("failed", `No mail of ${address} has been imported.`);
+  if (id === null) return toolError("failed", `No mail of ${address} has been imported.`);
   return { ok: true, address, id };
 }
 
 /**
- * A mail the agent may read: in its inbox and sent before its cutoff. The refusal is the same whether the
- * mail does not exist, lies elsewhere or comes later, so that nothing outside can be felt out.
+ * A mail the agent may read: in its inbox and sent before its cutoff. The error is the same whether the mail does not exist,
+ * is in another inbox or is later, so that an agent cannot probe for hidden mail.
  */
-export function openReadable(
+export function findReadableMail(
   messageId: string,
   context: ToolContext,
   { mails, addresses }: Mailbox,
@@ -63,7 +63,7 @@ export function openReadable(
   if (mail === null || !isVisible(mail, context, mails, addresses)) {
     const place = context.inbox === null ? "the imported mail" : `the mailbox ${context.inbox}`;
     const until = context.cutoff === null ? "" : ` up to ${lastDayBefore(context.cutoff)}`;
-    return refuse(
+    return toolError(
       "invalid_email",
       `There is no mail ${messageId} in ${place}${until}. Use a message_id from a search result, exactly as it stands there.`,
     );

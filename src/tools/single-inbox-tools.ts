@@ -1,18 +1,19 @@
 import { z } from "zod";
 import type { Tool, ToolContext } from "../domain/agents/tool.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../domain/json.js";
+import { formatMail } from "../domain/mail/format-mail.js";
 import type { Db } from "../store/connection/open-store.js";
 import { getTool } from "../store/registry/tools.js";
 import type { ToolResources } from "./handler.js";
 import { toTool } from "./load-tools.js";
-import { openReadable } from "./mailbox.js";
+import { findReadableMail } from "./mailbox.js";
 
 const schemaSchema = z.looseObject({
   properties: z.record(z.string(), jsonObjectSchema),
   required: z.array(z.string()),
 });
 
-/** email_search and email_get for callers that have one mailbox only: it need not be named, and no other can be. */
+/** email_search and email_get bound to one mailbox: their inbox_id is filled in and not offered. */
 export function singleInboxTools(db: Db, resources: ToolResources): Tool[] {
   return ["email_search", "email_get"].map((id) =>
     withoutInbox(toTool({ tool: getTool(db, id), config: null }, resources)),
@@ -31,8 +32,8 @@ function withoutInbox(tool: Tool): Tool {
   };
 }
 
-/** The arguments of a call with the mailbox named, for a tool that asks for it. */
-export function namingInbox(
+/** Fills in inbox_id for a tool that has it. */
+export function addInboxArgument(
   { parameters }: Pick<Tool, "parameters">,
   args: JsonValue,
   inbox: string | null,
@@ -46,22 +47,9 @@ function withInbox(args: JsonValue, inbox: string | null): JsonValue {
   return object.success && inbox !== null ? { inbox_id: inbox, ...object.data } : args;
 }
 
-/** A mail of the context's mailbox as a text with its headers; null where it may not be read. */
+/** A mail of the context's mailbox as a text with its headers; null if it is not visible. */
 export function readMailText(messageId: string, context: ToolContext, { mailbox }: ToolResources): string | null {
-  const readable = openReadable(messageId, context, mailbox);
+  const readable = findReadableMail(messageId, context, mailbox);
   if (!readable.ok) return null;
-  const { mail } = readable;
-  const list = (name: string, addresses: readonly string[]) =>
-    addresses.length === 0 ? [] : [`${name}: ${addresses.join(", ")}`];
-  return [
-    `Message-ID: ${mail.messageId}`,
-    `Date: ${mail.date ?? "unknown"}`,
-    `From: ${mail.sender}`,
-    ...list("To", mail.to),
-    ...list("Cc", mail.cc),
-    ...list("Bcc", mail.bcc),
-    `Subject: ${mail.subject}`,
-    "",
-    mail.body,
-  ].join("\n");
+  return formatMail(readable.mail);
 }

@@ -7,9 +7,9 @@ export interface WebRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Bytes of the answer's body that are read at most. */
+  /** Maximum bytes of the response body. */
   readonly maxBytes: number;
-  /** Says of an IP address whether it may be asked. */
+  /** Whether an IP address may be contacted. */
   readonly allows: (address: string) => boolean;
   readonly lookup?: LookupFunction | undefined;
 }
@@ -31,8 +31,8 @@ const MAX_REDIRECTS = 5;
 const OWN_HEADERS = new Set(["accept", "accept-language", "user-agent", "content-type"]);
 
 /**
- * One request, redirects followed. Every address is checked after its name has been resolved, and that very address is
- * then connected to, so that a name cannot mean one thing to the check and another to the connection.
+ * One request, following redirects. Each address is checked after DNS resolution and then connected to itself, so that a name
+ * cannot resolve differently for the check and the connection (DNS rebinding).
  */
 export async function guardedRequest(request: WebRequest, signal: AbortSignal): Promise<WebAnswer> {
   const dispatcher = new Agent({
@@ -80,7 +80,7 @@ async function follow(request: WebRequest, dispatcher: Agent, signal: AbortSigna
   }
 }
 
-/** Names are checked when they have been resolved; an address that stands in the URL never is, and is checked here. */
+/** Names are checked when resolved; an IP address in the URL is never resolved, so it is checked here. */
 function checkUrl(url: URL, { allows }: WebRequest): void {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new WebRequestFailed(`${url.protocol} addresses are not asked: only http and https`);
@@ -97,7 +97,7 @@ function guardedLookup({ allows, lookup = systemLookup as LookupFunction }: WebR
         ({ address }) => isIP(address) !== 0,
       );
       const [first] = addresses;
-      // One bad address among good ones is refused too: who answers so is trying something.
+      // One blocked address among allowed ones rejects all: a sign of an attack.
       const bad = addresses.find(({ address }) => !allows(address));
       if (bad !== undefined || first === undefined) return callback(notPublic(hostname), "");
       return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
@@ -136,7 +136,7 @@ function networkFault(error: unknown, url: URL, signal: AbortSignal): unknown {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof WebRequestFailed) return cause;
   }
-  // Its own words may quote a header.
+  // The error's own text may quote a header.
   const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code;
   return new WebRequestFailed(`${url.host} could not be asked: ${code ?? "the request or the answer is not valid"}`);
 }

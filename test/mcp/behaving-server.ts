@@ -28,7 +28,7 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "${fileOf("@modelc
 const server = new Server({ name: "test server!", version: "1" }, { capabilities: { tools: {} } });
 const object = { type: "object", properties: {} };
 const good = ["behave", "pid", "die", "child", "a b/c"].map((name) => ({ name, description: "Does " + name, inputSchema: object }));
-const bad = [{ name: "no schema" }, 7, { inputSchema: object }, { name: "odd", inputSchema: { type: "object", if: {} } },
+const bad = [{ name: "no schema" }, 7, { inputSchema: object }, { name: "odd", inputSchema: { type: "object", nullable: true } },
   { name: "later", description: "A task", inputSchema: object, execution: { taskSupport: "required" } }];
 server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: process.env.MALFORMED ? [...good, ...bad] : good }));
 server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: { do: what, word } = {} } }) => {

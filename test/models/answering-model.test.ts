@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isOtherModel, otherModels, watched } from "../../src/models/answering-model.js";
+import { isOtherModel, otherModels, watchAnsweringModel } from "../../src/models/answering-model.js";
 import { anthropicModel } from "../../src/models/providers/anthropic.js";
 import { googleModel } from "../../src/models/providers/google.js";
 import { openaiChatModel } from "../../src/models/providers/openai-chat.js";
@@ -90,7 +90,7 @@ test("each other model is told of once, and no more than twenty of them", async 
   try {
     const endpoint = { apiKey: "k", baseUrl: provider.baseUrl("anthropic"), timeoutMs: 5_000 };
     const told: string[] = [];
-    const model = watched(anthropicModel("claude-x", endpoint), (named) => told.push(named));
+    const model = watchAnsweringModel(anthropicModel("claude-x", endpoint), (named) => told.push(named));
     for (let i = 0; i < 60; i++) await model.complete(REQUEST, new AbortController().signal);
     expect(told.slice(0, 3)).toEqual(["one", "model-5", "model-6"]);
     expect(told).toHaveLength(19);

@@ -63,7 +63,7 @@ describe("an agent's tools are refused, the tool named, for", () => {
     ["of another type", '{"type": "string"}'],
     ["without a type", '{"properties": {}}'],
     ["one that would lose a bound", '{"type": "object", "properties": {"n": {"minimum": 1}}}'],
-    ["one that would lose a condition", '{"type": "object", "if": {}, "then": {}}'],
+    ["one with a misspelt keyword", '{"type": "object", "propertys": {}}'],
   ])("a schema that is %s", (_, schema) => {
     addAgent("mine");
     addTool("odd", schema, "email_get");

@@ -3,7 +3,7 @@ import type { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { retryWithPolicy } from "../../models/middleware/retry.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../../platform/retry.js";
 
-/** An agent elsewhere whose failed attempts are made again, each from the beginning; a whole answer is one call of the throttle. */
+/** Retries an external agent from the beginning; one answer counts as one call for the rate limiter. */
 export function withAgentRetry(
   name: string,
   backend: AgentBackend,
@@ -24,7 +24,7 @@ export function withAgentRetry(
       const { done, retries } = await retryWithPolicy(name, once, signal, policy);
       const [first] = done.turns;
       first?.retries.push(...retries);
-      // What came before the attempt that succeeded.
+      // Time before the successful attempt.
       if (first !== undefined) first.waitedMs = attemptedAt - startedAt;
       return done;
     },

@@ -46,8 +46,8 @@ const replySchema = z.object({
 const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).default([]) });
 
 /**
- * One chat completion a question: mailbox and day in the system message and in `metadata`, the question as the user's. The
- * answer is the reply's text, or what of it is `{"answer", "sources"}` in JSON.
+ * One chat completion per question: mailbox and day in the system message and in `metadata`, the question as the user's. The
+ * answer is the reply's text, or the `{"answer", "sources"}` JSON in it.
  */
 export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): AgentBackend {
   const url = chatUrl(endpoint);
@@ -128,7 +128,7 @@ function readReply(body: unknown) {
   };
 }
 
-/** The text itself; or an answer with its sources, bare or fenced as models fence JSON. */
+/** The text itself, or an answer with sources as bare or fenced JSON. */
 function readAnswer(content: string): { answer: string; sources: readonly string[] } {
   const text = content.trim();
   const [fence = ""] = /^```(?:json)?[^\S\n]*\n/.exec(text) ?? [];

@@ -5,23 +5,23 @@ import { readServerSentEvents } from "../../models/http/sse-client.js";
 import { readEvent } from "./playground-protocol.js";
 import { PlaygroundReader } from "./playground-reader.js";
 
-/** An agent behind the playground API, and how it is asked. */
+/** An agent behind the playground API, and how to call it. */
 export interface PlaygroundAgent {
-  /** Without `/api` and without a slash at its end. */
+  /** Without `/api` and without a trailing slash. */
   readonly apiUrl: string;
   readonly workspace: string | null;
   readonly agentId: string;
-  /** Overrides the agent's own model; null leaves it. */
+  /** Overrides the agent's own model; null: no override. */
   readonly model: { readonly provider: string; readonly id: string } | null;
-  /** Puts mailbox and day into the question too, for prompts without `{{inbox_address}}` and `{{query_date}}`. */
+  /** Also puts mailbox and day into the question, for prompts without `{{inbox_address}}` and `{{query_date}}`. */
   readonly tellTask: boolean;
-  /** Bearer token; empty where none is asked for. */
+  /** Bearer token; empty if none is required. */
   readonly token: string;
   readonly idleMs: number;
 }
 
 /**
- * `POST /api/agents/:id/playground/chat`, one conversation of one message a question. Mailbox, day and turn limit travel as
+ * `POST /api/agents/:id/playground/chat`, one conversation with one message per question. Mailbox, day and turn limit travel as
  * `variables`. An error, a recoverable error and a stream without `[DONE]` are failures.
  */
 export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
@@ -35,9 +35,15 @@ export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
       const content = questionText(task, agent.tellTask);
       transcript.messages.push({ role: "user", content });
       const reader = new PlaygroundReader(transcript, [agent.token]);
-      const asked = { url, headers, body: toBody(agent, task, content), idleMs: agent.idleMs, apiKey: agent.token };
+      const streamRequest = {
+        url,
+        headers,
+        body: toBody(agent, task, content),
+        idleMs: agent.idleMs,
+        apiKey: agent.token,
+      };
       try {
-        for await (const data of readServerSentEvents(asked, task.context.signal)) {
+        for await (const data of readServerSentEvents(streamRequest, task.context.signal)) {
           if (data.trim() === "[DONE]") return reader.end();
           const event = readEvent(data);
           if (event !== null) reader.take(event);

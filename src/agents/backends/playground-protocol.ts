@@ -33,7 +33,7 @@ export type PlaygroundEvent = z.output<typeof KNOWN>;
 
 const TYPES: ReadonlySet<string> = new Set(KNOWN.options.map((option) => option.shape.type.value));
 
-/** Null: an event of a kind that came later than this program. Throws what the JSON parser or zod throws. */
+/** Null: an event of an unknown (newer) kind. Throws what the JSON parser or zod throws. */
 export function readEvent(data: string): PlaygroundEvent | null {
   const event = z.looseObject({ type: z.string() }).parse(JSON.parse(data));
   return TYPES.has(event.type) ? KNOWN.parse(event) : null;
@@ -41,7 +41,7 @@ export function readEvent(data: string): PlaygroundEvent | null {
 
 type Failure = Extract<PlaygroundEvent, { type: "error" | "recoverable-error" }>;
 
-/** The words of other servers for what our own call by the kinds themselves. */
+/** Other servers' names for our event kinds. */
 const KINDS: readonly (readonly [RegExp, ModelErrorKind])[] = [
   [/rate|quota/i, "rate_limit"],
   [/^auth|api.?key/i, "auth"],
@@ -60,7 +60,7 @@ export function failureOf(event: Failure): ModelError {
   return new ModelError(kind, code === "" ? text : `${text} (${code})`, { retryable });
 }
 
-/** A result as the scorers read it: servers send the object itself, or its JSON as a text. */
+/** A tool result for the scorers: servers send an object or its JSON text. */
 export function resultValue(result: JsonValue | undefined): JsonValue {
   if (typeof result !== "string" || !/^\s*[[{]/.test(result)) return result ?? null;
   try {

@@ -20,13 +20,13 @@ const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string())
 const failedSchema = z.object({ error: z.string() });
 
 /**
- * Makes a transcript of the events of one answer. A turn is what the model said and called between two results; tokens are not
- * told and stay unknown. The answer is what return_final_answer was called with, else the text after the last result.
+ * Builds a transcript from the events of one answer. A turn is the text and calls between two results. Tokens are not sent
+ * and stay unknown. The answer is the argument of return_final_answer, or else the text after the last result.
  */
 export class PlaygroundReader {
   #text = "";
   #calls: OpenCall[] = [];
-  /** Calls of turns that are over, still without a result. */
+  /** Calls of finished turns still without a result. */
   readonly #open = new Map<string, OpenCall>();
   #turnStartedAt = new Date().toISOString();
   #turnBegan = performance.now();
@@ -36,13 +36,13 @@ export class PlaygroundReader {
   #ending: Ending | null = null;
   #lastText = "";
 
-  /** `secrets` are redacted from all that is put down: whole texts, where pieces might each hold half a key. */
+  /** `secrets` are redacted from everything recorded: from whole texts, since chunks may each hold part of a key. */
   constructor(
     private readonly transcript: Transcript,
     private readonly secrets: readonly string[],
   ) {}
 
-  /** Throws the ModelError that an event of failure stands for. */
+  /** Throws the ModelError of an error event. */
   take(event: PlaygroundEvent): void {
     switch (event.type) {
       case "message-start":
@@ -87,7 +87,7 @@ export class PlaygroundReader {
     }
   }
 
-  /** What has been said and called since the last result, put down as a turn. */
+  /** Records text and calls since the last result as a turn. */
   endTurn(): void {
     if (this.#text === "" && this.#calls.length === 0) return;
     const text = redact(this.#text, this.secrets);
@@ -119,7 +119,7 @@ export class PlaygroundReader {
       return { ...transcript, ending: endingOfAnswer(answer, sources), answer: answer.trim(), sources };
     }
     const text = this.#lastText.trim();
-    // An agent that ends without a word has had its turns; nothing of the machinery broke.
+    // An agent that ends without an answer has used its turns: not a failure.
     const ending = this.#ending ?? (text === "" ? "out_of_turns" : endingOfAnswer(text, []));
     return {
       ...transcript,
@@ -129,7 +129,7 @@ export class PlaygroundReader {
     };
   }
 
-  /** Undefined: the server told none. The call that gives the answer needs none. */
+  /** Undefined: the server sent none. The call that gives the answer needs none. */
   #result(id: string, told: JsonValue | undefined): void {
     const call = this.#open.get(id);
     if (call === undefined) return;
@@ -170,7 +170,7 @@ export class PlaygroundReader {
   }
 }
 
-/** Endings that are the agent's and no fault of the machinery: a server may tell them as the category of its error. */
+/** Endings caused by the agent, not by a failure; a server may send them as the category of its error. */
 function isAgentsOwn(category: string | null | undefined): category is Ending {
   return ENDINGS.some((ending) => ending === category && !isFailure(ending));
 }

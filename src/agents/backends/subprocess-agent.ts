@@ -15,13 +15,13 @@ import { callTool } from "../loop/call-tool.js";
 
 export interface SubprocessAgent {
   readonly programs: Pick<AgentProcesses, "ask">;
-  /** Bound to the task's mailbox by the context that they are called with. */
+  /** Bound to the task's mailbox by their call context. */
   readonly tools: readonly Tool[];
   readonly version: string;
   priceOf(usage: Usage): number | null;
 }
 
-/** A program as an agent, with a mailbox of its own for every question. */
+/** A program as an agent, with an MCP server per question. */
 export interface OpenSubprocessAgent extends AgentBackend {
   close(): Promise<void>;
 }
@@ -29,8 +29,8 @@ export interface OpenSubprocessAgent extends AgentBackend {
 type Offer = (name: string, args: Parameters<Tool["call"]>[0]) => Promise<ToolResult>;
 
 /**
- * Asks a program, and gives it the mail tools at an MCP address made for the one question: they are bound to its mailbox and
- * day, every call stands in the trace, and the address is gone with the answer.
+ * Sends the question to a program and serves it the mail tools at an MCP address of its own: bound to the task's mailbox and
+ * day, with every call traced, and closed with the answer.
  */
 export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenSubprocessAgent> {
   const offers = new Map<string, Offer>();
@@ -63,7 +63,7 @@ export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenS
         return { ...transcript, ending: endingOfAnswer(answer, sources), answer, sources };
       } catch (error) {
         if (!(error instanceof ModelError)) throw error;
-        // What a program says of its failure may hold the key it was given.
+        // A program's error text may hold the key it was given.
         throw new ModelError(error.kind, scrub(error.message, ""), { retryable: false });
       } finally {
         offers.delete(path);
@@ -85,7 +85,7 @@ function toLine({ question, epoch, maxTurns }: AgentTask, listener: McpListener,
   };
 }
 
-/** Calls a tool for the program, and puts it down as the model's own calls are. */
+/** Executes a tool call of the program and records it in the trace. */
 function offerTo({ context }: AgentTask, transcript: Transcript, tools: readonly Tool[]): Offer {
   const byId = new Map(tools.map((tool) => [tool.id, tool]));
   let calls = 0;
@@ -98,14 +98,14 @@ function offerTo({ context }: AgentTask, transcript: Transcript, tools: readonly
   };
 }
 
-/** The program waits while our tools work: that is no time of its model. */
+/** Tool time does not count as model time: the program waits for it. */
 function toolTimeOf({ toolCalls }: Transcript): number {
   return toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0);
 }
 
 type Timing = { readonly startedAt: string; readonly latencyMs: number };
 
-/** The whole exchange is one turn: how often the program asked a model is its own affair. */
+/** The whole exchange counts as one turn: the program's model calls are not visible. */
 function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: SubprocessAgent): void {
   for (const { role, content, name } of reply.trace ?? []) {
     if (role === "assistant") transcript.messages.push({ role, content, toolCalls: [] });

@@ -9,8 +9,8 @@ export interface CalledTool {
 }
 
 /**
- * Makes one call. Whatever the model did wrong becomes a result that tells it what would be right; a tool that
- * throws is a fault of ours and goes through, so that nobody grades an agent for it.
+ * Executes one tool call. Mistakes of the model become error results that say what would be right. A tool that throws is a
+ * bug, and propagates so that the agent is not scored for it.
  */
 export async function callTool(
   call: ToolCall,
@@ -39,7 +39,7 @@ export async function callTool(
   };
 }
 
-/** A text reaches the model as it is: as JSON, it would come in quotes and with its line ends escaped. */
+/** Text is passed on unchanged: as JSON it would be quoted and its line ends escaped. */
 function textOf({ value, json }: Extract<ToolResult, { ok: true }>): string {
   return typeof value === "string" ? value : (json ?? JSON.stringify(value));
 }

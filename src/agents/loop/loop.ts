@@ -7,7 +7,7 @@ import type { Turn } from "../../domain/runs/trace.js";
 import type { Ending } from "../../domain/tasks/ending.js";
 import { callTool, toolMessage } from "./call-tool.js";
 
-/** Turns in a row without one usable tool call after which the agent is taken to be unable to make any. */
+/** Consecutive turns without a usable tool call after which the task ends as tool_protocol_error. */
 const MAX_UNUSABLE_TURNS = 3;
 
 const ONLY_FIRST = "Not called: only the first tool call of a turn is made. Call it again if you still need it.";
@@ -23,15 +23,15 @@ export interface AgentRun {
   readonly task?: ModelRequest["task"];
   readonly settings: AgentSettings;
   readonly context: ToolContext;
-  /** USD after which no further turn is begun; null: no limit. */
+  /** No further turn starts above this cost in USD; null: no limit. */
   readonly maxCostUsd: number | null;
   /** USD, or null where the price is not known. */
   readonly priceOf: PriceOf;
-  /** Hears what happens as it happens; the loop goes on when it has been heard. */
+  /** Receives events; awaited before the loop continues. */
   readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
 }
 
-/** A reply of the model with those of its calls that are going to be made, and then what came of each. */
+/** A model reply with the calls to execute, and then their results. */
 export type AgentStep =
   | { readonly type: "reply"; readonly reply: Completion; readonly calls: readonly ToolCall[] }
   | { readonly type: "result"; readonly call: ToolCall; readonly result: ToolResult };
@@ -48,7 +48,7 @@ export function newTranscript(run: AgentRun): Transcript {
 }
 
 /**
- * Turns until an ending: the model speaks, its tool calls are made and answered, until it gives an answer
+ * Runs turns until an ending: the model replies, its tool calls are executed, until it gives an answer
  * (by return_final_answer or in plain text, of which only the last turn's counts) or its turns are used
  * up. Throws what the model port throws (`ModelError`) and the signal's reason; `transcript` then holds
  * everything up to there.
@@ -81,7 +81,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
       await run.onStep?.({ type: "result", call, result: called.result });
       if (called.result.ok && called.result.final !== undefined) {
         const { answer, sources } = called.result.final;
-        // Whoever trains on a trace wants a result for every call.
+        // Training formats need a result for every call.
         transcript.messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
         return done(endingOfAnswer(answer, sources), answer.trim(), sources);
       }
@@ -96,7 +96,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
   return done("out_of_turns", null);
 }
 
-/** Turns of unknown price left out: what is known to be spent may be enough to stop. */
+/** Ignores turns of unknown price: the known cost alone may reach the limit. */
 function knownCostOf(turns: readonly Turn[]): number {
   return turns.reduce((sum, turn) => sum + (turn.costUsd ?? 0), 0);
 }
@@ -141,7 +141,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
 
 const specs = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
 
-/** The same list for the same tools, so that whoever puts it on the wire need not write it anew for every call. */
+/** Memoised per tools array, so that providers can reuse its serialised form. */
 function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
   const known = specs.get(tools);
   if (known !== undefined) return known;
@@ -150,7 +150,7 @@ function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
   return made;
 }
 
-/** What to tell a model whose reply is neither a call nor an answer. A refusal is an answer, and a wrong one. */
+/** Note for a model whose reply is neither a call nor an answer. A refusal counts as a wrong answer. */
 function complaintAbout(reply: Completion): string | null {
   if (reply.finishReason === "refusal") return null;
   if (reply.finishReason === "length") return CUT_OFF;

@@ -1,7 +1,7 @@
 import type { Rollout, Transcript } from "../../domain/agents/agent-backend.js";
 import type { Workspace } from "../../domain/agents/workspace.js";
 import type { Ending } from "../../domain/tasks/ending.js";
-import { openDeadline, outOfTime } from "../../models/http/deadline.js";
+import { openDeadline, timeLimitReached } from "../../models/http/deadline.js";
 import { openWorkspace } from "../../sandbox/workspace.js";
 
 /** One attempt of an agent to answer, of a run's task or of a chat. */
@@ -29,7 +29,7 @@ export interface AttemptedAnswer {
 export async function attemptAnswer(attempt: AnswerAttempt, signal: AbortSignal): Promise<AttemptedAnswer> {
   const startedAt = new Date();
   const started = performance.now();
-  const deadline = openDeadline(signal, attempt.timeoutMs, outOfTime);
+  const deadline = openDeadline(signal, attempt.timeoutMs, timeLimitReached);
   const workspace = openWorkspace();
   const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   let rollout: Rollout;

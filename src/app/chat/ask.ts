@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { ChatTrace } from "../../domain/runs/chat.js";
-import { ANSWERING_MODELS } from "../../models/default-models.js";
+import { ANSWERING_MODELS } from "../../models/catalog/default-models.js";
 import { API_KEY_VARIABLES } from "../../models/provider-names.js";
 import { saveChat } from "../../store/chats/sessions.js";
 import type { Db } from "../../store/connection/open-store.js";

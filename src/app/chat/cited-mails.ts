@@ -1,6 +1,6 @@
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { endOfDay } from "../../store/search/date-range.js";
-import { type Mailbox, openReadable } from "../../tools/mailbox.js";
+import { findReadableMail, type Mailbox } from "../../tools/mailbox.js";
 
 /** A mail that an answer names as its source; null where the mailbox has no such mail. */
 export interface CitedMail {
@@ -16,7 +16,7 @@ export function citedMails({ sources, inbox, queryDate }: ChatTrace, mailbox: Ma
     signal: new AbortController().signal,
   };
   return sources.map((messageId) => {
-    const found = openReadable(messageId, context, mailbox);
+    const found = findReadableMail(messageId, context, mailbox);
     if (!found.ok) return { messageId, mail: null };
     const { subject, sender, date } = found.mail;
     return { messageId: found.mail.messageId, mail: { subject, sender, date } };

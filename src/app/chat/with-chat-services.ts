@@ -1,4 +1,4 @@
-import { DEFAULT_MODEL } from "../../models/default-models.js";
+import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
 import { PROVIDERS, type Provider } from "../../models/provider-names.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import { openMailbox } from "../../tools/mailbox.js";

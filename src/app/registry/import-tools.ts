@@ -10,7 +10,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { listTools } from "../../store/registry/tools.js";
 import type { ExternalResources } from "../../tools/external/external-resources.js";
 import { ToolFailed } from "../../tools/external/external-tool.js";
-import { reachable, type StoredServer, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
+import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
 import { cleanEnvironment } from "../../tools/external/secrets.js";
 import { checkAttached } from "../../tools/load-tools.js";
 import { checkInput } from "./check-input.js";
@@ -60,7 +60,11 @@ export async function importServerTools(
 
 async function requestTools(server: StoredServer, external: ExternalResources, signal: AbortSignal) {
   try {
-    const client = await (await external.mcp()).to(reachable(server, external), signal, secretsOf(server, external));
+    const client = await (await external.mcp()).to(
+      resolveServer(server, external),
+      signal,
+      secretsOf(server, external),
+    );
     const listed = await listServerTools(client, signal, TIMEOUT_MS);
     return { ...listed, serverName: client.getServerVersion()?.name ?? "mcp" };
   } catch (error) {

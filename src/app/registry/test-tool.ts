@@ -6,7 +6,7 @@ import { getTool } from "../../store/registry/tools.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/mailbox.js";
-import { namingInbox } from "../../tools/single-inbox-tools.js";
+import { addInboxArgument } from "../../tools/single-inbox-tools.js";
 import type { AppSettings } from "../context.js";
 
 export interface ToolCall {
@@ -33,7 +33,7 @@ export async function testTool(
   try {
     const tool = toTool({ tool: stored, config }, { mailbox: openMailbox(db), outside: external });
     const inbox = call.inbox?.trim().toLowerCase() ?? null;
-    return await tool.call(namingInbox(tool, call.args, inbox), {
+    return await tool.call(addInboxArgument(tool, call.args, inbox), {
       inbox,
       cutoff: call.before === null ? null : `${call.before}T00:00:00Z`,
       signal,

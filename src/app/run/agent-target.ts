@@ -6,6 +6,7 @@ import { UserError } from "../../domain/errors.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { trimEndOf } from "../../domain/trim-end.js";
 import { parseModelName } from "../../models/model-name.js";
+import { parseHttpUrl } from "../../platform/http-url.js";
 import { splitShellWords } from "../../platform/shell-words.js";
 import { chosenScorers } from "../score/choose-scorers.js";
 import { judgeSettings } from "../score/judge-settings.js";
@@ -139,10 +140,9 @@ export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
   return elsewhere === undefined || elsewhere.kind === "command";
 }
 
-function checkUrl(flag: string, given: string): string {
-  const url = URL.parse(given.trim());
-  const isPlain = url !== null && url.username === "" && url.password === "" && url.search === "" && url.hash === "";
-  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+function checkUrl(flag: string, text: string): string {
+  const url = parseHttpUrl(text);
+  if (url === null || url.search !== "" || url.hash !== "") {
     throw new UserError(
       "flag_invalid",
       `${flag}: expected the address of a server.`,

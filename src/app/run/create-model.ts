@@ -5,13 +5,13 @@ import { UserError } from "../../domain/errors.js";
 import type { Model, PriceOf } from "../../domain/models/model.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
-import { DEFAULT_MODEL } from "../../models/default-models.js";
+import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
+import { priceAt, priceOfReply } from "../../models/catalog/prices.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
 import { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { recording } from "../../models/middleware/record.js";
 import { cachingReplies } from "../../models/middleware/reply-cache.js";
 import { type ModelName, parseModelName } from "../../models/model-name.js";
-import { priceAt, priceOfReply } from "../../models/prices.js";
 import { isRemote } from "../../models/provider-names.js";
 import { resolveModel, wireApiOf } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
@@ -30,7 +30,7 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   const own = agent.model ?? DEFAULT_MODEL;
   if (provider !== null && parseModelName(own, null).provider !== provider) {
     throw new UserError(
-      "NO_MODEL",
+      "no_model",
       `--model-provider ${provider} is given without a model of it.`,
       `Name one with --model-id, for example --model-id ${provider}/NAME.`,
     );

@@ -1,8 +1,8 @@
 import type { Model } from "../../domain/models/model.js";
-import { otherModelNote, watched } from "../../models/answering-model.js";
+import { otherModelNote, watchAnsweringModel } from "../../models/answering-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 
 /** The same model. Notes once for each other model that its replies name. */
 export function withOtherModelNotes(model: Model, note: (text: string) => void): Model {
-  return watched(model, (named) => note(stripControls(otherModelNote(model.id, named))));
+  return watchAnsweringModel(model, (named) => note(stripControls(otherModelNote(model.id, named))));
 }

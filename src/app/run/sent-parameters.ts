@@ -1,7 +1,7 @@
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
+import { rulesFor, sentParameters } from "../../models/catalog/request-parameters.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
 import { parseModelName } from "../../models/model-name.js";
-import { rulesFor, sentParameters } from "../../models/request-parameters.js";
 import { wireApiOf } from "../../models/resolve-model.js";
 
 /** The settings with the parameters that are really sent: some models do not accept all of them. */

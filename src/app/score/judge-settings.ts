@@ -1,7 +1,7 @@
 import { UserError } from "../../domain/errors.js";
 import type { JudgeSettings } from "../../domain/scores/judgement.js";
+import { JUDGE_MODELS } from "../../models/catalog/judge-models.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
-import { JUDGE_MODELS } from "../../models/judge-models.js";
 import { type ModelName, parseModelName } from "../../models/model-name.js";
 import { API_KEY_VARIABLES, isProvider, type Provider } from "../../models/provider-names.js";
 import { protocolVersion } from "../../scoring/judge/ask-judge.js";

@@ -1,7 +1,7 @@
 import { anyCheapModel, hasKey } from "../../app/score/judge-settings.js";
 import type { Environment } from "../../app/settings/env-file.js";
 import { UserError } from "../../domain/errors.js";
-import { JUDGE_MODELS } from "../../models/judge-models.js";
+import { JUDGE_MODELS } from "../../models/catalog/judge-models.js";
 import type { Flags } from "../cli/command.js";
 import { oneOf } from "../cli/read-flags.js";
 

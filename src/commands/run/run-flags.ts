@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DEFAULT_MODEL } from "../../models/default-models.js";
+import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
 import { PROVIDERS } from "../../models/provider-names.js";
 import type { Flags } from "../cli/command.js";
 import { above, failures, oneOf, price, text, whole, within } from "../cli/read-flags.js";

@@ -5,23 +5,23 @@ import type { Ending } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";
 import type { ToolContext } from "./tool.js";
 
-/** What was said and done so far; the caller holds it, so that it survives a throw. */
+/** Messages, calls and turns so far; owned by the caller, so that it survives a throw. */
 export interface Transcript {
   readonly messages: Message[];
   readonly toolCalls: ToolCallRecord[];
   readonly turns: Turn[];
 }
 
-/** What came of one question. */
+/** The result of one question. */
 export interface Rollout extends Transcript {
   readonly ending: Ending;
   readonly answer: string | null;
   readonly sources: readonly string[];
-  /** How a server calls the same conversation in its own records. */
+  /** The conversation's ids at an external server. */
   readonly remote?: { readonly sessionId: string | null; readonly traceId: string | null };
 }
 
-/** A question on its way to an agent, with what holds while it is answered. */
+/** A question for an agent, with its limits and context. */
 export interface AgentTask {
   readonly question: Pick<Question, "id" | "question" | "inbox_address" | "query_date">;
   /** Which repeat of the question, from 1. */
@@ -31,8 +31,8 @@ export interface AgentTask {
 }
 
 /**
- * Port: where an agent lives. Fills the transcript, which comes empty, as it goes; throws a `ModelError` where the agent
- * could not be had or broke down, and the signal's reason when that aborts.
+ * Port: runs an agent. Fills the initially empty transcript; throws a `ModelError` if the agent cannot be reached or fails,
+ * and the signal's reason when that aborts.
  */
 export interface AgentBackend {
   answer(task: AgentTask, transcript: Transcript): Promise<Rollout>;

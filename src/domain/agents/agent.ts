@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** How an agent is run; kept as JSON in its row. */
+/** Settings of an agent; stored as JSON in its row. */
 export const agentSettingsSchema = z.strictObject({
   /** Model calls before the task ends as out_of_turns. */
   maxTurns: z.number().int().min(1).max(1000).default(10),
@@ -29,9 +29,9 @@ export interface Agent {
   readonly settings: AgentSettings;
 }
 
-/** An agent as the registry keeps it. */
+/** An agent as stored in the registry. */
 export interface StoredAgent extends Agent {
-  /** Came with the program: may be cloned, never changed. */
+  /** Built in: can be cloned, not changed. */
   readonly builtin: boolean;
   /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   readonly createdAt: string;

@@ -1,16 +1,16 @@
 import { UserError } from "../errors.js";
 
-/** What a prompt may ask for as `{{name}}`. */
+/** Variables a prompt may use as `{{name}}`. */
 export const PROMPT_VARIABLES = ["inbox_address", "query_date", "max_turns", "tools"] as const;
 
 export type PromptVariables = Readonly<Record<(typeof PROMPT_VARIABLES)[number], string | number>>;
 
 const PLACEHOLDER = /\{\{([^{}"]{1,300})\}\}/g;
 
-/** Longer, or in two lines, it is no name but part of the prompt's text. */
+/** Longer text, or text over two lines, is not taken as a variable. */
 const NAME = /^[^\n]{1,100}$/;
 
-/** Fills in `{{name}}`; a name that nobody knows is an error, not a hole in the prompt. */
+/** Fills in `{{name}}`; throws for an unknown name. */
 export function renderPrompt(template: string, variables: PromptVariables): string {
   return template.replace(PLACEHOLDER, (whole, inside: string) => {
     const name = inside.trim();
@@ -20,7 +20,7 @@ export function renderPrompt(template: string, variables: PromptVariables): stri
   });
 }
 
-/** Throws the UserError that filling it in would throw. */
+/** Throws the UserError that rendering it would throw. */
 export function checkPrompt(template: string): void {
   for (const [, inside = ""] of template.matchAll(PLACEHOLDER)) {
     const name = inside.trim();
@@ -28,7 +28,7 @@ export function checkPrompt(template: string): void {
   }
 }
 
-/** The names that a prompt asks for, each once. */
+/** The distinct variable names in a prompt. */
 export function variablesIn(template: string): string[] {
   return [...new Set([...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name))];
 }

@@ -13,16 +13,16 @@ export interface ToolRow {
   readonly category: string;
 }
 
-/** A tool as the registry keeps it. */
+/** A tool as stored in the registry. */
 export interface StoredTool extends ToolRow {
-  /** Came with the program: may be copied, never changed. */
+  /** Built in: can be copied, not changed. */
   readonly builtin: boolean;
   /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/** What a tool may know of the task it is called for. */
+/** What a tool knows of its task. */
 export interface ToolContext {
   /** The task's mailbox; a call for any other is refused. Null outside a task: any inbox may be named. */
   readonly inbox: string | null;
@@ -34,14 +34,14 @@ export interface ToolContext {
 }
 
 /**
- * What came of a call. An error is written for the model: what was wrong, what would be right. `json` is the value's text
- * where it has been written already; `final` ends the agent's loop with this answer.
+ * The result of a call. An error tells the model what was wrong and what would be right. `json` is the value already
+ * serialised, if it was; `final` ends the agent loop with this answer.
  */
 export type ToolResult =
   | { readonly ok: true; readonly value: JsonValue; readonly json?: string; readonly final?: FinalAnswer }
   | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind };
 
-/** Kept apart because ART's reward weighs them differently. */
+/** Distinguished because ART's reward weighs them differently. */
 export type ToolErrorKind = "unparsable_call" | "unknown_tool" | "bad_arguments" | "invalid_email" | "failed";
 
 export interface FinalAnswer {
@@ -49,7 +49,7 @@ export interface FinalAnswer {
   readonly sources: readonly string[];
 }
 
-/** Port: a live tool. `call` never throws for anything the model did; a throw is a fault of ours. */
+/** Port: a callable tool. `call` throws only for bugs, never for what the model did. */
 export interface Tool {
   readonly id: string;
   readonly description: string;

@@ -12,7 +12,7 @@ export function addReplies(a: AnsweredBy, b: AnsweredBy): AnsweredBy {
   return Object.fromEntries(sums);
 }
 
-/** Those of turns or votes; of those that name no model none. */
+/** Counts the models named by turns or votes. */
 export function repliesBy(named: readonly { readonly model?: string }[]): AnsweredBy {
   return named.reduce<AnsweredBy>(
     (sum, { model }) => (model === undefined ? sum : addReplies(sum, { [model]: 1 })),
@@ -20,7 +20,7 @@ export function repliesBy(named: readonly { readonly model?: string }[]): Answer
   );
 }
 
-/** The field of a result, left out where nothing is to be told. */
+/** The field of a result, absent if no reply named a model. */
 export function answeredByField(answeredBy: AnsweredBy): { readonly answeredBy?: AnsweredBy } {
   return Object.keys(answeredBy).length === 0 ? {} : { answeredBy };
 }

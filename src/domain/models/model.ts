@@ -50,7 +50,7 @@ export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "other
 
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
-/** A tool as the model is told of it. */
+/** A tool as described to the model. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -64,13 +64,13 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   /** `required`: the model must call a tool. Ignored where there are no tools. */
   readonly toolChoice: "auto" | "required";
-  /** Of what the model says; its reasoning has tokens of its own. */
+  /** Limit of the reply without its reasoning. */
   readonly maxTokens: number;
-  /** For reasoning, beside `maxTokens`. Undefined: by what the model is; 0: none. */
+  /** For reasoning, besides `maxTokens`. Undefined: by the kind of model; 0: none. */
   readonly reasoningTokens?: number | undefined;
-  /** Left to the provider where undefined; never sent to models that refuse it. */
+  /** Undefined: the provider's default. Never sent to models that reject it. */
   readonly temperature?: number | undefined;
-  /** Who asks. Never sent; it tells the repeats of a question apart where replies are kept. */
+  /** Identifies the caller; never sent. Distinguishes repeats of a question in the reply cache. */
   readonly task?: { readonly id: number; readonly epoch: number } | undefined;
 }
 
@@ -105,22 +105,22 @@ export interface Completion {
   readonly content: string;
   readonly toolCalls: readonly ToolCall[];
   readonly finishReason: FinishReason;
-  /** The provider's own word for it. */
+  /** As the provider names it. */
   readonly rawFinishReason: string;
   /** The model that answered, as the server names it; absent where it names none. */
   readonly model?: string | undefined;
   /** Null where the server did not say. */
   readonly usage: Usage | null;
   readonly providerState?: ProviderState | undefined;
-  /** Undefined where nothing was sent: offline models, and replies kept by older versions. */
+  /** Undefined where nothing was sent: offline models, and replies cached by older versions. */
   readonly sent?: SentParameters | undefined;
   readonly latencyMs: number;
-  /** What the reply took besides: throttling, failed attempts, pauses between them; left out where nothing was waited for. */
+  /** Time spent on rate limiting, failed attempts and pauses between them; absent if none. */
   readonly waitedMs?: number | undefined;
   readonly retries: readonly Retry[];
-  /** Kept from an earlier run (`--cache`): nothing was asked for it now. */
+  /** From the cache of an earlier run (`--cache`): no request was made. */
   readonly cached?: boolean | undefined;
-  /** US dollars, as they were when a kept or recorded reply was made; left out where the price is today's. */
+  /** US dollars at the time a cached or recorded reply was made; absent where today's price applies. */
   readonly costUsd?: number | null | undefined;
 }
 
@@ -149,17 +149,17 @@ export const MODEL_ERROR_KINDS = [
 
 export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
 
-/** A call that got no usable reply. The message never holds a key or a request body. */
+/** A call without a usable reply. The message never holds a key or a request body. */
 export class ModelError extends Error {
   override readonly name = "ModelError";
   readonly status: number | null;
   /** Worth another attempt: 408, 409, 429, 5xx, resets, time-outs, cut-off bodies. */
   readonly retryable: boolean;
-  /** No connection came about: nothing was asked. */
+  /** No connection was established: no request was sent. */
   readonly unreachable: boolean;
-  /** What the server asked us to wait, in ms. */
+  /** Wait requested by the server, in ms. */
   readonly retryAfterMs: number | null;
-  /** Attempts that were made before this one; set by the retrying model. */
+  /** Earlier failed attempts; set by the retry middleware. */
   readonly retries: readonly Retry[];
 
   constructor(

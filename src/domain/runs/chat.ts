@@ -22,7 +22,7 @@ export const chatTraceSchema = traceSchema
 
 export type ChatTrace = z.output<typeof chatTraceSchema>;
 
-/** One person's talk with one agent, chat after chat, under one binding. */
+/** A conversation of one person with one agent: several chats with one mailbox and date limit. */
 export interface ChatSession extends MailboxBinding {
   readonly id: string;
   readonly agentId: string;

@@ -1,15 +1,15 @@
-/** What turns and tasks took, in tokens and money. */
+/** Tokens and cost of turns and tasks. */
 import { addUsage, NO_USAGE, type Usage } from "../models/model.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace, Turn } from "./trace.js";
 
-/** What a task takes of a run's budget. */
+/** A task's share of a run's budget. */
 export type TaskCost = Pick<TaskResult, "spent" | "judgeCostUsd">;
 
 export function taskCost({ turns, judge }: Pick<Trace, "turns" | "judge">): TaskCost {
-  const asked = turns.filter((turn) => !turn.cached);
+  const uncached = turns.filter((turn) => !turn.cached);
   return {
-    spent: { usage: sumUsage(asked), costUsd: sumCost(asked) },
+    spent: { usage: sumUsage(uncached), costUsd: sumCost(uncached) },
     judgeCostUsd: judge === null ? 0 : judge.costUsd,
   };
 }
@@ -22,7 +22,7 @@ export function sumCost(turns: readonly Pick<Turn, "costUsd">[]): number | null 
   return turns.reduce<number | null>((sum, { costUsd }) => addCost(sum, costUsd), 0);
 }
 
-/** Unknown as soon as one of them is: half a sum would pass for the whole. */
+/** Null if any cost is unknown: a partial sum would look complete. */
 export function addCost(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : a + b;
 }

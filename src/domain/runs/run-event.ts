@@ -1,15 +1,15 @@
 import type { TaskResult } from "./benchmark-result.js";
 
-/** Everything that happens in a run, as its listeners hear it. A listener must not throw. */
+/** Events of a run. A listener must not throw. */
 export type RunEvent =
   /** `tasks`: of the whole run, finished or not. */
   | { readonly type: "run_started"; readonly runId: string; readonly tasks: number }
-  /** Finished by an earlier session of the run. Told before any task is started. */
+  /** Finished by an earlier session of the run. Emitted before any task starts. */
   | { readonly type: "task_kept"; readonly result: TaskResult }
   | { readonly type: "task_started"; readonly taskId: number }
-  /** Its place is another's now. What was interrupted is never answered. */
+  /** Frees its slot. An interrupted task emits no `answered`. */
   | { readonly type: "task_answered"; readonly taskId: number }
-  /** Already saved when it is told. */
+  /** Already saved when emitted. */
   | { readonly type: "task_finished"; readonly result: TaskResult }
   | { readonly type: "run_finished"; readonly runId: string; readonly interrupted: boolean };
 

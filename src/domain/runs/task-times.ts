@@ -1,14 +1,14 @@
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
-/** What a task's time went into, in ms. */
+/** A task's time by cause, in ms. */
 export interface TaskTimes {
   readonly modelTimeMs: number;
   readonly toolTimeMs: number;
   readonly waitingTimeMs: number;
 }
 
-/** The calls that succeeded, the tools, and what was only waited for: throttling, failed attempts, pauses between them. */
+/** Sums of successful model calls, tool calls, and waiting (rate limiting, failed attempts, pauses). */
 export function timesOf({ turns, toolCalls }: Pick<Trace, "turns" | "toolCalls">): TaskTimes {
   return {
     modelTimeMs: turns.reduce((sum, { latencyMs }) => sum + latencyMs, 0),
@@ -17,7 +17,7 @@ export function timesOf({ turns, toolCalls }: Pick<Trace, "turns" | "toolCalls">
   };
 }
 
-/** What model and tools took together, by which agents are compared; null in results that do not tell. */
+/** Model and tool time together, by which agents are compared; null in results without it. */
 export function modelAndToolTimeOf({
   modelTimeMs,
   toolTimeMs,

@@ -35,9 +35,9 @@ export const turnSchema = z.object({
   retries: z.array(retrySchema),
   /** What went to the provider; absent where that is not known. */
   sent: sentParametersSchema.optional(),
-  /** What our own throttling, failed attempts and the pauses between them took before the call. */
+  /** Time spent on rate limiting, failed attempts and pauses before the call. */
   waitedMs: z.number().nonnegative().optional(),
-  /** The reply was kept from an earlier run: usage, cost, latency, waiting and retries are those of then. */
+  /** The reply came from the cache: usage, cost, latency, waiting and retries are those of the original call. */
   cached: z.boolean().default(false),
 });
 
@@ -57,7 +57,7 @@ export const traceSchema = z.object({
   endedAt: z.string(),
   durationMs: z.number().nonnegative(),
   ending: z.enum(ENDINGS),
-  /** In the user's words, where the ending is not an answer. */
+  /** Error message for the user, if the ending is not an answer. */
   error: z.string().nullable(),
   messages: z.array(messageSchema),
   toolCalls: z.array(toolCallRecordSchema),
@@ -69,7 +69,7 @@ export const traceSchema = z.object({
   /** What a model said of the answer; null where none was asked. */
   judge: judgementSchema.nullable(),
   task: questionSchema,
-  /** How the server of an agent elsewhere calls this conversation in its own records. */
+  /** The conversation's ids at the server of an external agent. */
   remote: z.object({ sessionId: z.string().nullable(), traceId: z.string().nullable() }).optional(),
 });
 

@@ -16,33 +16,33 @@ export const judgeSettingsSchema = z.object({
   /** Null: the provider's own server. */
   baseUrl: z.string().nullable(),
   protocol: z.enum(JUDGE_PROTOCOLS),
-  /** Goes up when the wording of the protocol changes. */
+  /** Incremented when the wording of the protocol changes. */
   version: z.number().int().positive(),
   votes: z.number().int().positive(),
 });
 
 export type JudgeSettings = z.output<typeof judgeSettingsSchema>;
 
-/** One time a judge was asked. `verdict` null: it failed, or its reply could not be read; `reason` then says why. */
+/** One vote of a judge. `verdict` null: it failed, or its reply could not be read; `reason` then says why. */
 export const voteSchema = z.object({
   verdict: z.enum(VERDICTS).nullable(),
   reason: z.string(),
   /** The model that answered, as the server names it; absent where it names none. */
   model: z.string().exactOptional(),
-  /** Taken from an earlier time the same was asked; nothing was paid for it now. */
+  /** Taken from the cache; no cost now. */
   cached: z.boolean(),
 });
 
 export type Vote = z.output<typeof voteSchema>;
 
-/** What became of the votes. */
+/** The outcome of the votes. */
 export const judgementSchema = judgeSettingsSchema.extend({
   /** Null: the answer is unscored, never wrong. */
   verdict: z.enum(VERDICTS).nullable(),
   reason: z.string(),
   /** Share of the votes that could be read which went to the verdict; null where none was cast. */
   agreement: z.number().min(0).max(1).nullable(),
-  /** Empty where nobody had to be asked. */
+  /** Empty if no judge was needed. */
   cast: z.array(voteSchema),
   usage: usageSchema,
   /** In US dollars; null: not known. */

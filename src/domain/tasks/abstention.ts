@@ -67,9 +67,9 @@ export function isDontKnow(answer: string): boolean {
     .replace(/\s+/g, " ")
     .trim();
   if (plain === "" || plain.length > LONGEST || !DENIES.test(plain)) return false;
-  const said = plain.replace(LEAD, "");
-  if (GOES_ON.test(said)) return false;
-  const [first = ""] = said.split(/(?<=[.!?])\s/);
+  const statement = plain.replace(LEAD, "");
+  if (GOES_ON.test(statement)) return false;
+  const [first = ""] = statement.split(/(?<=[.!?])\s/);
   const sentence = trimEndOf(first, ".!?");
   return ABSTAINS.some((form) => form.test(sentence));
 }

@@ -16,7 +16,7 @@ const DONT_KNOW = "I don't know";
 /** Throws a UserError for any name but `baseline`. */
 export function offlineModel(name: string): Model {
   if (name === "baseline") return offlineBaseline;
-  throw new UserError("UNKNOWN_MODEL", `There is no offline model ${name}.`, "The only one is offline/baseline.");
+  throw new UserError("unknown_model", `There is no offline model ${name}.`, "The only one is offline/baseline.");
 }
 
 /**
@@ -42,7 +42,7 @@ function nextStep(request: ModelRequest): Completion {
 
   if (history.hits.length === 0) {
     const search = searchTool === null ? null : nextSearch(searchTool, request, history);
-    return search === null ? answer(names, history, DONT_KNOW, []) : call(history, [search]);
+    return search === null ? toAnswer(names, history, DONT_KNOW, []) : call(history, [search]);
   }
   if (readTool !== null && !history.hasRead) {
     const wanted = history.hits.slice(0, MAILS_READ);
@@ -58,8 +58,8 @@ function nextStep(request: ModelRequest): Completion {
     history.hits.map((hit) => hit.text),
   );
   return picked === null
-    ? answer(names, history, DONT_KNOW, [])
-    : answer(names, history, picked.passage || picked.mail.subject, [picked.mail.messageId]);
+    ? toAnswer(names, history, DONT_KNOW, [])
+    : toAnswer(names, history, picked.passage || picked.mail.subject, [picked.mail.messageId]);
 }
 
 /** Null when there is nothing left to try. */
@@ -74,9 +74,9 @@ function nextSearch(tool: string, request: ModelRequest, history: History): Step
   }
   // This one wants all words in one mail, so every further try drops the commonest.
   const keywords = rareWords(history.question, MAX_KEYWORDS);
-  const kept = keywords.length - history.searches;
-  if (history.searches >= MAX_SEARCHES || kept < 1) return null;
-  return { name: tool, arguments: { keywords: keywords.slice(0, kept), max_results: RESULTS } };
+  const keywordCount = keywords.length - history.searches;
+  if (history.searches >= MAX_SEARCHES || keywordCount < 1) return null;
+  return { name: tool, arguments: { keywords: keywords.slice(0, keywordCount), max_results: RESULTS } };
 }
 
 function requires(request: ModelRequest, tool: string, parameter: string): boolean {
@@ -84,7 +84,7 @@ function requires(request: ModelRequest, tool: string, parameter: string): boole
   return Array.isArray(required) && required.includes(parameter);
 }
 
-function answer(names: readonly string[], history: History, text: string, sources: readonly string[]): Completion {
+function toAnswer(names: readonly string[], history: History, text: string, sources: readonly string[]): Completion {
   if (names.includes("return_final_answer")) {
     return call(history, [{ name: "return_final_answer", arguments: { answer: text, sources } }]);
   }

@@ -3,15 +3,15 @@ import { ModelError } from "../../domain/models/model.js";
 /** A signal that aborts with an outer one or when its time is over, whichever comes first. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Whether it was the time. */
+  /** Whether the time limit aborted it. */
   readonly hasPassed: boolean;
-  /** Takes it off the outer signal, which lives longer, and ends its timer. */
+  /** Detaches it from the outer signal, which lives longer, and clears its timer. */
   close(): void;
 }
 
 /**
- * Made by hand and closed, where AbortSignal.any and AbortSignal.timeout would do: a run of thousands of tasks would gather what they leave behind on
- * the run's signal, and a timer for every task that is long over.
+ * Closed explicitly, unlike AbortSignal.any and AbortSignal.timeout: in a run of thousands of tasks those would leave listeners
+ * on the run's signal and timers of tasks that have ended.
  */
 export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () => unknown): Deadline {
   const controller = new AbortController();
@@ -33,12 +33,12 @@ export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () =
   };
 }
 
-/** What is to be aborted with a signal. */
+/** Controllers to abort together with a signal. */
 const followers = new WeakMap<AbortSignal, Set<AbortController>>();
 
 /**
- * Aborts with `outer`, until it leaves. All of them are one listener there: a signal looks through its listeners whenever
- * one more is added or taken off, and that of a run would have one for every task under way.
+ * Aborts the controller with `outer` until `leave`. All controllers share one listener: adding or removing a listener scans
+ * all of a signal's listeners, and a run's signal would have one for every open task.
  */
 function follow(outer: AbortSignal, controller: AbortController): void {
   if (outer.aborted) {
@@ -69,7 +69,7 @@ function abortFollowers({ target }: Event): void {
 
 /**
  * Runs `work` with a deadline, and rejects at once when that is over: with the outer signal's reason, or with a `timeout`
- * ModelError. By hand again: a race would be three promises more a call.
+ * ModelError. Without Promise.race, which would create three more promises per call.
  */
 export async function withDeadline<T>(
   signal: AbortSignal,
@@ -77,12 +77,12 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const deadline = openDeadline(signal, timeoutMs, () => tooLate(timeoutMs));
+  const deadline = openDeadline(signal, timeoutMs, () => timeoutError(timeoutMs));
   const inner = deadline.signal;
   try {
     return await new Promise<T>((resolve, reject) => {
       inner.addEventListener("abort", () => reject(inner.reason), { once: true });
-      // An SDK reports an abort in its own words, and may win the race with them.
+      // An SDK may reject first, with an abort error of its own.
       work(inner).then(resolve, (error) => reject(inner.aborted ? inner.reason : error));
     });
   } finally {
@@ -90,12 +90,12 @@ export async function withDeadline<T>(
   }
 }
 
-/** Why a call is given up whose time is over. */
-export function tooLate(timeoutMs: number): ModelError {
+/** The error of a call that exceeded its time limit. */
+export function timeoutError(timeoutMs: number): ModelError {
   return new ModelError("timeout", `no complete reply within ${timeoutMs / 1000} s`, { retryable: true });
 }
 
-/** Why a task's own deadline aborts: in the platform's word for it. */
-export function outOfTime(): DOMException {
+/** The abort reason of a task's deadline: the platform's TimeoutError. */
+export function timeLimitReached(): DOMException {
   return new DOMException("The operation was aborted due to timeout", "TimeoutError");
 }

@@ -3,10 +3,10 @@ import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Agent, type Dispatcher } from "undici";
 import { ModelError } from "../../domain/models/model.js";
 import { timeSliced } from "../../platform/time-slice.js";
-import { MAX_BYTES, tooLarge } from "./bounded-body.js";
-import { tooLate } from "./deadline.js";
+import { MAX_BYTES, replyTooLarge } from "./bounded-body.js";
+import { timeoutError } from "./deadline.js";
 
-/** What a request needs; everything else an SDK would add comes from environment variables nobody handed in. */
+/** Headers that are sent. Any other comes from an SDK that read environment variables meant for other programs. */
 const ALLOWED = new Set([
   "accept",
   "anthropic-version",
@@ -17,13 +17,13 @@ const ALLOWED = new Set([
   "x-goog-api-key",
 ]);
 
-/** Redirects that repeat the request; a 303 asks for another one, which is no call of a model. */
+/** Redirects that repeat the request. A 303 would become a GET, which is no model call. */
 const REDIRECTS = new Set([301, 302, 307, 308]);
 const MAX_REDIRECTS = 5;
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** As many connections as there are calls under way. Each call has its own deadline, so there is none here. */
+/** As many connections as open calls. Each call has its own deadline, so undici's are off. */
 const connections = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
@@ -41,14 +41,14 @@ export interface HttpRequest {
   readonly body: string | Buffer | null;
 }
 
-/** How long the whole reply is waited for. */
+/** Time limits of the whole reply. */
 export interface HttpOptions {
   readonly signal: AbortSignal;
   /** Null: as long as the signal lasts. */
   readonly timeoutMs: number | null;
 }
 
-/** A reply, of which the headers are there. */
+/** A reply whose headers have arrived. */
 export interface HttpReply {
   readonly status: number;
   readonly ok: boolean;
@@ -56,14 +56,14 @@ export interface HttpReply {
   text(): Promise<string>;
 }
 
-/** Those of a plain request, checked as the platform does. */
+/** The headers as a record, validated by the platform's Headers. */
 export function toHeaderRecord(given: RequestInit["headers"]): Record<string, string> {
   return Object.fromEntries([...new Headers(given)].filter(([name]) => ALLOWED.has(name)));
 }
 
 /**
- * One request and its reply. Made on undici's dispatcher, which takes a fifth of the time of its `fetch`: the platform's
- * spends most of it on streams that nobody reads piece by piece here.
+ * One request and its reply. Uses undici's dispatcher, which takes a fifth of the time of `fetch`: most of that goes into
+ * streams, and replies are read whole here.
  * @throws the signal's reason, a `timeout` ModelError, or what the network throws, in the platform's words
  */
 export async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<HttpReply> {
@@ -78,10 +78,10 @@ export async function sendRequest(url: string, request: HttpRequest, options: Ht
   }
 }
 
-/** Within one origin only: the key and the prompt were meant for the server that the user named. */
+/** Only within one origin: key and prompt are meant for the server that the user named. */
 function redirectTarget(from: string, location: string, status: number, redirects: number): string {
   const to = URL.parse(location, from);
-  // Of the same kind as an unknown address: no other call would fare better.
+  // Same kind as an unknown address: every further call would fail too.
   const refuse = (why: string) => new ModelError("not_found", `${status} ${why}`, { status, retryable: false });
   if (to === null) throw refuse("redirects to an address that cannot be read");
   if (redirects === MAX_REDIRECTS) throw refuse(`redirects more than ${MAX_REDIRECTS} times`);
@@ -91,7 +91,7 @@ function redirectTarget(from: string, location: string, status: number, redirect
   );
 }
 
-/** Resolves when the headers are there. */
+/** Resolves when the headers have arrived. */
 function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -102,15 +102,15 @@ function dispatch(url: string, { method, headers, body }: HttpRequest, options: 
 }
 
 /**
- * Gathers one reply: its status and headers are given away at once, its body when it is whole. It has its deadline itself:
- * a signal of its own for every call would take a twentieth of the time that the loop has for it.
+ * Collects one reply: status and headers resolve at once, the body when complete. Implements the deadline itself: an
+ * AbortSignal per call costs 5 % of the event-loop time of a call.
  */
 class ReplyHandler implements Dispatcher.DispatchHandler {
   private readonly chunks: Buffer[] = [];
   private length = 0;
   private readonly timer: NodeJS.Timeout | undefined;
   private controller: Dispatcher.DispatchController | null = null;
-  /** Why nobody waits for it any more. */
+  /** Why it was aborted. */
   private stopped: Error | null = null;
   private finish: (body: Buffer) => void = () => {};
   private fail: (error: Error) => void;
@@ -124,12 +124,12 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     this.fail = reject;
     const { signal, timeoutMs } = options;
     signal.addEventListener("abort", this.abort, { once: true });
-    if (timeoutMs !== null) this.timer = setTimeout(() => this.stop(tooLate(timeoutMs)), timeoutMs);
+    if (timeoutMs !== null) this.timer = setTimeout(() => this.stop(timeoutError(timeoutMs)), timeoutMs);
   }
 
   private readonly abort = (): void => this.stop(this.options.signal.reason as Error);
 
-  /** Rejects at once, whatever becomes of the connection, which may still be in the making. */
+  /** Rejects at once, even while the connection is still being established. */
   private stop(why: Error): void {
     this.stopped = why;
     this.end();
@@ -154,14 +154,14 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
       this.finish = finish;
       this.fail = fail;
     });
-    // Who asked may have turned away before it fails.
+    // The caller may have stopped listening before it fails.
     body.catch(() => undefined);
     this.resolve(new WholeReply(this.url, status, headers, body));
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     this.length += chunk.length;
-    if (this.length > MAX_BYTES) this.stop(tooLarge());
+    if (this.length > MAX_BYTES) this.stop(replyTooLarge());
     else this.chunks.push(chunk);
   }
 
@@ -172,7 +172,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     timeSliced(() => this.finish(body));
   }
 
-  /** In the platform's words: what went wrong on the wire has a hundred names, and whoever tells faults apart knows these. */
+  /** As the platform's fetch reports it, which is what toModelError recognises. */
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.end();
     this.fail(new TypeError("fetch failed", { cause: error }));
@@ -185,7 +185,7 @@ type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 class WholeReply implements HttpReply {
   readonly statusText = "";
   readonly ok: boolean;
-  /** For those who would cancel it: it is read whole or not at all. */
+  /** Null: the body is read whole or not at all, so there is no stream to cancel. */
   readonly body = null;
   private read: Headers | null = null;
 
@@ -198,7 +198,7 @@ class WholeReply implements HttpReply {
     this.ok = status >= 200 && status < 300;
   }
 
-  /** Made when they are asked for: of most replies nobody wants to know more than the body. */
+  /** Created lazily: most callers read only the body. */
   get headers(): Headers {
     if (this.read === null) {
       this.read = new Headers();
@@ -211,10 +211,10 @@ class WholeReply implements HttpReply {
 
   async text(): Promise<string> {
     const bytes = await this.bytes;
-    // Not asked for; some proxies compress all the same.
+    // Never requested, but some proxies compress anyway.
     const encoding = "content-encoding" in this.received ? this.headers.get("content-encoding") : null;
     const decode = DECODERS[encoding?.trim().toLowerCase() ?? ""];
-    const text = (decode === undefined ? bytes : await unpacked(decode, bytes)).toString("utf8");
+    const text = (decode === undefined ? bytes : await decompress(decode, bytes)).toString("utf8");
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }
 
@@ -223,11 +223,11 @@ class WholeReply implements HttpReply {
   }
 }
 
-async function unpacked(decode: (typeof DECODERS)[string], bytes: Buffer): Promise<Buffer> {
+async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Promise<Buffer> {
   try {
     return await decode(bytes, { maxOutputLength: MAX_BYTES });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw replyTooLarge();
     throw new ModelError("protocol", "the reply cannot be unpacked, or was cut off", { retryable: true });
   }
 }

@@ -14,22 +14,22 @@ class HttpError extends Error {
   }
 }
 
-/** The headers of a JSON request, made once a model and checked then, not at each call. */
+/** Headers of a JSON request, created and validated once per model. */
 export function jsonHeaders(others: Readonly<Record<string, string>>): Record<string, string> {
   const type = "application/json";
   return toHeaderRecord({ accept: type, "content-type": type, "user-agent": "art-e", ...others });
 }
 
-/** As bytes, which lie outside V8's heap: as strings they were the largest part of what it copied while calls were under way. */
+/** As bytes, which lie outside V8's heap: as strings, request bodies were the largest part of what GC copied. */
 export function jsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
 /**
- * One POST of JSON and the JSON that comes back. For the wire format that every local server speaks: there the OpenAI SDK,
- * which does the same, would take a tenth of the time that the loop has for a call.
+ * One POST of JSON and the JSON that comes back. For the wire format that every local server speaks: the OpenAI SDK
+ * would cost 10 % of the event-loop time of a call there.
  * @param headers by `jsonHeaders`
- * @throws what `exchange` throws, `HttpError`, or a SyntaxError where the reply is no JSON
+ * @throws what `sendRequest` throws, `HttpError`, or a SyntaxError where the reply is no JSON
  */
 export async function postJson(
   url: string,
@@ -39,7 +39,7 @@ export async function postJson(
 ): Promise<unknown> {
   const reply = await sendRequest(url, { method: "POST", headers, body }, options);
   if (reply.ok) return JSON.parse(await reply.text());
-  // What the status says holds though the body cannot be read.
+  // The status counts even if the body cannot be read.
   const text = await reply.text().catch(() => "");
   throw new HttpError(reply.status, reply.headers, parseJsonOrNull(text), text.trim() || "without a body");
 }

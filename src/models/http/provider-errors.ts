@@ -7,7 +7,7 @@ const MAX_LENGTH = 300;
 const CONTEXT_OVERFLOW =
   /prompt is too long|context_length_exceeded|context window|maximum context length|exceeds? the (maximum|available) (number of tokens|context)|input token count|too many (input )?tokens|exceed_context_size/i;
 
-/** No retry mends an account without money, though it answers 429. */
+/** Out of credit: a 429 that no retry resolves. */
 const NO_QUOTA = /insufficient_quota|exceeded your current quota, please check your plan|credit balance is too low/i;
 
 /** Google says 400 where others say 401. */
@@ -15,7 +15,7 @@ const BAD_KEY = /api[ _]key not valid|api_key_invalid|API key expired/i;
 
 const TIMEOUT_CODES = /^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/;
 
-/** There was no connection to lose. */
+/** No connection was established. */
 const UNREACHABLE_CODES =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 
@@ -34,7 +34,7 @@ const httpErrorSchema = z.object({
 
 /**
  * Whatever an SDK threw, as a ModelError without a key in it and without the SDK's own error as its cause, which
- * may hold one. A throw that is none of theirs is a fault of ours and is given back as it is.
+ * may hold one. Any other throw is a bug of ours and is returned unchanged.
  */
 export function toModelError(error: unknown, apiKey: string): unknown {
   const ours = modelErrorIn(error);
@@ -91,7 +91,7 @@ function classify(status: number, details: string): { kind: ModelErrorKind; retr
   return { kind: "protocol", retryable: false };
 }
 
-/** The server's own sentence where its body has one; else what the SDK made of it. */
+/** The server's own sentence where its body has one; or else the SDK's message. */
 function describe(body: unknown, message: string): string {
   const said = z.object({ message: z.string(), code: z.unknown().optional() });
   const wrapped = z.object({ error: said }).transform((outer) => outer.error);

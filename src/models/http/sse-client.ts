@@ -9,13 +9,13 @@ export interface StreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** How long nothing may come, not a byte. */
+  /** Longest silence between two bytes. */
   readonly idleMs: number;
   /** Blacked out of every error. */
   readonly apiKey: string;
 }
 
-/** Of one answer; mails read whole make them long, and nothing honest is longer. */
+/** Of one answer, generously: whole mails in it make it long. */
 const MAX_STREAM_BYTES = 64_000_000;
 const MAX_FRAME_CHARS = 16_000_000;
 const MAX_ERROR_BYTES = 64_000;
@@ -23,8 +23,8 @@ const MAX_ERROR_BYTES = 64_000;
 const connections = new Agent({ connections: null });
 
 /**
- * Posts JSON and gives the data of every server-sent event, as it comes; the caller says when it has heard the last. Throws a
- * ModelError where there is no such stream, or the signal's reason. An end in the middle of a frame gives what there is of it.
+ * Posts JSON and gives the data of every server-sent event, as it arrives; the caller stops at the last. Throws a
+ * ModelError if the reply is no event stream, or the signal's reason. A stream that ends inside a frame yields that part.
  */
 export async function* readServerSentEvents(asked: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
   signal.throwIfAborted();
@@ -53,7 +53,7 @@ export async function* readServerSentEvents(asked: StreamRequest, signal: AbortS
     for await (const chunk of reply.body as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       parser.feed(decoder.decode(chunk, { stream: true }));
-      if (broken !== null || bytes > MAX_STREAM_BYTES) throw tooLong();
+      if (broken !== null || bytes > MAX_STREAM_BYTES) throw streamTooLong();
       yield* frames.splice(0);
     }
     parser.feed(`${decoder.decode()}\n\n`);
@@ -64,7 +64,7 @@ export async function* readServerSentEvents(asked: StreamRequest, signal: AbortS
   }
 }
 
-function tooLong(): ModelError {
+function streamTooLong(): ModelError {
   return new ModelError("protocol", `the answer's stream is longer than ${MAX_STREAM_BYTES / 1e6} MB`, {
     retryable: false,
   });
@@ -72,7 +72,7 @@ function tooLong(): ModelError {
 
 type Reply = Awaited<ReturnType<typeof request>>;
 
-/** What a server says that does not stream: an error, or a page of another program. */
+/** The body of a reply that is no event stream: an error, or a page of another program. */
 async function errorBody(reply: Reply, apiKey: string): Promise<string | null> {
   if (reply.statusCode === 200 && isEventStream(reply.headers)) return null;
   const chunks: Buffer[] = [];
@@ -94,7 +94,7 @@ function checkHead(
   if (body === null) return;
   if (status >= 300 && status < 400) {
     const to = headers.location === undefined ? "elsewhere" : `to ${new URL(String(headers.location), url).href}`;
-    // Of the same kind as an unknown agent: no other question would fare better.
+    // Same kind as an unknown agent: every further question would fail too.
     throw new ModelError("not_found", `${status} redirects ${to}: give that address instead`, { retryable: false });
   }
   if (status === 200) {

@@ -186,8 +186,8 @@ export class RateLimiter {
     if (error.kind !== "rate_limit" && error.kind !== "overloaded") return;
     this.refused++;
     this.wasRefused = true;
-    const asked = error.retryAfterMs ?? 0;
-    const pause = asked <= LONGEST_PAUSE_MS ? asked : 0;
+    const requestedMs = error.retryAfterMs ?? 0;
+    const pause = requestedMs <= LONGEST_PAUSE_MS ? requestedMs : 0;
     this.pausedUntil = Math.max(this.pausedUntil, now + pause);
     if (error.kind === "rate_limit") this.rate.refused(now, startedAt, pause);
     // All that were under way together are refused together: that is one refusal, not twenty.

@@ -19,15 +19,15 @@ export function recording(model: Model, priceOf: PriceOf, write: (line: string) 
     async complete(request, signal) {
       // Taken before the call: the conversation may have grown when it returns.
       const key = requestKey(model.id, request);
-      const keep = (outcome: { completion: Completion } | { failure: RecordedFailure }) =>
+      const append = (outcome: { completion: Completion } | { failure: RecordedFailure }) =>
         write(`${JSON.stringify({ key, model: model.id, request, ...outcome })}\n`);
       try {
         const completion = priced(await model.complete(request, signal), priceOf);
-        keep({ completion });
+        append({ completion });
         return completion;
       } catch (error) {
         const failure = failureOf(error);
-        if (failure !== null) keep({ failure });
+        if (failure !== null) append({ failure });
         throw error;
       }
     },

@@ -49,7 +49,7 @@ export interface ReplayFile {
 export async function readReplayFile(path: string): Promise<ReplayFile> {
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
     const hint = "replay/FILE needs the path of a file of recorded or scripted replies.";
-    throw new UserError("NO_REPLAY_FILE", `Cannot read the replay file ${path}.`, hint, undefined, { cause });
+    throw new UserError("no_replay_file", `Cannot read the replay file ${path}.`, hint, undefined, { cause });
   });
   const recorded: Recorded[] = [];
   const scripts: Script[] = [];
@@ -65,8 +65,8 @@ export async function readReplayFile(path: string): Promise<ReplayFile> {
 
 function entries(path: string, text: string): { where: string; value: unknown }[] {
   try {
-    const whole: unknown = JSON.parse(text);
-    const list = Array.isArray(whole) ? whole : [whole];
+    const document: unknown = JSON.parse(text);
+    const list = Array.isArray(document) ? document : [document];
     return list.map((value, i) => ({ where: `${path}, entry ${i + 1}`, value }));
   } catch {
     // More than one document: JSON lines.
@@ -82,7 +82,7 @@ function parseLine(line: string, where: string): unknown {
     return JSON.parse(line);
   } catch (cause) {
     const hint = "Every line must be one JSON object; the last one may have been cut off.";
-    throw new UserError("BAD_REPLAY_FILE", `${where} is not JSON.`, hint, undefined, { cause });
+    throw new UserError("bad_replay_file", `${where} is not JSON.`, hint, undefined, { cause });
   }
 }
 
@@ -92,7 +92,7 @@ function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z
   const issue = result.error.issues[0];
   const what = `${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim();
   throw new UserError(
-    "BAD_REPLAY_FILE",
+    "bad_replay_file",
     `${where} is neither a recorded nor a scripted reply: ${what}.`,
     'Recorded lines hold {key, model, completion} or {key, model, failure}; scripts {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
   );

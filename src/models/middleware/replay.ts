@@ -57,8 +57,8 @@ function outcomeOf(entry: Recorded): Completion {
 }
 
 function fromScripts(scripts: readonly Script[], request: ModelRequest): Completion | undefined {
-  const asked = new Set(request.messages.map((message) => (message.role === "user" ? message.content.trim() : "")));
-  const own = scripts.find(({ taskQuestion }) => taskQuestion !== undefined && asked.has(taskQuestion.trim()));
+  const userTexts = new Set(request.messages.map((message) => (message.role === "user" ? message.content.trim() : "")));
+  const own = scripts.find(({ taskQuestion }) => taskQuestion !== undefined && userTexts.has(taskQuestion.trim()));
   const script = own ?? scripts.find(({ taskQuestion }) => taskQuestion === undefined);
   if (!script) return undefined;
   const turn = request.messages.filter((message) => message.role === "assistant").length;

@@ -22,16 +22,16 @@ export function cachingReplies(model: Model, server: CachedServer, folder: strin
       signal.throwIfAborted();
       const key = cacheKey(server, request);
       const path = join(folder, key.slice(0, 2), `${key}.json`);
-      const kept = await readKept(path, key);
-      if (kept !== null) return { ...kept, cached: true };
+      const cachedReply = await readCached(path, key);
+      if (cachedReply !== null) return { ...cachedReply, cached: true };
       const completion = priced(await model.complete(request, signal), priceOf);
-      await keep(path, key, completion);
+      await writeCached(path, key, completion);
       return completion;
     },
   };
 }
 
-async function readKept(path: string, key: string): Promise<Completion | null> {
+async function readCached(path: string, key: string): Promise<Completion | null> {
   try {
     const { completion, ...kept } = keptSchema.parse(JSON.parse(await readFile(path, "utf8")));
     return kept.key === key && kept.sha256 === digest(completion) ? completion : null;
@@ -40,7 +40,7 @@ async function readKept(path: string, key: string): Promise<Completion | null> {
   }
 }
 
-async function keep(path: string, key: string, completion: Completion): Promise<void> {
+async function writeCached(path: string, key: string, completion: Completion): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
     await replaceFile(path, [JSON.stringify({ key, sha256: digest(completion), completion })], { sync: false });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ModelRequest } from "../../domain/models/model.js";
+import { reasoningRoom, rulesFor } from "../catalog/request-parameters.js";
 import { parseModelName } from "../model-name.js";
-import { reasoningRoom, rulesFor } from "../request-parameters.js";
 
 /** SHA-256 over everything that decides a reply, and whose it is; the order of an object's keys aside. */
 export function requestKey(modelId: string, request: ModelRequest): string {

@@ -10,10 +10,10 @@ import {
   type SentParameters,
   type Usage,
 } from "../../domain/models/model.js";
+import { anthropicRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
 import { sdkFetch } from "../http/sdk-fetch.js";
-import { anthropicRules, sentOf } from "../request-parameters.js";
 import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
@@ -114,9 +114,11 @@ function toBlocks(message: Message): Block[] {
   }
   if (message.role !== "assistant") return textBlock(message.content);
   if (message.providerState?.provider === PROVIDER) {
-    const kept = new Set(message.toolCalls.map((call) => call.id));
+    const callIds = new Set(message.toolCalls.map((call) => call.id));
     const blocks = stateSchema.parse(message.providerState.value);
-    return withoutTrailingThinking(blocks.filter((block) => block.type !== "tool_use" || kept.has(String(block.id))));
+    return withoutTrailingThinking(
+      blocks.filter((block) => block.type !== "tool_use" || callIds.has(String(block.id))),
+    );
   }
   const calls = message.toolCalls.map(({ id, name, arguments: input }) => ({ type: "tool_use", id, name, input }));
   return [...textBlock(message.content), ...calls];

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
 import type { Message, ToolMessage } from "../../domain/models/conversation.js";
 import type { FinishReason, Model, ModelRequest, SentParameters, Usage } from "../../domain/models/model.js";
+import { googleRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
-import { googleRules, sentOf } from "../request-parameters.js";
 import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { googleSchema } from "./tool-schema.js";
@@ -101,13 +101,13 @@ function toParts(message: Message, theirIds: Set<string>): Part[] {
   }
   const state = stateSchema.parse(message.providerState.value);
   const ids = [...state.ids];
-  const kept = new Set(message.toolCalls.map((call) => call.id));
+  const callIds = new Set(message.toolCalls.map((call) => call.id));
   const parts = state.parts.filter((part) => {
     const call = partSchema.parse(part).functionCall;
     if (!call) return true;
     const id = ids.shift() ?? "";
     if (call.id === id) theirIds.add(id);
-    return kept.has(id);
+    return callIds.has(id);
   });
   // A reply that was only thought says nothing: it is left out, as an empty one is.
   return parts.every((part) => part.thought === true) ? [] : parts;

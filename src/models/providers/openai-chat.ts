@@ -8,9 +8,9 @@ import {
   type ModelRequest,
   type SentParameters,
 } from "../../domain/models/model.js";
+import { openaiRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
-import { openaiRules, sentOf } from "../request-parameters.js";
 import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-server.js";

@@ -8,10 +8,10 @@ import {
   type ModelRequest,
   type SentParameters,
 } from "../../domain/models/model.js";
+import { openaiRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
 import { httpError } from "../http/provider-errors.js";
-import { openaiRules, sentOf } from "../request-parameters.js";
 import { attempt, modelNameSchema, type Reply } from "./attempt.js";
 import { openaiClient, openaiHeaders } from "./openai-client.js";
 import { isReasoningModel } from "./openai-server.js";
@@ -80,10 +80,10 @@ function toItems(message: Message): Item[] {
   }
   if (message.role !== "assistant") return [{ role: message.role, content: wellFormed(message.content) }];
   if (message.providerState?.provider === PROVIDER) {
-    const kept = new Set(message.toolCalls.map((call) => call.id));
+    const callIds = new Set(message.toolCalls.map((call) => call.id));
     const items = z.array(itemSchema).parse(message.providerState.value);
     return withoutTrailingReasoning(
-      items.filter((item) => item.type !== "function_call" || kept.has(String(item.call_id))),
+      items.filter((item) => item.type !== "function_call" || callIds.has(String(item.call_id))),
     );
   }
   const calls = message.toolCalls.map((call) => ({
@@ -162,9 +162,9 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
 
 /** A reply that failed on the way is told by a code inside a 200. */
 function failure(error: z.output<typeof replySchema>["error"]) {
-  const said = error?.message ?? "the reply failed without a reason";
-  if (error?.code === "rate_limit_exceeded") return httpError(429, said);
-  return httpError(error?.code === "server_error" || !error ? 500 : 400, said);
+  const failure = error?.message ?? "the reply failed without a reason";
+  if (error?.code === "rate_limit_exceeded") return httpError(429, failure);
+  return httpError(error?.code === "server_error" || !error ? 500 : 400, failure);
 }
 
 /**

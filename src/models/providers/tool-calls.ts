@@ -34,15 +34,15 @@ export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "inval
  */
 export function uniqueIds(ids: readonly string[], earlier: readonly Message[]): string[] {
   if (ids.length === 0) return [];
-  const taken = new Set<string>();
+  const usedIds = new Set<string>();
   for (const message of earlier) {
-    if (message.role === "assistant") for (const { id } of message.toolCalls) taken.add(id);
+    if (message.role === "assistant") for (const { id } of message.toolCalls) usedIds.add(id);
   }
-  let next = taken.size + 1;
+  let next = usedIds.size + 1;
   return ids.map((id) => {
     let unique = id;
-    while (unique === "" || taken.has(unique)) unique = `call_${next++}`;
-    taken.add(unique);
+    while (unique === "" || usedIds.has(unique)) unique = `call_${next++}`;
+    usedIds.add(unique);
     return unique;
   });
 }

@@ -1,19 +1,19 @@
 import { z } from "zod";
-import { argument, defineHandler } from "../handler.js";
+import { defineHandler, textArgument } from "../handler.js";
 import { prepareQuery } from "./search-query.js";
 
 const day = z.iso.date();
 
 /**
- * ART's search: every keyword as it stands, without stemming; mail from or to the user's address, wherever it was filed; exact
+ * ART's search: all keywords, unstemmed; mail from or to the user's address, wherever it was filed; exact
  * addresses; newest first, at most 10. Result: `[{message_id, snippet}]`. Unlike ART's it names a mail by one Message-ID for
- * all its copies, hides mail from after a task's day, and refuses days that are none.
+ * all its copies, hides mail from after a task's day, and rejects invalid dates.
  */
 export const searchEmails = defineHandler({
   args: z.object({
-    keywords: z.array(argument(1_000)).min(1).max(100, "expected at most 100 keywords"),
-    from_addr: argument(1_000).optional(),
-    to_addr: argument(1_000).optional(),
+    keywords: z.array(textArgument(1_000)).min(1).max(100, "expected at most 100 keywords"),
+    from_addr: textArgument(1_000).optional(),
+    to_addr: textArgument(1_000).optional(),
     sent_after: day.optional(),
     sent_before: day.optional(),
     max_results: z.number().int().min(1).max(10).default(10),

@@ -1,23 +1,23 @@
 import { z } from "zod";
-import { argument, defineHandler } from "../handler.js";
-import { openReadable, refuse } from "../mailbox.js";
+import { defineHandler, textArgument } from "../handler.js";
+import { findReadableMail, toolError } from "../mailbox.js";
 
 /**
- * One mail whole; a body longer than the page comes in pages. Result: `{message_id, subject, sender, to, cc,
+ * One complete mail; a body longer than a page is split into pages. Result: `{message_id, subject, sender, to, cc,
  * bcc, date, body}`, with `{body_from, body_length, next_offset}` where the body is not all of it.
  */
 export const emailGet = defineHandler({
-  args: z.object({ message_id: argument(2_000).min(1), offset: z.number().int().min(0).default(0) }),
+  args: z.object({ message_id: textArgument(2_000).min(1), offset: z.number().int().min(0).default(0) }),
   config: z.strictObject({
     /** Characters of body in one result. */
     pageSize: z.number().int().min(1000).default(20_000),
   }),
   call({ message_id, offset }, context, { mailbox }, { pageSize }) {
-    const readable = openReadable(message_id, context, mailbox);
+    const readable = findReadableMail(message_id, context, mailbox);
     if (!readable.ok) return readable;
     const { mail } = readable;
     if (offset > 0 && offset >= mail.body.length) {
-      return refuse("bad_arguments", `The body has ${mail.body.length} characters: offset must be below that.`);
+      return toolError("bad_arguments", `The body has ${mail.body.length} characters: offset must be below that.`);
     }
     const body = mail.body.slice(offset, offset + pageSize);
     const end = offset + body.length;

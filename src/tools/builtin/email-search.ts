@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { MailHit } from "../../store/search/mail-search.js";
-import { argument, defineHandler } from "../handler.js";
+import { defineHandler, textArgument } from "../handler.js";
 import { prepareQuery } from "./search-query.js";
 
 const day = z.iso.date();
@@ -8,11 +8,11 @@ const day = z.iso.date();
 /** All words first, best match fills up. Result: `{emails: [{message_id, subject, sender, date, snippet, match}], total}`. */
 export const emailSearch = defineHandler({
   args: z.object({
-    query: argument(10_000),
-    inbox_id: argument(1_000).optional(),
+    query: textArgument(10_000),
+    inbox_id: textArgument(1_000).optional(),
     limit: z.number().int().min(1).max(50).default(10),
-    from: argument(1_000).optional(),
-    to: argument(1_000).optional(),
+    from: textArgument(1_000).optional(),
+    to: textArgument(1_000).optional(),
     sent_after: day.optional(),
     sent_before: day.optional(),
   }),

@@ -3,7 +3,7 @@ import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../sandbox/limits.js";
 import { type PythonRun, runPython, type Stopped } from "../../sandbox/run-python.js";
 import { defineHandler } from "../handler.js";
-import { refuse } from "../mailbox.js";
+import { toolError } from "../mailbox.js";
 import { NO_WORKSPACE } from "./in-workspace.js";
 
 /**
@@ -14,17 +14,20 @@ export const executePython = defineHandler({
   args: z.object({ code: z.string() }),
   config: z.strictObject({}),
   async call({ code }, { workspace, signal }, { python = chooseSandbox }) {
-    if (workspace === undefined) return refuse("failed", NO_WORKSPACE);
+    if (workspace === undefined) return toolError("failed", NO_WORKSPACE);
     const choice = await python();
     if (!choice.ok) {
-      return refuse("failed", `Python cannot be run on this machine (${choice.why}). Go on without it. ${choice.hint}`);
+      return toolError(
+        "failed",
+        `Python cannot be run on this machine (${choice.why}). Go on without it. ${choice.hint}`,
+      );
     }
     try {
       return { ok: true, value: toResult(await runPython(choice.sandbox, code, workspace, signal)) };
     } catch (error) {
-      // A task that was stopped must end as what it was stopped by.
+      // An aborted task must reject with its abort reason.
       signal.throwIfAborted();
-      return refuse("failed", `The sandbox did not start: ${(error as Error).message} Go on without it.`);
+      return toolError("failed", `The sandbox did not start: ${(error as Error).message} Go on without it.`);
     }
   },
 });

@@ -1,18 +1,18 @@
 import type { ToolContext, ToolResult } from "../../domain/agents/tool.js";
 import type { WorkspaceFolders } from "../../domain/agents/workspace.js";
 import { WorkspaceRefusal } from "../../sandbox/workspace-error.js";
-import { refuse } from "../mailbox.js";
+import { toolError } from "../mailbox.js";
 
-/** Does a file tool's work in the task's workspace; what the agent can put right becomes a result that says it. */
+/** Runs a file tool in the task's workspace. Errors the agent can fix become error results. */
 export async function inWorkspace(
   { workspace }: ToolContext,
   work: (folders: WorkspaceFolders) => Promise<ToolResult>,
 ): Promise<ToolResult> {
-  if (workspace === undefined) return refuse("failed", NO_WORKSPACE);
+  if (workspace === undefined) return toolError("failed", NO_WORKSPACE);
   try {
     return await workspace.use(work);
   } catch (error) {
-    if (error instanceof WorkspaceRefusal) return refuse("bad_arguments", error.message);
+    if (error instanceof WorkspaceRefusal) return toolError("bad_arguments", error.message);
     throw error;
   }
 }

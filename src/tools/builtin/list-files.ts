@@ -4,7 +4,7 @@ import { defineHandler } from "../handler.js";
 import { inWorkspace } from "./in-workspace.js";
 
 /** More would fill a model's context with names. */
-const MOST = 200;
+const MAX_ENTRIES = 200;
 
 /** Everything below a folder. Result: `{files: [{path, type, size}], total}`; `total` may be more than are listed. */
 export const listFiles = defineHandler({
@@ -12,7 +12,7 @@ export const listFiles = defineHandler({
   config: z.strictObject({}),
   call: ({ path }, context) =>
     inWorkspace(context, async (folders) => {
-      const { entries, total } = await listEntries(folders, path, MOST);
+      const { entries, total } = await listEntries(folders, path, MAX_ENTRIES);
       return { ok: true, value: { files: entries.map(({ path, type, size }) => ({ path, type, size })), total } };
     }),
 });

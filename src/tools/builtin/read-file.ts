@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readText } from "../../sandbox/files.js";
 import { defineHandler } from "../handler.js";
-import { refuse } from "../mailbox.js";
+import { toolError } from "../mailbox.js";
 import { inWorkspace } from "./in-workspace.js";
 
 /** Characters of one line, and of all lines of one result. */
@@ -23,7 +23,7 @@ export const readFile = defineHandler({
     inWorkspace(context, async (folders) => {
       const lines = linesOf(await readText(folders, path));
       if (offset > Math.max(lines.length, 1)) {
-        return refuse("bad_arguments", `${path} has ${lines.length} lines: offset must not be beyond that.`);
+        return toolError("bad_arguments", `${path} has ${lines.length} lines: offset must not be beyond that.`);
       }
       const page = pageOf(lines, offset - 1, limit);
       const last = offset - 1 + page.length;
@@ -41,7 +41,7 @@ export const readFile = defineHandler({
     }),
 });
 
-/** A line break at the end begins no further line. */
+/** A trailing line break does not start another line. */
 function linesOf(text: string): string[] {
   const lines = text.split(/\r\n|\n/);
   if (lines.at(-1) === "") lines.pop();

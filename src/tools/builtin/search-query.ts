@@ -1,6 +1,6 @@
 import type { ToolContext } from "../../domain/agents/tool.js";
 import type { MailQuery } from "../../store/search/mail-search.js";
-import { chooseInbox, type Mailbox, refuse } from "../mailbox.js";
+import { chooseInbox, type Mailbox, toolError } from "../mailbox.js";
 
 /** A search as a tool call asks for it; days are YYYY-MM-DD. */
 export interface SearchCall {
@@ -17,7 +17,7 @@ export interface SearchCall {
 
 type BoundQuery = MailQuery & { readonly inboxId: number };
 
-type Prepared = { ok: true; query: BoundQuery } | { ok: true; query: null } | ReturnType<typeof refuse>;
+type Prepared = { ok: true; query: BoundQuery } | { ok: true; query: null } | ReturnType<typeof toolError>;
 
 /** Binds a call to the task's inbox and cutoff. `query` null: a filter names an address that no mail has. */
 export function prepareQuery(call: SearchCall, context: ToolContext, mailbox: Mailbox): Prepared {
@@ -49,7 +49,7 @@ function resolveFilter(
   text: string | undefined,
   how: SearchCall["addressFilter"],
   { addresses }: Mailbox,
-): { ok: true; ids: readonly number[] | null } | ReturnType<typeof refuse> {
+): { ok: true; ids: readonly number[] | null } | ReturnType<typeof toolError> {
   if (text === undefined || text.trim() === "") return { ok: true, ids: null };
   if (how === "exact") {
     const id = addresses.idOf(text);
@@ -58,7 +58,7 @@ function resolveFilter(
   const match = addresses.matching(text);
   if (match.found === "some") return { ok: true, ids: match.ids };
   if (match.found === "none") return { ok: true, ids: [] };
-  return refuse(
+  return toolError(
     "bad_arguments",
     `"${text}" is part of more than ${match.count - 1} addresses. Give more of the address in "${name}", or leave it out.`,
   );

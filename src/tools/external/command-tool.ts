@@ -3,7 +3,7 @@ import { runProcess } from "../../processes/run-process.js";
 import { defineExternalTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
 import { cleanEnvironment, environmentName } from "./secrets.js";
 
-/** A program with its arguments: no shell reads them. */
+/** A program and its arguments, run without a shell. */
 export const argvSchema = z
   .array(
     z
@@ -17,7 +17,7 @@ export const argvSchema = z
 
 const config = z.strictObject({
   command: argvSchema,
-  /** The variables it is given beside PATH, HOME and LANG. */
+  /** Environment variables passed on besides PATH, HOME and LANG. */
   env: z.array(environmentName).max(100).default([]),
   /** Its working folder. */
   cwd: z.string().min(1).optional(),
@@ -36,12 +36,12 @@ export const commandTool = defineExternalTool({
     const start = { argv: command, env: environment.values, cwd };
     const input = `${JSON.stringify(args)}\n`;
     const { end, stdout, stderr, tooLong } = await runProcess(start, input, maxBytes, signal, secrets);
-    const said = stderr === "" ? "" : `: ${stderr}`;
+    const stderrNote = stderr === "" ? "" : `: ${stderr}`;
     if (tooLong) throw new ToolFailed(`The program wrote more than ${maxBytes} bytes`);
     if ("error" in end) throw new ToolFailed(`The program ${command[0]} cannot be started: ${end.error}`);
     if (end.code !== 0) {
       throw new ToolFailed(
-        `The program ended ${end.code === null ? `by ${end.signal}` : `with code ${end.code}`}${said}`,
+        `The program ended ${end.code === null ? `by ${end.signal}` : `with code ${end.code}`}${stderrNote}`,
       );
     }
     return parseJsonText(stdout, "What the program wrote", secrets);

@@ -3,15 +3,15 @@ import type { McpConnections } from "../../mcp/connections.js";
 import { ModuleWorkers } from "../../processes/module-workers.js";
 import { startSupervised } from "../../processes/supervised-process.js";
 
-/** What tools of one's own reach out with: one a run, shared by its tasks, closed at its end. */
+/** Connections and workers of external tools: one per run, shared by its tasks, closed at its end. */
 export interface ExternalResources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Loaded when it is first asked for: MCP's library takes longer to load than all the rest of a run. */
+  /** Loaded at the first use: the MCP SDK takes longer to load than everything else. */
   readonly mcp: () => Promise<McpConnections>;
   readonly modules: ModuleWorkers;
-  /** How names become addresses; the system's own where undefined. */
+  /** DNS lookup; the system's by default. */
   readonly lookup?: LookupFunction | undefined;
-  /** Ends every connection, program and thread that was begun. */
+  /** Closes all connections and ends all programs and threads. */
   close(): Promise<void>;
 }
 

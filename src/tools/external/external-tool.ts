@@ -3,18 +3,17 @@ import type { ToolContext, ToolResult, ToolRow } from "../../domain/agents/tool.
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../domain/json.js";
 import { redact, redactJson } from "../../domain/redact.js";
 import { defineHandler, type Handler } from "../handler.js";
-import { withLinearPatterns } from "../linear-pattern.js";
-import { refuse } from "../mailbox.js";
-import { checkUnfolding } from "../schema-unfolding.js";
+import { compileResultSchema } from "../json-schema/compile-schema.js";
+import { toolError } from "../mailbox.js";
 import type { ExternalResources } from "./external-resources.js";
 
-/** What all tools of one's own can be told. */
+/** Configuration that all external tools share. */
 export const limitsShape = {
-  /** A call that takes longer is given up. */
+  /** A call that takes longer is aborted. */
   timeoutMs: z.number().int().min(1).max(600_000).default(30_000),
-  /** Bytes read of an answer; one that is longer is refused. */
+  /** A longer response is an error. */
   maxBytes: z.number().int().min(1).max(100_000_000).default(1_000_000),
-  /** Characters of the result that the model gets; the rest is cut off. */
+  /** Characters of the result that the model gets; the rest is truncated. */
   maxResultChars: z.number().int().min(100).max(1_000_000).default(20_000),
   /** JSON Schema that every result must fit. */
   resultSchema: jsonObjectSchema.optional(),
@@ -22,63 +21,62 @@ export const limitsShape = {
 
 type Limits = z.output<z.ZodObject<typeof limitsShape>>;
 
-/** One call as a kind of tool sees it. */
+/** One call, as passed to a kind of tool. */
 export interface ExternalCall {
   readonly args: JsonObject;
   readonly context: ToolContext;
   readonly outside: ExternalResources;
   /** Aborts when the task ends or the time is over. */
   readonly signal: AbortSignal;
-  /** Values that must appear in no result. */
+  /** Values to redact from results. */
   readonly secrets: readonly string[];
 }
 
-/** What a tool could not do, in words for the model. Anything else that is thrown is told in the same way. */
+/** An error whose message is for the model. Other errors are reported to it in the same way. */
 export class ToolFailed extends Error {
   override readonly name = "ToolFailed";
 }
 
 export interface ExternalToolKind<Config extends Limits> {
   readonly config: z.ZodType<Config>;
-  readonly misfit?: (config: Config, tool: ToolRow) => string | undefined;
-  /** Values that must appear in no result. */
+  readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
+  /** Values to redact from results. */
   readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
   call(call: ExternalCall, config: Config): Promise<JsonValue>;
 }
 
 /**
- * A handler for a tool that is not ours, under the rules that all of them obey: an end in time, results of limited
- * size that fit their schema, and every failure a result that the model can act on. When the task is aborted the
- * call rejects with its reason.
+ * A handler for an external tool, with the rules common to all of them: a time limit, results of limited size that fit their
+ * schema, and every failure as a result that the model can act on. If the task is aborted, the call rejects with its reason.
  */
 export function defineExternalTool<Config extends Limits>(kind: ExternalToolKind<Config>): Handler {
   return defineHandler<JsonObject, Config>({
     args: jsonObjectSchema,
     config: kind.config,
-    misfit(config, tool) {
-      const reason = config.resultSchema === undefined ? undefined : whyUnusable(config.resultSchema);
-      return reason === undefined ? kind.misfit?.(config, tool) : `its resultSchema: ${reason}`;
+    validate(config, tool) {
+      const reason = config.resultSchema === undefined ? undefined : findSchemaProblem(config.resultSchema);
+      return reason === undefined ? kind.validate?.(config, tool) : `its resultSchema: ${reason}`;
     },
     async call(args, context, { outside }, config) {
-      if (outside === undefined) return refuse("failed", "Tools of one's own cannot be called here.");
+      if (outside === undefined) return toolError("failed", "Tools of one's own cannot be called here.");
       context.signal.throwIfAborted();
       const timeout = AbortSignal.timeout(config.timeoutMs);
       const signal = AbortSignal.any([context.signal, timeout]);
       const secrets = kind.secrets?.(config, outside) ?? [];
       try {
-        const value = await withEnd(kind.call({ args, context, outside, signal, secrets }, config), signal);
-        return resultOf(redactJson(value, secrets), config);
+        const value = await raceAbort(kind.call({ args, context, outside, signal, secrets }, config), signal);
+        return toToolResult(redactJson(value, secrets), config);
       } catch (error) {
         context.signal.throwIfAborted();
-        if (timeout.aborted) return refuse("failed", `The tool did not answer within ${config.timeoutMs / 1000} s.`);
-        return refuse("failed", wordsOf(error, secrets));
+        if (timeout.aborted) return toolError("failed", `The tool did not answer within ${config.timeoutMs / 1000} s.`);
+        return toolError("failed", errorText(error, secrets));
       }
     },
   });
 }
 
-/** A kind that does not listen to its signal cannot hold the task up. */
-async function withEnd<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Rejects on abort even if the tool ignores its signal. */
+async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = () => {};
   const ended = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason);
@@ -93,18 +91,14 @@ async function withEnd<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
+function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
   if (resultSchema !== undefined) {
-    const checked = toResultSchema(resultSchema).safeParse(value);
-    if (!checked.success) {
-      const [issue] = checked.error.issues;
-      const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.join(".")}`;
-      return refuse("failed", `The tool's result does not fit its schema${where}: ${issue?.message}.`);
-    }
+    const checked = compileResultSchema(resultSchema)(value);
+    if (!checked.ok) return toolError("failed", `The tool's result does not fit its schema: ${checked.error}.`);
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (Buffer.byteLength(text) > maxBytes)
-    return refuse("failed", `The tool answered with more than ${maxBytes} bytes.`);
+    return toolError("failed", `The tool answered with more than ${maxBytes} bytes.`);
   if (text.length <= maxResultChars) return { ok: true, value };
   const beginning = text.slice(0, maxResultChars);
   if (typeof value === "string") {
@@ -113,26 +107,21 @@ function resultOf(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: 
   return { ok: true, value: { truncated: true, characters: text.length, beginning } };
 }
 
-function toResultSchema(schema: JsonObject): z.ZodType {
-  checkUnfolding(schema);
-  return withLinearPatterns(schema, () => z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]));
-}
-
-function whyUnusable(schema: JsonObject): string | undefined {
+function findSchemaProblem(schema: JsonObject): string | undefined {
   try {
-    toResultSchema(schema);
+    compileResultSchema(schema);
     return undefined;
   } catch (error) {
     return (error as Error).message;
   }
 }
 
-function wordsOf(error: unknown, secrets: readonly string[]): string {
+function errorText(error: unknown, secrets: readonly string[]): string {
   const message = redact(error instanceof Error ? error.message : String(error), secrets);
   return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
 }
 
-/** A text from outside as JSON, checked to be nothing else. */
+/** Parses external text as JSON. */
 export function parseJsonText(text: string, whose: string, secrets: readonly string[]): JsonValue {
   let value: unknown;
   try {

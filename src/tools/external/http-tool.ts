@@ -5,7 +5,7 @@ import { redact } from "../../domain/redact.js";
 import { guardedRequest } from "../../web/guarded-request.js";
 import { isPublicAddress } from "../../web/public-address.js";
 import { defineExternalTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
-import { fillIn, headersSchema, secretsIn } from "./secrets.js";
+import { fillInVariables, headersSchema, secretsIn } from "./secrets.js";
 
 export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -16,43 +16,43 @@ const BODILESS = new Set<string>(["GET", "DELETE"]);
 
 const config = z.strictObject({
   method: z.enum(HTTP_METHODS).default("GET"),
-  /** `{{argument}}` is put in URL-encoded, in the path or the query only. */
+  /** `{{argument}}` is replaced URL-encoded, in path and query only. */
   url: z
     .string()
     .min(1)
     .max(4_000)
     .superRefine((url, issues) => {
-      const message = whyUrlUnusable(url);
+      const message = findUrlProblem(url);
       if (message !== null) issues.addIssue({ code: "custom", message });
     }),
   headers: headersSchema,
-  /** Whether private, loopback and link-local addresses may be asked. */
+  /** Allows private, loopback and link-local addresses. */
   allowPrivate: z.boolean().default(false),
   ...limitsShape,
 });
 
 /**
- * A web address. Arguments that the URL does not name go into the query (GET, DELETE) or are the JSON body (POST, PUT,
- * PATCH). A JSON answer is the result; other text is the result as it is; a status from 400 on is a failure.
+ * An HTTP request. Arguments that the URL does not mention go into the query (GET, DELETE) or are the JSON body (POST, PUT,
+ * PATCH). A JSON response is parsed, other text is returned as is; status 400 and above is an error.
  */
 export const httpTool = defineExternalTool({
   config,
-  misfit({ url }, tool) {
+  validate({ url }, tool) {
     const known = propertiesOf(tool);
-    const unknown = namesIn(url).find((name) => !known.includes(name));
+    const unknown = placeholdersIn(url).find((name) => !known.includes(name));
     return unknown === undefined ? undefined : `its url asks for {{${unknown}}}, which is none of its parameters`;
   },
   secrets: ({ headers }, outside) => secretsIn(headers, outside.env),
   async call({ args, outside, signal, secrets }, { method, url, headers, allowPrivate, maxBytes }) {
-    const filled = fillIn(headers, outside.env);
+    const filled = fillInVariables(headers, outside.env);
     if (!filled.ok)
       throw new ToolFailed(`The tool cannot be called: the environment variable ${filled.missing} is not set`);
-    const inUrl = new Set(namesIn(url));
+    const inUrl = new Set(placeholdersIn(url));
     const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !inUrl.has(name)));
     const target = fillUrl(url, args);
     const sendsBody = !BODILESS.has(method);
     if (!sendsBody) for (const [name, value] of Object.entries(rest)) target.searchParams.append(name, asText(value));
-    const answer = await guardedRequest(
+    const response = await guardedRequest(
       {
         method,
         url: target.href,
@@ -68,16 +68,18 @@ export const httpTool = defineExternalTool({
       },
       signal,
     );
-    if (answer.status >= 400) {
-      const said = redact(answer.text.trim(), secrets).slice(0, 500);
-      throw new ToolFailed(`The server answered with status ${answer.status}${said === "" ? "" : `: ${said}`}`);
+    if (response.status >= 400) {
+      const bodyText = redact(response.text.trim(), secrets).slice(0, 500);
+      throw new ToolFailed(
+        `The server answered with status ${response.status}${bodyText === "" ? "" : `: ${bodyText}`}`,
+      );
     }
-    if (/\bjson\b/i.test(answer.contentType)) return parseJsonText(answer.text, "The server's answer", secrets);
-    return answer.text;
+    if (/\bjson\b/i.test(response.contentType)) return parseJsonText(response.text, "The server's answer", secrets);
+    return response.text;
   },
 });
 
-function namesIn(url: string): string[] {
+function placeholdersIn(url: string): string[] {
   return [...url.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
 }
 
@@ -85,7 +87,7 @@ function propertiesOf({ parametersSchema: { properties } }: ToolRow): string[] {
   return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 }
 
-/** A value must never choose the host, nor climb out of the path it stands in. */
+/** An argument must not change the host or leave its path segment. */
 function fillUrl(template: string, args: JsonObject): URL {
   const text = template.replace(PLACEHOLDER, (_, name: string) => {
     const value = Object.hasOwn(args, name) ? args[name] : undefined;
@@ -103,7 +105,7 @@ function asText(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function whyUrlUnusable(template: string): string | null {
+function findUrlProblem(template: string): string | null {
   const [a, b] = ["a", "b"].map((letter) => URL.parse(template.replace(PLACEHOLDER, letter)));
   if (a == null || b == null) return "expected an address such as https://example.com/{{argument}}";
   if (a.protocol !== "https:" && a.protocol !== "http:") return "expected an http or https address";

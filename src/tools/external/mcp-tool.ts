@@ -3,13 +3,13 @@ import type { McpServer } from "../../mcp/connections.js";
 import { argvSchema } from "./command-tool.js";
 import type { ExternalResources } from "./external-resources.js";
 import { defineExternalTool, limitsShape, ToolFailed } from "./external-tool.js";
-import { cleanEnvironment, environmentName, fillIn, headersSchema, secretsIn } from "./secrets.js";
+import { cleanEnvironment, environmentName, fillInVariables, headersSchema, secretsIn } from "./secrets.js";
 
-/** A server as it is kept: started as a program, or reached at an address. Secrets are named, never written out. */
+/** An MCP server as stored: a program to start, or a URL. Secrets are references to the environment. */
 export const serverSchema = z.union([
   z.strictObject({
     command: argvSchema,
-    /** The variables it is given beside PATH, HOME and LANG. */
+    /** Environment variables passed on besides PATH, HOME and LANG. */
     env: z.array(environmentName).max(100).default([]),
   }),
   z.strictObject({
@@ -27,23 +27,23 @@ const config = z.strictObject({
   ...limitsShape,
 });
 
-/** A tool of an MCP server; one connection to each server is shared by the whole run. */
+/** A tool of an MCP server; the whole run shares one connection to each server. */
 export const mcpTool = defineExternalTool({
   config,
   secrets: ({ server }, outside) => secretsOf(server, outside),
   async call({ args, outside, signal, secrets }, { server, tool, timeoutMs }) {
     const { callServerTool } = await import("../../mcp/server-tools.js");
     const connections = await outside.mcp();
-    const client = await connections.to(reachable(server, outside), signal, secrets);
-    const answer = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });
-    if (!answer.ok) throw new ToolFailed(answer.error);
-    return answer.value;
+    const client = await connections.to(resolveServer(server, outside), signal, secrets);
+    const result = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });
+    if (!result.ok) throw new ToolFailed(result.error);
+    return result.value;
   },
 });
 
-/** The server with the environment filled in. */
-export function reachable(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
-  const filled = "command" in server ? cleanEnvironment(server.env, env) : fillIn(server.headers, env);
+/** Fills in the environment variables. */
+export function resolveServer(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
+  const filled = "command" in server ? cleanEnvironment(server.env, env) : fillInVariables(server.headers, env);
   if (!filled.ok) {
     throw new ToolFailed(`The MCP server cannot be reached: the environment variable ${filled.missing} is not set`);
   }
@@ -52,7 +52,7 @@ export function reachable(server: StoredServer, { env }: Pick<ExternalResources,
     : { url: server.url, headers: filled.values };
 }
 
-/** Values that must stand in no result and no error. */
+/** Values to redact from results and errors. */
 export function secretsOf(server: StoredServer, { env }: Pick<ExternalResources, "env">): readonly string[] {
   return "command" in server ? server.env.flatMap((name) => env[name] ?? []) : secretsIn(server.headers, env);
 }

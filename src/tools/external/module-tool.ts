@@ -5,12 +5,12 @@ import { cleanEnvironment, environmentName } from "./secrets.js";
 const config = z.strictObject({
   /** The TypeScript or JavaScript file. */
   module: z.string().startsWith("/", "expected an absolute path"),
-  /** The variables it is given beside PATH, HOME and LANG. */
+  /** Environment variables passed on besides PATH, HOME and LANG. */
   env: z.array(environmentName).max(100).default([]),
   ...limitsShape,
 });
 
-/** A file with a function `call(args, context)`; `context` tells `inbox` and `cutoff` of the task. */
+/** A file with a function `call(args, context)`; `context` holds the task's `inbox` and `cutoff`. */
 export const moduleTool = defineExternalTool({
   config,
   secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** `${ENV:NAME}` stands for an environment variable; it is filled in when a call is made and kept nowhere. */
+/** `${ENV:NAME}` stands for an environment variable; it is filled in for each call and never stored. */
 const REFERENCE = /\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** Headers that carry a secret: their values must come from the environment. */
@@ -10,7 +10,7 @@ export const environmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "exp
 
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "expected the name of a header");
 
-/** Header lines as they are kept: without line ends, and without a secret written out. */
+/** Headers as stored: no line ends, and secrets only as references to the environment. */
 export const headersSchema = z
   .record(headerName, z.string().max(4_000))
   .superRefine((headers, issues) => {
@@ -31,8 +31,8 @@ export type Filled =
   | { readonly ok: true; readonly values: Record<string, string> }
   | { readonly ok: false; readonly missing: string };
 
-/** Texts with their variables filled in, or the name of the first variable that is not set. */
-export function fillIn(
+/** Fills in variables; returns the name of the first that is not set. */
+export function fillInVariables(
   texts: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string | undefined>>,
 ): Filled {
@@ -49,7 +49,7 @@ export function fillIn(
   return missing === null ? { ok: true, values } : { ok: false, missing };
 }
 
-/** The values behind the references, so that they can be kept out of results. */
+/** The values of referenced variables, to be redacted from results. */
 export function secretsIn(
   texts: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string | undefined>>,
@@ -58,7 +58,7 @@ export function secretsIn(
   return [...new Set(names)].flatMap((name) => env[name] ?? []);
 }
 
-/** The variables a program or a thread of the user's is given: these three and those that are named. */
+/** The environment of an external program or module: PATH, HOME, LANG and the named variables. */
 export function cleanEnvironment(names: readonly string[], env: Readonly<Record<string, string | undefined>>): Filled {
   const values: Record<string, string> = {};
   for (const name of ["PATH", "HOME", "LANG"]) if (env[name] !== undefined) values[name] = env[name];

@@ -11,41 +11,41 @@ export interface SearchCall {
   readonly config: unknown;
 }
 
-/** Text crosses between threads in a third of the time of what it says. */
+/** Posting JSON text between threads takes a third of the time of posting the value. */
 export type SearchAnswer = { readonly ok: true; readonly json: string } | Extract<ToolResult, { ok: false }>;
 
-/** More than a few threads wait for each other's pages of the file. */
-const MOST_THREADS = 3;
+/** More threads contend for SQLite's pages. */
+const MAX_THREADS = 3;
 
-/** Of all threads together. A search makes half a megabyte of garbage: with 12 it is collected so often that it takes 4 % longer. */
-const YOUNG_MEGABYTES = 32;
+/** For all threads together. A search allocates 0.5 MB: with 12 MB, frequent GC makes it 4 % slower. */
+const YOUNG_GENERATION_MB = 32;
 
 /**
- * Threads that search mail, so that the loop of a run waits for no search. One core is left to the loop: on two cores a
- * second thread takes more from the loop, and from the first, than it gives.
+ * Threads that search mail, so that no search blocks the event loop. One core is left to the event loop: on two cores a
+ * second thread costs it, and the first thread, more than it gains.
  */
 export class SearchPool {
   private readonly threads: readonly WorkerRpc<SearchCall, SearchAnswer>[];
 
-  constructor(path: string, count = Math.max(1, Math.min(MOST_THREADS, availableParallelism() - 1))) {
+  constructor(path: string, count = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))) {
     const file = new URL("./search-thread.js", import.meta.url);
-    const options = { data: { path }, youngGenerationMb: YOUNG_MEGABYTES / count };
+    const options = { data: { path }, youngGenerationMb: YOUNG_GENERATION_MB / count };
     this.threads = Array.from({ length: count }, () => new WorkerRpc(file, options));
   }
 
-  /** Rejects only where a thread failed, which is a fault of ours. */
+  /** Rejects only if a thread failed, which is a bug. */
   async call(handlerKey: string, args: unknown, context: ToolContext, config: unknown): Promise<ToolResult> {
     const { inbox, cutoff } = context;
     const answer = await this.threadFor(inbox).call({ handlerKey, args, context: { inbox, cutoff }, config });
     return answer.ok ? { ...answer, value: JSON.parse(answer.json) as JsonValue } : answer;
   }
 
-  /** The idlest, and of equals the same for a mailbox each time: it has the mailbox's words at hand. */
+  /** The least busy; among equals always the same for a mailbox, whose posting lists it has cached. */
   private threadFor(inbox: string | null): WorkerRpc<SearchCall, SearchAnswer> {
-    const idlest = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
-    const letters = [...(inbox ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
-    const home = this.threads[letters % this.threads.length];
-    return home !== undefined && home.pending <= idlest.pending ? home : idlest;
+    const leastBusy = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
+    const hash = [...(inbox ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
+    const preferred = this.threads[hash % this.threads.length];
+    return preferred !== undefined && preferred.pending <= leastBusy.pending ? preferred : leastBusy;
   }
 
   async close(): Promise<void> {

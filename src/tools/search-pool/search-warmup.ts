@@ -1,8 +1,8 @@
 import type { Db } from "../../store/connection/open-store.js";
 import type { SearchCall } from "./search-pool.js";
 
-/** By then the code is compiled: the first fifty searches of a thread take two to three times as long as the last of so many. */
-const REHEARSALS = 300;
+/** Enough for V8 to compile the search: the first fifty searches of a thread take two to three times as long as later ones. */
+const MAX_WARMUP_SEARCHES = 300;
 
 interface Row {
   readonly subject: string;
@@ -14,11 +14,11 @@ const SQL = {
   read: "SELECT m.subject, m.sender FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?",
 } as const;
 
-/** Searches as agents make them, for mails from all over the file: each by its subject, in its sender's mailbox. */
+/** Typical searches, for mails spread over the database: each by its subject, in its sender's mailbox. */
 export function* warmupSearches(db: Db): Generator<SearchCall> {
   const mails = (db.prepare(SQL.mails).pluck().get() as number | null) ?? 0;
   const read = db.prepare(SQL.read);
-  const calls = Math.min(REHEARSALS, mails);
+  const calls = Math.min(MAX_WARMUP_SEARCHES, mails);
   for (let i = 0; i < calls; i++) {
     const row = read.get(1 + Math.floor((i * mails) / calls)) as Row | undefined;
     if (row === undefined || row.sender === "") continue;

@@ -15,8 +15,8 @@ import { NO_LIMITS, type RunLimits } from "../../../src/domain/runs/run-limits.j
 import { type Trace, traceSchema } from "../../../src/domain/runs/trace.js";
 import type { Judge } from "../../../src/domain/scores/judgement.js";
 import type { Question, QuestionSet } from "../../../src/domain/tasks/question.js";
+import { priceOf } from "../../../src/models/catalog/prices.js";
 import { parseModelName } from "../../../src/models/model-name.js";
-import { priceOf } from "../../../src/models/prices.js";
 import { resolveModel } from "../../../src/models/resolve-model.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../../src/scoring/scorers.js";
 import type { Db } from "../../../src/store/connection/open-store.js";

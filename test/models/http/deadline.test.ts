@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { openDeadline, outOfTime, withDeadline } from "../../../src/models/http/deadline.js";
+import { openDeadline, timeLimitReached, withDeadline } from "../../../src/models/http/deadline.js";
 
 const never = new AbortController().signal;
 const forever = () => new Promise<never>(() => undefined);
@@ -42,7 +42,7 @@ it("ends with the outer signal's reason, whatever the work says of it", async ()
 
 it("stands on the outer signal once for all that are open, and not when none is", () => {
   const outer = new AbortController();
-  const open = () => openDeadline(outer.signal, 60_000, outOfTime);
+  const open = () => openDeadline(outer.signal, 60_000, timeLimitReached);
   const listeners = () => getEventListeners(outer.signal, "abort").length;
   const [first, second, third] = [open(), open(), open()];
   expect(listeners()).toBe(1);

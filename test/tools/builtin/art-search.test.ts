@@ -28,8 +28,8 @@ describe("search_emails refuses", () => {
     [{ keywords: "softball" }, "keywords"],
     [{ keywords: ["a", 1] }, "keywords"],
     [{ keywords: Array.from({ length: 51 }, () => "a") }, "keywords"],
-    [{ keywords: ["a"], max_results: 11 }, "<=10"],
-    [{ keywords: ["a"], max_results: 0 }, ">=1"],
+    [{ keywords: ["a"], max_results: 11 }, "<= 10"],
+    [{ keywords: ["a"], max_results: 0 }, ">= 1"],
     [{ keywords: ["a"], sent_before: "soon" }, "sent_before"],
     [{ keywords: ["a"], inbox: MARCUS }, '"inbox"'],
   ])("the arguments %j", async (args, what) => {

@@ -22,8 +22,8 @@ describe("email_get refuses", () => {
     [{ message_id: DUES, offset: -1 }, "offset"],
     [{ message_id: DUES, offset: 1.5 }, "offset"],
     [{ message_id: DUES, page: 2 }, "page"],
-    [["<a@b>"], "expected object"],
-    ["<a@b>", "expected object"],
+    [["<a@b>"], "must be object"],
+    ["<a@b>", "must be object"],
   ])("the arguments %j", async (args, what) => {
     const refusal = await demo.refusal("email_get", args);
     expect(refusal.kind).toBe("bad_arguments");

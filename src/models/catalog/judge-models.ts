@@ -1,4 +1,4 @@
-import type { Provider } from "./provider-names.js";
+import type { Provider } from "../provider-names.js";
 
 /** Each provider's cheap model that is good enough to compare two answers. */
 export const JUDGE_MODELS: Readonly<Partial<Record<Provider, string>>> = {

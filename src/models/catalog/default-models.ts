@@ -1,5 +1,5 @@
 /*
- * Chosen on 2026-11-22 among the models that their makers list as current, with prices in our tables. Those before them end:
+ * Chosen on 2026-11-22 among the makers' current models with known prices. Their predecessors shut down:
  * claude-sonnet-4-5 on 2026-11-30, gemini-2.5-pro and -flash on 2026-12-01, gpt-4.1 and gpt-4.1-mini on 2027-01-14.
  */
 

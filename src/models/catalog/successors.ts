@@ -1,11 +1,11 @@
-import { type Completion, type Model, ModelError } from "../domain/models/model.js";
-import { withMessage } from "./http/provider-errors.js";
-import type { ModelName } from "./model-name.js";
+import { type Completion, type Model, ModelError } from "../../domain/models/model.js";
+import { withMessage } from "../http/provider-errors.js";
+import type { ModelName } from "../model-name.js";
 
 /**
- * Which model came after which, as the makers' pages on deprecated models recommended on 2026-11-22, the first that fits:
+ * Replacements recommended by the makers' deprecation pages on 2026-11-22; the first match applies:
  * platform.claude.com/docs/en/about-claude/model-deprecations, developers.openai.com/api/docs/deprecations,
- * ai.google.dev/gemini-api/docs/deprecations. Where they recommend one that has been replaced since, the one after it.
+ * ai.google.dev/gemini-api/docs/deprecations. A recommended model that has itself been replaced is skipped for its successor.
  */
 const SUCCESSORS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   anthropic: [
@@ -26,14 +26,14 @@ const SUCCESSORS: Readonly<Record<string, readonly (readonly [RegExp, string])[]
   ],
 };
 
-/** The model, by its name at the same provider, that came after this one; null where nobody says. */
+/** The recommended replacement at the same provider; null if there is none. */
 export function successorOf({ provider, name }: Pick<ModelName, "provider" | "name">): string | null {
   const successor = SUCCESSORS[provider]?.find(([pattern]) => pattern.test(name))?.[1] ?? null;
   return successor === name ? null : successor;
 }
 
-/** The same model; where its server does not know it, the error says which one came after it. */
-export function namingSuccessor(model: Model, name: ModelName): Model {
+/** Decorates a model: where its server does not know it, the error names the replacement. */
+export function withSuccessorHint(model: Model, name: ModelName): Model {
   const successor = successorOf(name);
   if (successor === null) return model;
   return {

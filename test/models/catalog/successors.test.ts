@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { ANSWERING_MODELS, DEFAULT_MODEL } from "../../src/models/default-models.js";
-import { JUDGE_MODELS } from "../../src/models/judge-models.js";
-import { parseModelName } from "../../src/models/model-name.js";
-import { priceOf } from "../../src/models/prices.js";
-import { resolveModel } from "../../src/models/resolve-model.js";
-import { successorOf } from "../../src/models/successors.js";
-import { startFakeProvider } from "../providers/fake-provider.js";
-import { REQUEST } from "./providers/wire.js";
+import { ANSWERING_MODELS, DEFAULT_MODEL } from "../../../src/models/catalog/default-models.js";
+import { JUDGE_MODELS } from "../../../src/models/catalog/judge-models.js";
+import { priceOf } from "../../../src/models/catalog/prices.js";
+import { successorOf } from "../../../src/models/catalog/successors.js";
+import { parseModelName } from "../../../src/models/model-name.js";
+import { resolveModel } from "../../../src/models/resolve-model.js";
+import { startFakeProvider } from "../../providers/fake-provider.js";
+import { REQUEST } from "../providers/wire.js";
 
 const SUCCESSIONS = [
   ["anthropic/claude-sonnet-4-5", "claude-sonnet-5-5"],

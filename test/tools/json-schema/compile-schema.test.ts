@@ -1,36 +1,33 @@
 import { describe, expect, test } from "vitest";
-import type { JsonSchema, JsonValue } from "../../src/domain/json.js";
-import { toArgumentSchema } from "../../src/tools/argument-schema.js";
+import type { JsonSchema, JsonValue } from "../../../src/domain/json.js";
+import { compileArgumentSchema, compileResultSchema } from "../../../src/tools/json-schema/compile-schema.js";
 
 const withValue = (schema: JsonValue, more: JsonSchema = {}) =>
-  toArgumentSchema({ type: "object", properties: { v: schema }, ...more });
+  compileArgumentSchema({ type: "object", properties: { v: schema }, ...more });
 
 describe("a schema is refused", () => {
   test.each([
     ["of another type", { type: "string" }, 'must have "type": "object"'],
     ["without a type", { properties: {} }, 'must have "type": "object"'],
-    ["that requires what it does not have", { type: "object", required: ["q"] }, 'requires "q"'],
+    [
+      "that requires what it does not have",
+      { type: "object", required: ["q"] },
+      'required property "q" is not defined',
+    ],
     ["that refers to nowhere", { type: "object", properties: { v: { $ref: "#/$defs/x" } } }, "#/$defs/x"],
     ["that refers to somewhere else", { type: "object", properties: { v: { $ref: "http://x.example/s" } } }, "ref"],
   ])("%s", (_, schema, why) => {
-    expect(() => toArgumentSchema(schema as JsonSchema)).toThrow(new RegExp(why.replaceAll("$", "\\$"), "i"));
+    expect(() => compileArgumentSchema(schema as JsonSchema)).toThrow(new RegExp(why.replaceAll("$", "\\$"), "i"));
   });
 
   test.each([
-    ["a bound without a type", { minimum: 3 }, "/properties/v has minimum but no"],
-    ["several such", { minLength: 3, pattern: "a" }, "minLength, pattern"],
+    ["a bound without a type", { minimum: 3 }, 'missing type "number" for keyword "minimum" at "#/properties/v"'],
+    ["several such", { minLength: 3, pattern: "a" }, 'missing type "string" for keyword "minLength"'],
     ["entries without a type", { prefixItems: [{ type: "string" }] }, "prefixItems"],
     ["a bound beside a reference", { $ref: "#/$defs/d", minimum: 3 }, "minimum"],
-    ["a bound beside an enum", { type: "string", enum: ["x", "yy"], minLength: 2 }, "minLength beside its enum"],
-    ["a bound beside a const", { type: "integer", const: 3, minimum: 2 }, "minimum beside"],
-    ["a count of items of which nothing is said", { type: "array", minItems: 1 }, 'minItems but no "items"'],
-    ["a bound that is text", { type: "integer", minimum: "3" }, "minimum that is not a number"],
+    ["a bound that is text", { type: "integer", minimum: "3" }, "properties.v.minimum must be number"],
     ["a misspelt keyword", { type: "integer", minimun: 3 }, "minimun, which cannot be checked"],
     ["a keyword of OpenAPI", { type: "string", nullable: true }, "nullable"],
-    ["not", { not: { type: "string" } }, "not"],
-    ["a condition", { type: "string", if: { minLength: 1 }, else: { maxLength: 3 } }, "if, else"],
-    ["dependencies", { type: "object", dependentRequired: { a: ["b"] } }, "dependentRequired"],
-    ["what it leaves unevaluated", { type: "object", unevaluatedProperties: false }, "unevaluatedProperties"],
     ["an unknown type", { type: "text" }, "text"],
     ["a pattern that is none", { type: "string", pattern: "(" }, "Invalid regular expression"],
   ])("with %s", (_, value, why) => {
@@ -46,7 +43,7 @@ describe("a schema is refused", () => {
     ["a definition", { $ref: "#/$defs/d" }, "/$defs/d"],
   ])("for a loose keyword deep in %s, by its path", (_, value, path) => {
     const make = () => withValue(value as JsonValue, { $defs: { d: { minimum: 1 } } });
-    expect(make).toThrow(`${path} has minimum but no "type"`);
+    expect(make).toThrow(`missing type "number" for keyword "minimum" at "#${path}"`);
   });
 });
 
@@ -133,26 +130,58 @@ describe("arguments are checked by", () => {
       [2, 6],
     ],
     ["a definition", { $ref: "#/$defs/d", description: "a count" }, [1], ["1", 1.5]],
+    ["a bound beside an enum", { type: "string", enum: ["x", "yy"], minLength: 2 }, ["yy"], ["x", "zz"]],
+    ["a bound beside a const", { type: "integer", const: 3, maximum: 4 }, [3], [2]],
+    ["a count of items of any kind", { type: "array", minItems: 1 }, [[null]], [[]]],
+    [
+      "items that are all different",
+      { type: "array", uniqueItems: true },
+      [[{ a: 1 }, { a: 2 }]],
+      [[{ a: 1 }, { a: 1 }]],
+    ],
+    ["what it must not be", { type: "string", not: { enum: ["x"] } }, ["y"], ["x"]],
+    ["a condition", { type: "string", if: { minLength: 3 }, else: { maxLength: 1 } }, ["abc", "x"], ["ab"]],
+    [
+      "what else a property asks for",
+      { type: "object", properties: { b: { type: "string" } }, dependentRequired: { a: ["b"] } },
+      [{ a: 1, b: "x" }, {}],
+      [{ a: 1 }],
+    ],
+    [
+      "what is left unevaluated",
+      { type: "object", allOf: [{ properties: { a: { type: "string" } } }], unevaluatedProperties: false },
+      [{ a: "x" }],
+      [{ b: "x" }],
+    ],
+    [
+      "a pair as draft-07 has it",
+      { type: "array", items: [{ type: "string" }, { type: "integer" }], additionalItems: false },
+      [["a", 1], ["a"]],
+      [
+        ["a", "b"],
+        ["a", 1, 2],
+      ],
+    ],
   ];
 
   test.each(cases)("%s", (_, value, right, wrong) => {
     const schema = withValue(value, { $defs: { d: { type: "integer" } } });
-    for (const v of right) expect(schema.safeParse({ v }), JSON.stringify(v)).toEqual({ success: true, data: { v } });
-    for (const v of wrong) expect(schema.safeParse({ v }).success, JSON.stringify(v)).toBe(false);
+    for (const v of right) expect(schema({ v }), JSON.stringify(v)).toEqual({ ok: true, value: { v } });
+    for (const v of wrong) expect(schema({ v }).ok, JSON.stringify(v)).toBe(false);
   });
 
   test("what must be there, and what may not", () => {
     const schema = withValue({ type: "string" }, { required: ["v"], additionalProperties: false });
     for (const wrong of [{}, { w: "a" }, { v: "a", w: "a" }, [], "v", null, 1]) {
-      expect(schema.safeParse(wrong).success, JSON.stringify(wrong)).toBe(false);
+      expect(schema(wrong).ok, JSON.stringify(wrong)).toBe(false);
     }
-    expect(schema.parse({ v: "a" })).toEqual({ v: "a" });
+    expect(schema({ v: "a" })).toEqual({ ok: true, value: { v: "a" } });
   });
 });
 
 describe("what is left out", () => {
   test("takes its default, also inside another object", () => {
-    const schema = toArgumentSchema({
+    const schema = compileArgumentSchema({
       type: "object",
       properties: {
         limit: { type: "integer", default: 10 },
@@ -160,12 +189,14 @@ describe("what is left out", () => {
         order: { type: "string" },
       },
     });
-    expect(schema.parse({ page: {} })).toEqual({ limit: 10, page: { offset: 0 } });
-    expect(schema.parse({ limit: 3 })).toEqual({ limit: 3 });
+    expect(schema({ page: {} })).toEqual({ ok: true, value: { limit: 10, page: { offset: 0 } } });
+    expect(schema({ limit: 3 })).toEqual({ ok: true, value: { limit: 3 } });
   });
 
   test("of additionalProperties lets more arguments through as they are", () => {
-    expect(withValue({ type: "string" }).parse({ more: [1, { deep: true }] })).toEqual({ more: [1, { deep: true }] });
+    expect(withValue({ type: "string" })({ more: [1, { deep: true }] })).toMatchObject({
+      value: { more: [1, { deep: true }] },
+    });
   });
 });
 
@@ -179,5 +210,45 @@ test("words that only describe are no hindrance", () => {
     "x-order": 1,
     $comment: "none",
   };
-  expect(withValue(described).parse({ v: 3 })).toEqual({ v: 3 });
+  expect(withValue(described)({ v: 3 })).toEqual({ ok: true, value: { v: 3 } });
+});
+
+describe("what does not fit is said", () => {
+  const schema = compileArgumentSchema({
+    type: "object",
+    properties: {
+      query: { type: "string" },
+      limit: { type: "integer", maximum: 50 },
+      folder: { enum: ["inbox", "sent"] },
+      filter: { type: "object", properties: { day: { type: "string", format: "date" } } },
+    },
+    required: ["query"],
+    additionalProperties: false,
+  });
+  test.each([
+    [{}, 'query is missing: must be "string"'],
+    [{ query: 3 }, "query must be string, received 3"],
+    [{ query: ["a"] }, "query must be string, received a list"],
+    [{ query: "a", limit: 99 }, "limit must be <= 50, received 99"],
+    [{ query: "a", folder: "Inbox" }, 'folder must be one of "inbox", "sent", received "Inbox"'],
+    [{ query: "a", filter: { day: "28.2." } }, 'filter.day must match format "date", received "28.2."'],
+    [{ query: "a", limits: 3 }, 'the arguments must not have "limits" (known: query, limit, folder, filter)'],
+    ["a", 'the arguments must be object, received "a"'],
+    [
+      { limit: "x", folder: 1 },
+      'query is missing: must be "string"; limit must be integer, received "x"; folder must be',
+    ],
+  ])("%j", (value, why) => {
+    expect(schema(value)).toMatchObject({ ok: false, error: expect.stringContaining(why) });
+  });
+});
+
+test("a result is checked without the rules for arguments, and stays as it is", () => {
+  const schema = {
+    properties: { n: { minimum: 1, default: 5 }, kind: { type: "string", format: "phone" } },
+    example: {},
+  };
+  const check = compileResultSchema(schema);
+  expect(check({ kind: "x" })).toEqual({ ok: true, value: { kind: "x" } });
+  expect(check({ n: 0 })).toEqual({ ok: false, error: "n must be >= 1, received 0" });
 });

@@ -1,12 +1,12 @@
 import type { ConditionalPrice, ModelInfo } from "@pydantic/genai-prices";
-import type { Provider } from "./provider-names.js";
+import type { Provider } from "../provider-names.js";
 
 /*
- * Prices that the library's table does not have, or has out of date: US dollars for a million tokens, in the library's own
- * form, read on 2026-11-22 from the pages named beside them. An entry goes when the library has it.
+ * Prices that the library's table lacks or has out of date: US dollars per million tokens, in the library's own form, entered
+ * on 2026-11-22. Each names the maker's page with its prices. Remove an entry once the library has it.
  */
 
-/** What a model costs by its maker's list; `long`: for the whole call, where its input has more tokens than this. */
+/** List prices of a model. `long` applies to the whole call where its input exceeds `above` tokens. */
 interface Rates {
   readonly input: number;
   readonly output: number;
@@ -16,7 +16,7 @@ interface Rates {
   readonly long?: { readonly above: number; readonly input: number; readonly output: number };
 }
 
-/** `long` holds factors: of the rates of input and cache, and of the rate of output. */
+/** `long.input` multiplies the input and cache rates, `long.output` the output rate. */
 function prices({ input, output, cached, written, writtenForAnHour, long }: Rates): ConditionalPrice["prices"] {
   const rate = (base: number, factor = long?.input ?? 1) =>
     long === undefined ? base : { base, tiers: [{ start: long.above, price: base * factor }] };
@@ -29,12 +29,12 @@ function prices({ input, output, cached, written, writtenForAnHour, long }: Rate
   };
 }
 
-/** `later`: from that day on, UTC. */
+/** `later`: rates that apply from that day on, UTC. */
 function model(id: string, now: Rates, later?: readonly [day: string, rates: Rates]): ModelInfo {
   const name = id.replaceAll(".", "\\.");
   return {
     id,
-    // A dated snapshot costs what its alias does.
+    // Also matches dated snapshots of the model; they cost the same.
     match: { regex: `^${name}(-\\d{8}|-\\d{4}-\\d{2}-\\d{2})?$` },
     prices:
       later === undefined
@@ -56,7 +56,7 @@ const HAIKU_5_5: Rates = {
   long: { above: 100_000, input: 5, output: 5 },
 };
 
-// platform.claude.com/docs/en/models/sonnet-5-5/overview; what is read from the cache costs 5 % of input since 2026-10-07.
+// platform.claude.com/docs/en/models/sonnet-5-5/overview; since 2026-10-07 reads from the cache cost 5 % of input (below).
 const SONNET_5_5: Rates = { input: 2, output: 10, cached: 0.2, written: 2.5, writtenForAnHour: 4 };
 
 // platform.claude.com/docs/en/models/overview; cache writes by Anthropic's rule (1.25 times input, 2 times for an hour).
@@ -70,7 +70,7 @@ const SOL: Rates = { input: 2, output: 10, cached: 0.1, written: 2.5, long: OPEN
 // developers.openai.com/api/docs/models/gpt-6.1-terra
 const TERRA: Rates = { input: 1, output: 5, cached: 0.05, written: 1.25, long: OPENAI_LONG };
 
-// ai.google.dev/gemini-api/docs/pricing: an introductory price until 2026-11-30, the same for both models.
+// Both Gemini 4 models: introductory price until 2026-11-30. Google's price list: ai.google.dev/gemini-api/docs/pricing
 const GEMINI_4: Rates = { input: 2, output: 10, cached: 0.1 };
 const GEMINI_4_LATER = ["2026-12-01", { input: 4, output: 20, cached: 0.2 }] as const;
 
@@ -84,7 +84,7 @@ export const PRICE_SUPPLEMENT: Readonly<Partial<Record<Provider, readonly ModelI
   google: [model("gemini-4-argon", GEMINI_4, GEMINI_4_LATER), model("gemini-4-carbon", GEMINI_4, GEMINI_4_LATER)],
 };
 
-/** Names that move with their maker's releases, and the model each stands for on 2026-11-22. One that nobody tells is left out. */
+/** Moving aliases (`provider/alias`), each with the model priced for it as of 2026-11-22. Others have no price here. */
 export const ALIASES: Readonly<Record<string, string>> = {
   "google/gemini-flash-latest": "gemini-3.8-flash",
 };

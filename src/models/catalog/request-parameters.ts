@@ -1,8 +1,8 @@
-import type { ModelRequest, SentParameters } from "../domain/models/model.js";
-import type { ModelName } from "./model-name.js";
-import { isReasoningModel } from "./providers/openai-server.js";
+import type { ModelRequest, SentParameters } from "../../domain/models/model.js";
+import type { ModelName } from "../model-name.js";
+import { isReasoningModel } from "../providers/openai-server.js";
 
-/** What a model takes of the parameters of a request. A text says why it does not take one. */
+/** Which request parameters a model accepts. A text says why one is not accepted. */
 export interface ParameterRules {
   readonly noTemperature: string | null;
   readonly noForcedTools: string | null;
@@ -13,8 +13,7 @@ export interface ParameterRules {
 }
 
 /**
- * For reasoning, beside the agent's `maxTokens`. A limit that is large already gets no more than up to MOST_TOKENS:
- * beyond that it might be more than the model can write.
+ * Added to the agent's `maxTokens` for reasoning, up to MOST_TOKENS in all: more may exceed the model's output limit.
  */
 const REASONING_TOKENS = 16_384;
 const MOST_TOKENS = 32_768;
@@ -22,12 +21,12 @@ const MOST_TOKENS = 32_768;
 /** Claude up to 4.6; every later one answers 400 to a temperature (platform.claude.com, migration 2026-10-21). */
 const CLAUDE_WITH_TEMPERATURE = /^claude-(3-|(opus|sonnet|haiku)-4(-[0-6])?(-\d{8})?$)/;
 
-/** Thinks before every call unless told not to, and answers 400 to forced tool use then (from the fifth generation on). */
+/** From the fifth generation on: thinks by default, and rejects forced tool use with 400 while it does. */
 const CLAUDE_THINKING = /^claude-(fable|mythos|[a-z]+-([5-9]|\d\d))/;
 
 const GEMINI_THINKING = /^gemini-(2\.5-(pro|flash(?!-lite))|[3-9]|\d\d|(pro|flash)-latest)/;
 
-/** Open models that reason unasked, as compatible servers name them. */
+/** Open models that always reason, by their names at compatible servers. */
 const OPEN_REASONING = /^(gpt-oss|deepseek-(r\d|reasoner)|qwq|magistral|grok-(3-mini|[4-9]))|-(thinking|reasoning)\b/;
 
 export function anthropicRules(name: string): ParameterRules {
@@ -61,7 +60,7 @@ export function openaiRules(name: string, wireApi: "chat" | "responses"): Parame
   };
 }
 
-/** Null for models that are sent nothing. */
+/** Null for providers that send no request. */
 export function rulesFor({ provider, name }: ModelName, wireApi: "chat" | "responses"): ParameterRules | null {
   if (provider === "anthropic") return anthropicRules(name);
   if (provider === "google") return googleRules(name);
@@ -72,7 +71,7 @@ type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "temperature" 
   readonly hasTools: boolean;
 };
 
-/** What goes on the wire of what a request asks for, and why it differs where it does. */
+/** The parameters actually sent for a request, with the reasons where they differ from it. */
 export function sentParameters(rules: ParameterRules, asked: Asked): SentParameters {
   const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = asked;
   const adjusted: NonNullable<SentParameters["adjusted"]>[number][] = [];
@@ -97,12 +96,12 @@ export function sentParameters(rules: ParameterRules, asked: Asked): SentParamet
   return { maxTokens, temperature, toolChoice, ...(adjusted.length === 0 ? {} : { adjusted }) };
 }
 
-/** As `sentParameters`, of a request as models get it. */
+/** `sentParameters` of a ModelRequest. */
 export function sentOf(rules: ParameterRules, request: ModelRequest): SentParameters {
   return sentParameters(rules, { ...request, hasTools: request.tools.length > 0 });
 }
 
-/** The output tokens that a model is given for reasoning: as asked for, else by what it is. */
+/** Output tokens reserved for reasoning: as set, or else by the kind of model. */
 export function reasoningRoom(
   rules: ParameterRules | null,
   asked: Pick<Asked, "maxTokens" | "reasoningTokens">,

@@ -1,5 +1,5 @@
 import { calcPrice, type PriceOptions } from "@pydantic/genai-prices";
-import type { Usage } from "../domain/models/model.js";
+import type { Usage } from "../../domain/models/model.js";
 import { makersName } from "./makers.js";
 import { ALIASES, PRICE_SUPPLEMENT } from "./price-supplement.js";
 
@@ -10,11 +10,11 @@ export interface Price {
   readonly cachedInput: number;
 }
 
-/** What writing to a cache costs, in prices of plain input: for five minutes, and for an hour. Anthropic's and OpenAI's rule. */
+/** Cache writes as multiples of the input price, for five minutes and for an hour: Anthropic's and OpenAI's rule. */
 const CACHE_WRITE = 1.25;
 const CACHE_WRITE_1H = 2;
 
-/** What a call cost at a given price. Tokens written to a cache cost more than plain input by the makers' rule. */
+/** Cost of a call at a given price. Cache writes are charged at the multiples above. */
 export function priceAt(price: Price, usage: Usage): number {
   const { plain, cached, written, writtenForAnHour } = inputOf(usage);
   const forMinutes = written - writtenForAnHour;
@@ -22,7 +22,7 @@ export function priceAt(price: Price, usage: Usage): number {
   return (input * price.input + cached * price.cachedInput + usage.outputTokens * price.output) / 1_000_000;
 }
 
-/** The input in its parts. No more can be cached or written than there was, though some servers count otherwise. */
+/** Splits the input tokens. Cached and written are capped at the input, since some servers count them beside it. */
 function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: Usage) {
   const cached = Math.min(cachedInputTokens, inputTokens);
   const written = Math.min(cacheWriteTokens, inputTokens - cached);
@@ -30,23 +30,22 @@ function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, cacheWr
   return { plain: inputTokens - cached - written, cached, written, writtenForAnHour };
 }
 
-/** Under which name a table knows a model. */
+/** A model's name in a price table, and which table it is in. */
 interface Entry {
   readonly name: string;
   readonly options: PriceOptions;
 }
 
-/** By id; null: no table knows it. The library's is long, and would be gone through at every call. */
+/** By model id; null: in no table. The library scans its table at every call. */
 const entries = new Map<string, Entry | null>();
 
-/** Names come from servers too: they may be many. */
-const MOST_ENTRIES = 1_000;
+/** Model names also come from servers' replies, so their number is not bounded. */
+const MAX_ENTRIES = 1_000;
 
 /**
- * What a call cost, in USD, by the price table shipped with the library and by our own beside it; cached input and what was
- * written to a cache at their own prices. Null where neither knows the model, 0 for the providers that ask nobody. `modelId` is
- * `provider/name`; a name with the maker before it, as routers write them, costs what the maker takes. `at` picks the price of
- * a day where prices changed.
+ * Cost of a call in USD by the library's price table and our supplement, with separate prices for cached input and cache
+ * writes. Null for an unknown model, 0 for the offline and replay providers. `modelId` is `provider/name`; a router's
+ * `maker/name` is charged at the maker's price. `at`: the day whose prices apply.
  */
 export function priceOf(modelId: string, usage: Usage, at?: Date): number | null {
   const provider = modelId.slice(0, modelId.indexOf("/"));
@@ -65,7 +64,7 @@ export function priceOf(modelId: string, usage: Usage, at?: Date): number | null
   return calcPrice(tokens, entry.name, options)?.total_price ?? null;
 }
 
-/** What a reply cost: by the model that it names, which is the one that is billed, else by the one that was asked. */
+/** Cost of a reply, by the model it names (the one that is billed), or else by the model requested. */
 export function priceOfReply(modelId: string, answeredBy: string | undefined, usage: Usage, at?: Date): number | null {
   const provider = modelId.slice(0, modelId.indexOf("/"));
   const billed = answeredBy === undefined ? null : priceOf(`${provider}/${answeredBy}`, usage, at);
@@ -76,7 +75,7 @@ function entryOf(modelId: string): Entry | null {
   const known = entries.get(modelId);
   if (known !== undefined) return known;
   const found = findEntry(modelId);
-  if (entries.size >= MOST_ENTRIES) entries.clear();
+  if (entries.size >= MAX_ENTRIES) entries.clear();
   entries.set(modelId, found);
   return found;
 }

@@ -1,0 +1,6 @@
+/** The address of a server: http or https, without user name or password. Null for any other text. */
+export function parseHttpUrl(text: string): URL | null {
+  const url = URL.parse(text.trim());
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return null;
+  return url;
+}
