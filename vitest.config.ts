@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
-import { NEEDS } from "./test/needs.js";
+import { NEEDS } from "./test/machine-requirements.js";
 
 export default defineConfig({
   test: {

@@ -1,5 +1,5 @@
 import type { Reporter, TestCase, TestModule } from "vitest/node";
-import { NEEDS, type Need } from "./needs.js";
+import { NEEDS, type Need } from "./machine-requirements.js";
 
 /**
  * Says after the tests what was skipped and what it would have needed. In CI the tests then fail, unless

@@ -3,7 +3,7 @@ import { withChatServices } from "../app/chat/with-chat-services.js";
 import { programVersion } from "../app/settings/program-version.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { ChatLimits } from "../servers/http/chat-limits.js";
-import { startServer } from "../servers/server.js";
+import { startServer } from "../servers/start-server.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { readFlags, text, whole } from "./cli/read-flags.js";
 import { readText } from "./cli/read-text.js";

@@ -4,7 +4,7 @@ import { corpusStats, runList, runStats } from "../app/results/read-stats.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { SLICES } from "../domain/runs/slice.js";
 import { scorersAmong } from "../evaluation/choose-metrics.js";
-import { questionStatistics } from "../questions/statistics.js";
+import { questionStatistics } from "../questions/compute-statistics.js";
 import { corpusSummary } from "../reports/text/corpus-summary.js";
 import { datasetSummary } from "../reports/text/dataset-summary.js";
 import { runSummary } from "../reports/text/run-summary.js";

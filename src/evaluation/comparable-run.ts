@@ -1,7 +1,7 @@
 import type { TaskResult } from "../domain/runs/benchmark-result.js";
 import { modelAndToolTimeOf } from "../domain/runs/task-times.js";
 import type { ComparableRun, ComparedQuestion, RunHead } from "../domain/scores/comparison.js";
-import { isFailure } from "../domain/tasks/ending.js";
+import { isFailure } from "../domain/tasks/task-ending.js";
 
 /** Characters of a question or answer that are kept: enough to recognise it. */
 const MAX_CHARS = 300;

@@ -1,6 +1,6 @@
 import type { Trace } from "../domain/runs/trace.js";
-import { iofoldSteps } from "./iofold.js";
-import { jsonLine } from "./jsonl.js";
+import { iofoldSteps } from "./iofold-format.js";
+import { jsonLine } from "./jsonl-format.js";
 
 /** Turns a trace into lines of a file, without line ends. */
 export type Exporter = (trace: Trace) => Iterable<string>;

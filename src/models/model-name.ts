@@ -1,6 +1,6 @@
 import { UserError } from "../domain/errors.js";
 import { ANSWERING_MODELS } from "./catalog/default-models.js";
-import { makerOf } from "./catalog/makers.js";
+import { makerOf } from "./catalog/model-vendors.js";
 import { isProvider, PROVIDERS, type Provider } from "./provider-names.js";
 
 export interface ModelName {

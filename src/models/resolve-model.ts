@@ -4,10 +4,10 @@ import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
 import { withSuccessorHint } from "./catalog/successors.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings } from "./endpoint.js";
 import { type RateLimiter, withRateLimit } from "./middleware/rate-limiter.js";
-import { withRetry } from "./middleware/retry.js";
+import { withRetry } from "./middleware/retry-model.js";
 import type { ModelName } from "./model-name.js";
 import { API_KEY_VARIABLES, type Provider } from "./provider-names.js";
-import { isOpenaiServer } from "./providers/openai-server.js";
+import { isOpenaiServer } from "./providers/openai-address.js";
 
 /** Placeholder for local servers without keys: the SDK requires one. */
 const NO_KEY = "no-key-needed";

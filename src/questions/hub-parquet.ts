@@ -7,7 +7,7 @@ import { withDownloadHint } from "../huggingface/download-errors.js";
 import { authorization, fileUrl, QUESTIONS_DATASET, QUESTIONS_REVISION, resolveRevision } from "../huggingface/hub.js";
 import { type HubRequest, manualDownloadHint } from "../huggingface/hub-request.js";
 import { parquetRows } from "./parquet-rows.js";
-import { validateQuestions } from "./validate.js";
+import { validateQuestions } from "./validate-questions.js";
 
 /** File sizes at `QUESTIONS_REVISION`. */
 const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520 };

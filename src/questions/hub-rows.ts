@@ -19,7 +19,7 @@ import { RequestFailed } from "../huggingface/request-failed.js";
 import { replaceFile } from "../platform/atomic-file.js";
 import { DEFAULT_RETRY } from "../platform/retry.js";
 import { jsonLinesRows } from "./json-rows.js";
-import { validateQuestions } from "./validate.js";
+import { validateQuestions } from "./validate-questions.js";
 
 /** Maximum of the API. */
 const PAGE_ROWS = 100;

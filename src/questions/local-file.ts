@@ -4,11 +4,11 @@ import { UserError } from "../domain/errors.js";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
 import { sha256Of } from "../huggingface/download-cache.js";
 import { csvRows } from "./csv-rows.js";
-import { detectQuestionFormat } from "./detect-format.js";
+import { detectQuestionFormat } from "./detect-question-format.js";
 import { jsonLinesRows, jsonRows } from "./json-rows.js";
 import { parquetRows } from "./parquet-rows.js";
 import type { RawRow } from "./raw-row.js";
-import { validateQuestions } from "./validate.js";
+import { validateQuestions } from "./validate-questions.js";
 
 const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
 

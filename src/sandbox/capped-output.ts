@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { PYTHON_LIMITS } from "./limits.js";
+import { PYTHON_LIMITS } from "./sandbox-limits.js";
 
 /** The first bytes of a program's output. The rest is discarded, up to a limit that stops the program. */
 export class KeptOutput {

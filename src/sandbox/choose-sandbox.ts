@@ -1,8 +1,8 @@
-import { findBubblewrap } from "./bubblewrap.js";
+import { findBubblewrap } from "./bubblewrap/bubblewrap.js";
 import { findDocker } from "./docker.js";
 import type { PythonSandbox, SandboxChoice } from "./python-sandbox.js";
 import { runPython } from "./run-python.js";
-import { openWorkspace } from "./workspace.js";
+import { openWorkspace } from "./workspace/workspace.js";
 
 /** Printed by the probe after writing to the workspace and reading back. */
 const PROOF = "art-e sandbox 42";

@@ -1,4 +1,4 @@
-import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "./limits.js";
+import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "./sandbox-limits.js";
 
 /** Not in the namespace of the user's code, and none of its tracebacks shows it. */
 const PREAMBLE = `

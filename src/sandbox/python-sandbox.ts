@@ -1,5 +1,5 @@
 import type { WorkspaceFolders } from "../domain/agents/workspace.js";
-import type { CgroupParent } from "./cgroup.js";
+import type { CgroupParent } from "./bubblewrap/cgroup.js";
 
 /** One way to run Python apart from the rest of the machine; `launch` says how to start it for a workspace. */
 export interface PythonSandbox {

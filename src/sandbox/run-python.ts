@@ -5,13 +5,13 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Workspace, WorkspaceFolders } from "../domain/agents/workspace.js";
-import { BubblewrapStatus, feed, type ReadySandbox } from "./bubblewrap-run.js";
+import { BubblewrapStatus, feed, type ReadySandbox } from "./bubblewrap/bubblewrap-status.js";
 import { KeptOutput } from "./capped-output.js";
-import { usageOf } from "./disk-usage.js";
-import { PYTHON_LIMITS } from "./limits.js";
+import { usageOf } from "./workspace/disk-usage.js";
+import { PYTHON_LIMITS } from "./sandbox-limits.js";
 import { socketBytesOf, usageOfTree } from "./process-tree.js";
 import type { Launch, PythonSandbox } from "./python-sandbox.js";
-import { emptyWorkspace } from "./workspace.js";
+import { emptyWorkspace } from "./workspace/workspace.js";
 
 /** Why a run was stopped before its end. `workspace`: over its limits; it has been emptied. */
 export type Stopped = "time" | "output" | "memory" | "disk" | "workspace";

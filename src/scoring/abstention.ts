@@ -1,6 +1,6 @@
 import type { Trace } from "../domain/runs/trace.js";
 import type { ScorerEntry } from "../domain/scores/score.js";
-import { isDontKnow } from "../domain/tasks/abstention.js";
+import { isDontKnow } from "../domain/tasks/detect-abstention.js";
 import type { Question } from "../domain/tasks/question.js";
 
 /** Whether the correct response is that there is no answer. */

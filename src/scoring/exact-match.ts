@@ -1,5 +1,5 @@
 import type { Scorer } from "../domain/scores/score.js";
-import { normalizeAnswer } from "./normalize.js";
+import { normalizeAnswer } from "./normalize-answer.js";
 
 /** 1 if answer and gold are equal up to case and white space. */
 export const exactMatch: Scorer = ({ answer, task }) => ({

@@ -1,5 +1,5 @@
 import type { Scorer } from "../domain/scores/score.js";
-import { wordSet } from "./normalize.js";
+import { wordSet } from "./normalize-answer.js";
 
 /** Jaccard similarity of the word sets of answer and gold, 0 to 1; 0 if both are empty. */
 export const semanticScore: Scorer = ({ answer, task }) => ({

@@ -1,4 +1,4 @@
-import { searchEmails } from "./builtin/art-search.js";
+import { searchEmails } from "./builtin/art-tools.js";
 import { emailGet } from "./builtin/email-get.js";
 import { emailSearch } from "./builtin/email-search.js";
 import { executePython } from "./builtin/execute-python.js";

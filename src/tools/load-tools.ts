@@ -6,7 +6,7 @@ import { UserError } from "../domain/errors.js";
 import { jsonObjectSchema } from "../domain/json.js";
 import { parseJsonOrNull } from "../platform/parse-json.js";
 import type { Db } from "../store/connection/open-store.js";
-import { type AttachedTool, getTool, listAttachedTools } from "../store/registry/tools.js";
+import { type AttachedTool, getTool, listAttachedTools } from "../store/registry/tool-rows.js";
 import type { Handler, ToolResources } from "./handler.js";
 import { DEFAULT_TOOL_IDS, HANDLERS } from "./handlers.js";
 import { compileArgumentSchema, type SchemaValidator } from "./json-schema/compile-schema.js";

@@ -3,7 +3,7 @@ import type { Tool, ToolContext } from "../domain/agents/tool.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../domain/json.js";
 import { formatMail } from "../domain/mail/format-mail.js";
 import type { Db } from "../store/connection/open-store.js";
-import { getTool } from "../store/registry/tools.js";
+import { getTool } from "../store/registry/tool-rows.js";
 import type { ToolResources } from "./handler.js";
 import { toTool } from "./load-tools.js";
 import { findReadableMail } from "./mailbox.js";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TaskResult } from "../../src/domain/runs/benchmark-result.js";
-import { ENRON, needs } from "../needs.js";
+import { ENRON, needs } from "../machine-requirements.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "./art-e.js";
 
 /** What an answer is worth: all of a result but what another run and another clock change, and its cost, which a server does not tell. */

@@ -17,7 +17,7 @@ import {
   temporaryFolder,
   writeParquet,
   writeTar,
-} from "../corpus/forms.js";
+} from "../corpus/corpus-fixtures.js";
 
 const mails = authoredMails();
 const expected: FiledEmail[] = expectedMails()

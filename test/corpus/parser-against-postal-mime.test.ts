@@ -10,7 +10,7 @@ import { isoSeconds } from "../../src/corpus/mime/mail-date.js";
 import { normalizeBody, normalizeMessageId, normalizeSubject } from "../../src/corpus/mime/mail-text.js";
 import { parseEmail } from "../../src/corpus/mime/rfc822.js";
 import { fixtureMails, mutilatedMails } from "../ingest/mutilate.js";
-import { ENRON, needs } from "../needs.js";
+import { ENRON, needs } from "../machine-requirements.js";
 
 interface Named {
   readonly how: string;

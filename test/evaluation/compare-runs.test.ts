@@ -3,7 +3,7 @@ import type { TaskResult } from "../../src/domain/runs/benchmark-result.js";
 import type { ComparableRun } from "../../src/domain/scores/comparison.js";
 import { comparableRun } from "../../src/evaluation/comparable-run.js";
 import { compareRuns, incomparable } from "../../src/evaluation/compare-runs.js";
-import { expectBetween, LONG, TIMES, worlds } from "../statistics/worlds.js";
+import { expectBetween, LONG, TIMES, worlds } from "../statistics/simulated-runs.js";
 import { figures, head, run, task } from "./runs.js";
 
 const compare = (a: ComparableRun, b: ComparableRun, flips = 10) => compareRuns(a, b, ["exactMatch"], flips);

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { checkHealth } from "../../src/store/connection/health.js";
 import type { Db } from "../../src/store/connection/open-store.js";
 import { readCorpusStats } from "../../src/store/import/corpus-stats.js";
-import { ENRON, needs } from "../needs.js";
+import { ENRON, needs } from "../machine-requirements.js";
 import { accountedFor, contentOf, type Imported, importFolder, importFrom } from "./import-setup.js";
 
 const { emptyDb, path } = importFolder();

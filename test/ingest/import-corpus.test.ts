@@ -4,7 +4,7 @@ import { UserError } from "../../src/domain/errors.js";
 import type { CorpusBatch, CorpusSource } from "../../src/domain/mail/email.js";
 import type { ImportProgress } from "../../src/ingest/import-corpus.js";
 import { readCorpusStats, readFingerprint } from "../../src/store/import/corpus-stats.js";
-import { authoredMails, mailEntries, writeTar } from "../corpus/forms.js";
+import { authoredMails, mailEntries, writeTar } from "../corpus/corpus-fixtures.js";
 import { AUTHORED, accountedFor, contentOf, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 
 const { emptyDb, path, write } = importFolder();

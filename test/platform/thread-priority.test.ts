@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { needs } from "../needs.js";
+import { needs } from "../machine-requirements.js";
 
 const BUILT = join(import.meta.dirname, "../../dist/platform/thread-priority.js");
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Split } from "../../src/domain/tasks/question.js";
 import { loadQuestions, type QuestionRequest } from "../../src/questions/load-questions.js";
 import { never } from "../huggingface/hub-server.js";
-import { ENRON, needs } from "../needs.js";
+import { ENRON, needs } from "../machine-requirements.js";
 import { parquetOf, questionRows, type Row } from "./question-rows.js";
 
 /**

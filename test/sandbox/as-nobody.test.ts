@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { ROOT } from "../commands/art-e.js";
-import { needs } from "../needs.js";
+import { needs } from "../machine-requirements.js";
 
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const DIST = join(ROOT, "dist/sandbox");

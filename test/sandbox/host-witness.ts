@@ -7,10 +7,10 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Workspace } from "../../src/domain/agents/workspace.js";
-import { writeText } from "../../src/sandbox/files.js";
+import { writeText } from "../../src/sandbox/workspace/workspace-files.js";
 import { sandboxUser } from "../../src/sandbox/sandbox-user.js";
-import { openWorkspace } from "../../src/sandbox/workspace.js";
-import type { Targets } from "./attempts.js";
+import { openWorkspace } from "../../src/sandbox/workspace/workspace.js";
+import type { Targets } from "./escape-attempts.js";
 
 export const SECRET = "only the host may read this";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Verdict } from "../../src/domain/scores/judgement.js";
 import { abstention } from "../../src/scoring/abstention.js";
 import { hallucination } from "../../src/scoring/hallucination.js";
-import { judged } from "./judged.js";
+import { judged } from "./judged-trace.js";
 import { itself, trace, type Unscored } from "./trace.js";
 
 const UNANSWERABLE = { answer: "I don't know", message_ids: [] };

@@ -3,7 +3,7 @@ import type { ToolErrorKind } from "../../src/domain/agents/tool.js";
 import type { Message } from "../../src/domain/models/conversation.js";
 import type { ToolCallRecord, Turn } from "../../src/domain/runs/trace.js";
 import { artReward, artRewardOf, artRubric } from "../../src/scoring/art-rubric.js";
-import { judged } from "./judged.js";
+import { judged } from "./judged-trace.js";
 import { called, itself, trace, type Unscored } from "./trace.js";
 
 const found = called("search_emails", [{ message_id: "<gold@x>", snippet: "" }]);

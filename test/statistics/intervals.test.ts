@@ -1,6 +1,6 @@
 /** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 import { describe, expect, it } from "vitest";
-import { ClusterSums } from "../../src/statistics/cluster-sums.js";
+import { ClusterSums } from "../../src/statistics/clustered-mean.js";
 import { belowNormal } from "../../src/statistics/normal.js";
 import { belowT, t975 } from "../../src/statistics/student-t.js";
 import { wilson } from "../../src/statistics/wilson.js";

@@ -4,9 +4,9 @@
  */
 import { describe, expect, it } from "vitest";
 import type { Estimate } from "../../src/domain/scores/estimate.js";
-import { ClusterSums } from "../../src/statistics/cluster-sums.js";
+import { ClusterSums } from "../../src/statistics/clustered-mean.js";
 import { pairedDifference } from "../../src/statistics/paired-difference.js";
-import { expectBetween, LONG, TIMES, worlds } from "./worlds.js";
+import { expectBetween, LONG, TIMES, worlds } from "./simulated-runs.js";
 
 const { uniform, below, chance } = worlds(1);
 /** The mean of three uniform numbers, mostly near 0.5: the probability of a right answer to a question. */

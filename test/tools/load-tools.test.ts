@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { agentSettingsSchema } from "../../src/domain/agents/agent.js";
 import type { Tool } from "../../src/domain/agents/tool.js";
 import { UserError } from "../../src/domain/errors.js";
-import { getAgent, listAgents } from "../../src/store/registry/agents.js";
-import { listTools } from "../../src/store/registry/tools.js";
+import { getAgent, listAgents } from "../../src/store/registry/agent-rows.js";
+import { listTools } from "../../src/store/registry/tool-rows.js";
 import { HANDLERS } from "../../src/tools/handlers.js";
 import { loadTools } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";

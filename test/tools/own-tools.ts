@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { createTool, type NewTool } from "../../src/app/registry/tools.js";
+import { createTool, type NewTool } from "../../src/app/registry/edit-tools.js";
 import type { Tool } from "../../src/domain/agents/tool.js";
 import type { JsonObject } from "../../src/domain/json.js";
 import { type ExternalResources, openExternalResources } from "../../src/tools/external/external-resources.js";

@@ -1,6 +1,6 @@
 import type { AgentBackend, Transcript } from "../../domain/agents/agent-backend.js";
 import type { RateLimiter } from "../../models/middleware/rate-limiter.js";
-import { retryWithPolicy } from "../../models/middleware/retry.js";
+import { retryWithPolicy } from "../../models/middleware/retry-model.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../../platform/retry.js";
 
 /** Retries an external agent from the beginning; one answer counts as one call for the rate limiter. */

@@ -6,7 +6,7 @@ import type { Endpoint } from "../../models/endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../../models/http/post-json.js";
 import { toModelError } from "../../models/http/provider-errors.js";
 import { chatUrl, openaiHeaders } from "../../models/providers/openai-client.js";
-import { failureInReply } from "../../models/providers/openai-server.js";
+import { failureInReply } from "../../models/providers/openai-address.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */

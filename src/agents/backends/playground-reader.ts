@@ -3,7 +3,7 @@ import { endingOfAnswer, type Rollout, type Transcript } from "../../domain/agen
 import type { JsonValue } from "../../domain/json.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
 import { redact, redactJson } from "../../domain/redact.js";
-import { ENDINGS, type Ending, isFailure } from "../../domain/tasks/ending.js";
+import { ENDINGS, type Ending, isFailure } from "../../domain/tasks/task-ending.js";
 import { readArguments } from "../../models/providers/tool-calls.js";
 import { failureOf, type PlaygroundEvent, resultValue } from "./playground-protocol.js";
 

@@ -1,8 +1,8 @@
 import type { Rollout, Transcript } from "../../domain/agents/agent-backend.js";
 import type { Workspace } from "../../domain/agents/workspace.js";
-import type { Ending } from "../../domain/tasks/ending.js";
+import type { Ending } from "../../domain/tasks/task-ending.js";
 import { openDeadline, timeLimitReached } from "../../models/http/deadline.js";
-import { openWorkspace } from "../../sandbox/workspace.js";
+import { openWorkspace } from "../../sandbox/workspace/workspace.js";
 
 /** One attempt of an agent to answer, of a run's task or of a chat. */
 export interface AnswerAttempt {

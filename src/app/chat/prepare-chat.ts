@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { AgentStep } from "../../agents/loop/loop.js";
+import type { AgentStep } from "../../agents/loop/agent-loop.js";
 import type { Agent } from "../../domain/agents/agent.js";
 import { UserError } from "../../domain/errors.js";
 import type { Message } from "../../domain/models/conversation.js";
 import type { MailboxBinding } from "../../domain/runs/chat.js";
 import { getSession, saveChat, sessionMessages } from "../../store/chats/sessions.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { getAgent } from "../../store/registry/agents.js";
+import { getAgent } from "../../store/registry/agent-rows.js";
 import type { ToolResources } from "../../tools/handler.js";
 import { loadTools } from "../../tools/load-tools.js";
 import { saveCurrentVersion } from "../registry/versions.js";

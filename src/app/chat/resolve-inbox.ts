@@ -2,7 +2,7 @@ import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type AddressCount, frequentAddresses } from "../../store/import/owners.js";
 import { openAddressBook } from "../../store/search/address-book.js";
-import { nearAddresses } from "../../store/search/near-addresses.js";
+import { nearAddresses } from "../../store/search/similar-addresses.js";
 
 const MAX_SUGGESTED = 8;
 

@@ -5,7 +5,7 @@ import { scorersAmong } from "../../evaluation/choose-metrics.js";
 import { comparableRun } from "../../evaluation/comparable-run.js";
 import { compareRuns } from "../../evaluation/compare-runs.js";
 import { PUBLISHED, protocolDifferences } from "../../evaluation/published-results.js";
-import type { AppContext } from "../context.js";
+import type { AppContext } from "../use-case-context.js";
 import { RunSources, unfinished } from "../results/open-results.js";
 
 export interface CompareOptions {

@@ -9,7 +9,7 @@ import { readOwnerMap } from "../../ingest/owner-map.js";
 import { isSameFile } from "../../platform/same-file.js";
 import { count, rate } from "../../reports/text/format-number.js";
 import { importFailure, openForImport } from "../../store/import/atomic-import.js";
-import { type AppContext, type AppSettings, Interrupted } from "../context.js";
+import { type AppContext, type AppSettings, Interrupted } from "../use-case-context.js";
 import { hubOf } from "../settings/endpoints.js";
 import { openSkippedFile } from "./skipped-file.js";
 

@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import { openMailLookup, type StoredMail } from "../../store/search/mail-lookup.js";
-import type { AppSettings } from "../context.js";
+import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 
 /** A mail by its Message-ID. */

@@ -1,10 +1,10 @@
 import { UserError } from "../../domain/errors.js";
 import type { JsonValue } from "../../domain/json.js";
-import { getTool } from "../../store/registry/tools.js";
+import { getTool } from "../../store/registry/tool-rows.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/mailbox.js";
-import type { AppSettings } from "../context.js";
+import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 
 export interface SearchOptions {

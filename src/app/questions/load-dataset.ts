@@ -4,7 +4,7 @@ import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/hub.js"
 import { loadQuestions } from "../../questions/load-questions.js";
 import { KNOWN_BAD_IDS, type Selection, selectQuestions } from "../../questions/select-questions.js";
 import { count, rate } from "../../reports/text/format-number.js";
-import type { AppContext } from "../context.js";
+import type { AppContext } from "../use-case-context.js";
 import { hubOf } from "../settings/endpoints.js";
 
 /** Which dataset. */

@@ -1,9 +1,9 @@
 import type { StoredTool } from "../../domain/agents/tool.js";
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { getTool } from "../../store/registry/tools.js";
+import { getTool } from "../../store/registry/tool-rows.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
-import type { AppSettings } from "../context.js";
+import type { AppSettings } from "../use-case-context.js";
 import {
   callLimits,
   describedColumns,
@@ -14,7 +14,7 @@ import {
   type ToolDescription,
 } from "./external-tools.js";
 import { type ImportedTools, importServerTools } from "./import-tools.js";
-import { createTool, updateTool } from "./tools.js";
+import { createTool, updateTool } from "./edit-tools.js";
 
 /** Adds an HTTP, command or module tool. */
 export async function addTool(

@@ -3,11 +3,11 @@ import type { ToolRow } from "../../domain/agents/tool.js";
 import { UserError } from "../../domain/errors.js";
 import { jsonObjectSchema } from "../../domain/json.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { findAgent, getAgent } from "../../store/registry/agents.js";
-import { findTool, getTool } from "../../store/registry/tools.js";
+import { findAgent, getAgent } from "../../store/registry/agent-rows.js";
+import { findTool, getTool } from "../../store/registry/tool-rows.js";
 import { type AgentFile, fromYaml, toYaml } from "./agent-yaml.js";
-import { createAgent, setTools, updateAgent } from "./agents.js";
-import { createTool, type NewTool, updateTool } from "./tools.js";
+import { createAgent, setTools, updateAgent } from "./edit-agents.js";
+import { createTool, type NewTool, updateTool } from "./edit-tools.js";
 import { snapshotOf, withNewVersion } from "./versions.js";
 
 /** An agent as YAML, with the definitions of its tools that are not built in. */

@@ -3,9 +3,9 @@ import { UserError } from "../../domain/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
 import { splitShellWords } from "../../platform/shell-words.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
-import type { AppSettings } from "../context.js";
+import type { AppSettings } from "../use-case-context.js";
 import { describeModule } from "./import-tools.js";
-import type { NewTool } from "./tools.js";
+import type { NewTool } from "./edit-tools.js";
 
 const TOOL_KINDS = ["http", "command", "module", "mcp"] as const;
 

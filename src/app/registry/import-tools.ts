@@ -7,14 +7,14 @@ import { McpFailed } from "../../mcp/connections.js";
 import { isTaskOnly, listServerTools, type ServerTool } from "../../mcp/server-tools.js";
 import { ModuleFailed } from "../../processes/module-workers.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { listTools } from "../../store/registry/tools.js";
+import { listTools } from "../../store/registry/tool-rows.js";
 import type { ExternalResources } from "../../tools/external/external-resources.js";
 import { ToolFailed } from "../../tools/external/external-tool.js";
 import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
 import { cleanEnvironment } from "../../tools/external/secrets.js";
 import { checkAttached } from "../../tools/load-tools.js";
-import { checkInput } from "./check-input.js";
-import { createTool } from "./tools.js";
+import { checkInput } from "./validate-registry-input.js";
+import { createTool } from "./edit-tools.js";
 import { withNewVersion } from "./versions.js";
 
 const TIMEOUT_MS = 60_000;

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Db, openStore } from "../../store/connection/open-store.js";
-import type { AppSettings } from "../context.js";
+import type { AppSettings } from "../use-case-context.js";
 
 /** Reads the registry. Without a database, one in memory shows the agents and tools of a new database. */
 export async function readRegistry<T>(settings: AppSettings, read: (db: Db) => T | Promise<T>): Promise<T> {

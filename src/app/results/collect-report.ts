@@ -14,8 +14,8 @@ import type {
   ScoreMeaning,
   Slice,
   TraceView,
-} from "../../reports/page/data.js";
-import { traceKey } from "../../reports/page/data.js";
+} from "../../reports/page/report-data.js";
+import { traceKey } from "../../reports/page/report-data.js";
 import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";

@@ -3,7 +3,7 @@ import { FORMATS, type Format } from "../../exports/formats.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { getRun } from "../../store/runs/runs.js";
 import { iterateTraces, type TraceFilter } from "../../store/runs/traces.js";
-import type { AppSettings } from "../context.js";
+import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 
 export interface ExportOptions {

@@ -1,7 +1,7 @@
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { type CorpusStats, readCorpusStats } from "../../store/import/corpus-stats.js";
 import { getRun, listRuns, type RunSummary } from "../../store/runs/runs.js";
-import type { AppSettings } from "../context.js";
+import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 import { aggregateRun } from "./aggregate-run.js";
 

@@ -1,5 +1,5 @@
 import { getTrace } from "../../store/runs/traces.js";
-import type { AppSettings } from "../context.js";
+import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 
 /** A trace by its id, or as RUN/TASK. */

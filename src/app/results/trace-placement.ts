@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { ReportHead } from "../../reports/page/data.js";
+import type { ReportHead } from "../../reports/page/report-data.js";
 import { checkTraceFolder, TraceFolder, traceFolderOf } from "./trace-folder.js";
 
 export const TRACE_PLACEMENTS = ["auto", "embed", "folder", "none"] as const;

@@ -1,7 +1,7 @@
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { htmlReport, type Report } from "../../reports/html/html-report.js";
 import { readPageAssets } from "../../reports/html/page-assets.js";
-import type { ReportHead } from "../../reports/page/data.js";
+import type { ReportHead } from "../../reports/page/report-data.js";
 import type { TraceStore } from "./trace-placement.js";
 
 export interface WrittenPage {

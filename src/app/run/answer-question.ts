@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { listTools } from "../../agents/loop/list-tools.js";
-import { type AgentRun, newTranscript, runAgent } from "../../agents/loop/loop.js";
+import { type AgentRun, newTranscript, runAgent } from "../../agents/loop/agent-loop.js";
 import type { Agent } from "../../domain/agents/agent.js";
 import type { AgentBackend, AgentTask, Transcript } from "../../domain/agents/agent-backend.js";
 import { renderPrompt } from "../../domain/agents/prompt.js";
@@ -8,7 +8,7 @@ import type { Tool } from "../../domain/agents/tool.js";
 import type { Workspace } from "../../domain/agents/workspace.js";
 import { type Model, ModelError, NO_USAGE, type PriceOf } from "../../domain/models/model.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import type { Ending } from "../../domain/tasks/ending.js";
+import type { Ending } from "../../domain/tasks/task-ending.js";
 import type { PlannedTask } from "../../domain/tasks/question.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { attemptAnswer } from "../answer/attempt-answer.js";

@@ -1,6 +1,6 @@
 import type { TaskCost } from "../../domain/runs/cost.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
-import { type Ending, isFailure } from "../../domain/tasks/ending.js";
+import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
 
 /** A share of failures is not judged before so many tasks. */
 const ENOUGH_FOR_A_SHARE = 20;

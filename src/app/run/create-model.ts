@@ -9,16 +9,16 @@ import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
 import { priceAt, priceOfReply } from "../../models/catalog/prices.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
 import { RateLimiter } from "../../models/middleware/rate-limiter.js";
-import { recording } from "../../models/middleware/record.js";
+import { recording } from "../../models/middleware/record-replies.js";
 import { cachingReplies } from "../../models/middleware/reply-cache.js";
 import { type ModelName, parseModelName } from "../../models/model-name.js";
 import { isRemote } from "../../models/provider-names.js";
 import { resolveModel, wireApiOf } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
-import type { AppSettings } from "../context.js";
+import type { AppSettings } from "../use-case-context.js";
 import { refuseInputs, replayFile } from "../outputs/check-outputs.js";
 import { connectionOf } from "../settings/endpoints.js";
-import { outputsOf, type RunOptions } from "./run-options.js";
+import { outputsOf, type RunOptions } from "./plan/run-options.js";
 
 /** Concurrent tasks where no server limits the rate. */
 const LOCAL_CONCURRENCY = 5;

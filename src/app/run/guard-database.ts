@@ -4,7 +4,7 @@ import { type LockWait, withWriteTransaction } from "../../store/connection/writ
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { getRun } from "../../store/runs/runs.js";
 import { saveScoringSettings } from "../../store/runs/score-writes.js";
-import type { AppContext } from "../context.js";
+import type { AppContext } from "../use-case-context.js";
 import type { SessionEnd } from "./run-tasks.js";
 import { saveLostTraces } from "./save-lost-traces.js";
 

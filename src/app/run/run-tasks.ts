@@ -3,7 +3,7 @@ import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { taskCost } from "../../domain/runs/cost.js";
 import type { Emit } from "../../domain/runs/run-event.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import { isFailure } from "../../domain/tasks/ending.js";
+import { isFailure } from "../../domain/tasks/task-ending.js";
 import type { PlannedTask } from "../../domain/tasks/question.js";
 import { isProvider, isRemote } from "../../models/provider-names.js";
 import type { Db } from "../../store/connection/open-store.js";

@@ -3,7 +3,7 @@ import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import { sumCost, sumUsage, taskCost } from "../../domain/runs/cost.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import { isFailure } from "../../domain/tasks/ending.js";
+import { isFailure } from "../../domain/tasks/task-ending.js";
 
 /** A trace as its line of the results file. */
 export function toTaskResult(trace: Trace): TaskResult {

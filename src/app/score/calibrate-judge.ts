@@ -1,9 +1,9 @@
 import pLimit from "p-limit";
 import { z } from "zod";
 import { addCost } from "../../domain/runs/cost.js";
-import type { Calibration, Label, LabelledVerdict } from "../../domain/scores/calibration.js";
+import type { Calibration, Label, LabelledVerdict } from "../../domain/scores/judge-calibration.js";
 import type { Judge } from "../../domain/scores/judgement.js";
-import { calibration } from "../../evaluation/calibration.js";
+import { calibration } from "../../evaluation/measure-calibration.js";
 
 /** Labels as people write them. */
 const LABELS: Readonly<Record<string, Label>> = {

@@ -9,8 +9,8 @@ import { parseModelName } from "../../models/model-name.js";
 import { resolveModel } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
 import { openJudge } from "../../scoring/judge/ask-judge.js";
-import type { AppSettings } from "../context.js";
-import { withOtherModelNotes } from "../run/note-other-model.js";
+import type { AppSettings } from "../use-case-context.js";
+import { withOtherModelNotes } from "../run/warn-of-other-model.js";
 import { connectionOf } from "../settings/endpoints.js";
 
 /** Answers judged at once, at most; the rate limiter finds out how many the server takes. */

@@ -1,7 +1,7 @@
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Judge, Judgement } from "../../domain/scores/judgement.js";
 import type { SameMail } from "../../domain/scores/score.js";
-import { isFailure } from "../../domain/tasks/ending.js";
+import { isFailure } from "../../domain/tasks/task-ending.js";
 import { type ScorerName, scoreTrace } from "../../scoring/scorers.js";
 
 /** What all traces of a run are scored with. */

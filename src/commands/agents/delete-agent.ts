@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { deleteAgent } from "../../app/registry/agents.js";
+import { deleteAgent } from "../../app/registry/edit-agents.js";
 import { changeRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { detachTool } from "../../app/registry/agents.js";
+import { detachTool } from "../../app/registry/edit-agents.js";
 import { changeRegistry } from "../../app/registry/open-registry.js";
 import { nameVersion } from "../../app/registry/versions.js";
 import { EXIT } from "../../domain/errors.js";

@@ -1,7 +1,7 @@
 import type { CitedMail } from "../../app/chat/cited-mails.js";
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { sumCost, sumUsage } from "../../domain/runs/cost.js";
-import type { Ending } from "../../domain/tasks/ending.js";
+import type { Ending } from "../../domain/tasks/task-ending.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { duration, usd } from "../../reports/text/format-number.js";
 

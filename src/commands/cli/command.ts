@@ -1,5 +1,5 @@
 import type { Options, PositionalOptions } from "yargs";
-import type { AppContext } from "../../app/context.js";
+import type { AppContext } from "../../app/use-case-context.js";
 import type { ExitCode } from "../../domain/errors.js";
 import type { Interrupts } from "./interrupt.js";
 import type { Output } from "./output.js";

@@ -1,4 +1,4 @@
-import { Interrupted } from "../../app/context.js";
+import { Interrupted } from "../../app/use-case-context.js";
 import { EXIT, type ExitCode, UserError } from "../../domain/errors.js";
 
 /** The message for a thrown error, and its exit code. */

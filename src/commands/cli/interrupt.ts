@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { Interrupted } from "../../app/context.js";
+import { Interrupted } from "../../app/use-case-context.js";
 import { EXIT } from "../../domain/errors.js";
 import { isAnyThreadBusy } from "../../platform/worker-rpc.js";
 

@@ -1,4 +1,4 @@
-import type { AppSettings } from "../../app/context.js";
+import type { AppSettings } from "../../app/use-case-context.js";
 import type { Environment } from "../../app/settings/env-file.js";
 import { UserError } from "../../domain/errors.js";
 

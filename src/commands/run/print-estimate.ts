@@ -1,4 +1,4 @@
-import type { RunEstimate } from "../../app/run/estimate-run.js";
+import type { RunEstimate } from "../../app/run/plan/estimate-run.js";
 import { count, duration, usd } from "../../reports/text/format-number.js";
 import { summaryBox } from "../../reports/text/summary-box.js";
 import type { CommandContext } from "../cli/command.js";

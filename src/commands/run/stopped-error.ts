@@ -1,4 +1,4 @@
-import { Interrupted } from "../../app/context.js";
+import { Interrupted } from "../../app/use-case-context.js";
 import { LIMIT_FLAGS } from "../../app/run/budget.js";
 import type { SessionEnd, Stopped } from "../../app/run/run-tasks.js";
 import { EXIT, UserError } from "../../domain/errors.js";

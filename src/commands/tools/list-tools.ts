@@ -2,7 +2,7 @@ import { z } from "zod";
 import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import { table } from "../../reports/text/text-table.js";
-import { listTools } from "../../store/registry/tools.js";
+import { listTools } from "../../store/registry/tool-rows.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
 

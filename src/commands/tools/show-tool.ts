@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
-import { getTool, listAgentsWithTool } from "../../store/registry/tools.js";
+import { getTool, listAgentsWithTool } from "../../store/registry/tool-rows.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
 import { TOOL_ID } from "./tool-flags.js";

@@ -32,7 +32,7 @@ export const TOOLS_GROUP: CommandGroup = {
     {
       usage: "test <id> [arguments]",
       describe: "Call a tool once; exit with 1 if the call fails",
-      load: async () => (await import("./test-tool.js")).testToolCommand,
+      load: async () => (await import("./try-tool.js")).testToolCommand,
     },
   ],
 };

@@ -1,7 +1,7 @@
 import type { Message } from "../models/conversation.js";
 import type { ToolCallRecord, Turn } from "../runs/trace.js";
-import { isDontKnow } from "../tasks/abstention.js";
-import type { Ending } from "../tasks/ending.js";
+import { isDontKnow } from "../tasks/detect-abstention.js";
+import type { Ending } from "../tasks/task-ending.js";
 import type { Question } from "../tasks/question.js";
 import type { ToolContext } from "./tool.js";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { answeredBySchema } from "../models/answered-by.js";
 import { usageSchema } from "../models/model.js";
-import { ENDINGS } from "../tasks/ending.js";
+import { ENDINGS } from "../tasks/task-ending.js";
 
 const mark = z.boolean().nullable();
 const time = z.number().nonnegative();

@@ -1,5 +1,5 @@
 import type { TaskResult } from "../runs/benchmark-result.js";
-import { isFailure } from "../tasks/ending.js";
+import { isFailure } from "../tasks/task-ending.js";
 
 /** Whether a task is right by one score, from 0.5 on, also for means. `unscored`: it has no value of that score. */
 export type TaskOutcome = "right" | "wrong" | "failed" | "unscored";

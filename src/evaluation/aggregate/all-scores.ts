@@ -1,7 +1,7 @@
 import type { RunTotals, ScoreFigures, TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { ScorerEntry } from "../../domain/scores/score.js";
-import { isFailure } from "../../domain/tasks/ending.js";
-import { ClusterSums } from "../../statistics/cluster-sums.js";
+import { isFailure } from "../../domain/tasks/task-ending.js";
+import { ClusterSums } from "../../statistics/clustered-mean.js";
 import { ScoreAggregate } from "./score-aggregate.js";
 import { SliceAggregate } from "./slice-aggregate.js";
 

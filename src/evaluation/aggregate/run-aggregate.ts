@@ -2,7 +2,7 @@ import { type AnsweredBy, addReplies, answeredByField } from "../../domain/model
 import { addUsage, NO_USAGE, type Usage } from "../../domain/models/model.js";
 import type { Averages, RunTotals, Spent, TaskResult } from "../../domain/runs/benchmark-result.js";
 import { addCost } from "../../domain/runs/cost.js";
-import { type Ending, isFailure } from "../../domain/tasks/ending.js";
+import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
 
 type Metric = Exclude<keyof Averages, "tasks">;
 

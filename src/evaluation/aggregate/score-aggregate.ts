@@ -1,7 +1,7 @@
 import type { ScoreFigures } from "../../domain/runs/benchmark-result.js";
 import { type Estimate, NO_ESTIMATE } from "../../domain/scores/estimate.js";
 import type { Scale, ScorerEntry } from "../../domain/scores/score.js";
-import { ClusterSums } from "../../statistics/cluster-sums.js";
+import { ClusterSums } from "../../statistics/clustered-mean.js";
 import { passAtK, passHatK } from "../../statistics/pass-at-k.js";
 
 /** The k for which pass@k and pass^k are reported: all up to ten, then doubling. */

@@ -1,9 +1,9 @@
 import type { RunTotals, Slice, TaskResult } from "../../domain/runs/benchmark-result.js";
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
-import { realismBand } from "../../domain/scores/bands.js";
+import { realismBand } from "../../domain/scores/score-bands.js";
 import type { Estimate } from "../../domain/scores/estimate.js";
 import type { ScorerEntry } from "../../domain/scores/score.js";
-import { ClusterSums } from "../../statistics/cluster-sums.js";
+import { ClusterSums } from "../../statistics/clustered-mean.js";
 import { estimateOf } from "./score-aggregate.js";
 
 /** By slice, the part that a question belongs to. */

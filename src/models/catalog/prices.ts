@@ -1,6 +1,6 @@
 import { calcPrice, type PriceOptions } from "@pydantic/genai-prices";
 import type { Usage } from "../../domain/models/model.js";
-import { makersName } from "./makers.js";
+import { makersName } from "./model-vendors.js";
 import { ALIASES, PRICE_SUPPLEMENT } from "./price-supplement.js";
 
 /** US dollars for a million tokens. */

@@ -1,6 +1,6 @@
 import type { ModelRequest, SentParameters } from "../../domain/models/model.js";
 import type { ModelName } from "../model-name.js";
-import { isReasoningModel } from "../providers/openai-server.js";
+import { isReasoningModel } from "../providers/openai-address.js";
 
 /** Which request parameters a model accepts. A text says why one is not accepted. */
 export interface ParameterRules {

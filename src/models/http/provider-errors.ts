@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ModelError, type ModelErrorKind } from "../../domain/models/model.js";
-import { retryAfterMs } from "./retry-after.js";
+import { retryAfterMs } from "./requested-delay.js";
 
 const MAX_LENGTH = 300;
 

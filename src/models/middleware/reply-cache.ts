@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Completion, Model, PriceOf } from "../../domain/models/model.js";
 import { replaceFile } from "../../platform/atomic-file.js";
 import { completionSchema } from "./completion-schema.js";
-import { priced } from "./record.js";
+import { priced } from "./record-replies.js";
 import { type CachedServer, cacheKey, digest } from "./request-key.js";
 
 /** `sha256` is over the completion: a byte that was turned over on the disk makes no other answer. */

@@ -1,5 +1,5 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
-import type { ScoreMeaning } from "../page/data.js";
+import type { ScoreMeaning } from "../page/report-data.js";
 
 type Cell = string | number | null;
 

@@ -1,5 +1,5 @@
 import { stripControls } from "../../platform/strip-controls.js";
-import type { Figure, ReportHead, RunFigures, Slicing } from "../page/data.js";
+import type { Figure, ReportHead, RunFigures, Slicing } from "../page/report-data.js";
 import { count, duration, share, usd } from "../text/format-number.js";
 
 /** Mailboxes listed, those with the most tasks first: a pull request comment should stay short. */

@@ -1,7 +1,7 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
-import { bandOf } from "../../domain/scores/bands.js";
-import { isFailure } from "../../domain/tasks/ending.js";
-import type { Outcome, Stage } from "../page/data.js";
+import { bandOf } from "../../domain/scores/score-bands.js";
+import { isFailure } from "../../domain/tasks/task-ending.js";
+import type { Outcome, Stage } from "../page/report-data.js";
 
 /** How far the agent got: it opened a gold mail, only had it listed, or never saw it; `none`: there is no gold mail. */
 export function stageOf(result: TaskResult): Stage {

@@ -1,4 +1,4 @@
-import type { ReportHead, ReportTasks } from "../page/data.js";
+import type { ReportHead, ReportTasks } from "../page/report-data.js";
 import { type PageAssets, policyHash } from "./page-assets.js";
 
 /** Everything that a page shows except conversations. */

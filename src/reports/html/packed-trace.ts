@@ -1,5 +1,5 @@
 import { deflateRawSync } from "node:zlib";
-import type { TraceView } from "../page/data.js";
+import type { TraceView } from "../page/report-data.js";
 
 /** A conversation, deflated and in base64: a fifth of its size, and safe in a page whatever the mail contains. */
 export function packedTrace(view: TraceView): string {

@@ -1,12 +1,12 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import { modelAndToolTimeOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import type { Ending } from "../../domain/tasks/ending.js";
-import { isFailure } from "../../domain/tasks/ending.js";
+import type { Ending } from "../../domain/tasks/task-ending.js";
+import { isFailure } from "../../domain/tasks/task-ending.js";
 import { meanOf } from "../../statistics/mean.js";
 import { quantile } from "../../statistics/quantile.js";
-import type { ProfileCell, RunFigures, ScoreMeaning } from "../page/data.js";
-import { OUTCOMES, STAGES } from "../page/data.js";
+import type { ProfileCell, RunFigures, ScoreMeaning } from "../page/report-data.js";
+import { OUTCOMES, STAGES } from "../page/report-data.js";
 import { classifyTask, stageOf } from "./classify-task.js";
 import { ToolUseTally } from "./tool-use.js";
 

@@ -1,6 +1,6 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import { modelAndToolTimeOf } from "../../domain/runs/task-times.js";
-import type { QuestionRow, ReportTasks, ScoreMeaning, TaskRow } from "../page/data.js";
+import type { QuestionRow, ReportTasks, ScoreMeaning, TaskRow } from "../page/report-data.js";
 import { stageOf } from "./classify-task.js";
 
 /** The tasks of a report as table rows; a question that several runs answered is stored once. */

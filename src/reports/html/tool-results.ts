@@ -1,4 +1,4 @@
-import type { MailView } from "../page/data.js";
+import type { MailView } from "../page/report-data.js";
 
 /** A tool result, classified by its shape as in scoring, whatever the tool is called. */
 export type ToolResultView =

@@ -1,5 +1,5 @@
 import type { Trace } from "../../domain/runs/trace.js";
-import type { ToolUse } from "../page/data.js";
+import type { ToolUse } from "../page/report-data.js";
 
 /** Counts calls and errors of each tool, and the tasks that used it. */
 export class ToolUseTally {

@@ -1,7 +1,7 @@
 import type { Message, ToolMessage } from "../../domain/models/conversation.js";
 import type { ToolCallRecord, Trace, Turn } from "../../domain/runs/trace.js";
 import type { SameMail } from "../../domain/scores/score.js";
-import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "../page/data.js";
+import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "../page/report-data.js";
 import { readToolResult } from "./tool-results.js";
 
 /** Looks up gold mail. */

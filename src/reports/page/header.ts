@@ -1,5 +1,5 @@
 import { count, duration } from "../text/format-number.js";
-import type { ReportHead, RunFigures } from "./data.js";
+import type { ReportHead, RunFigures } from "./report-data.js";
 import { type Child, h, untrustedInline } from "./shared/dom.js";
 import { costText, scoreText } from "./shared/format.js";
 

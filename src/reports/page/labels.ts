@@ -1,4 +1,4 @@
-import type { Outcome, Slicing, Stage } from "./data.js";
+import type { Outcome, Slicing, Stage } from "./report-data.js";
 
 /** Display texts for values of the data. */
 export const STAGE_WORDS: Readonly<Record<Stage, string>> = {

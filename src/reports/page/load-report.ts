@@ -1,5 +1,5 @@
-import { bandOf, realismBand } from "../../domain/scores/bands.js";
-import type { Outcome, QuestionRow, ReportHead, Stage, TaskRow } from "./data.js";
+import { bandOf, realismBand } from "../../domain/scores/score-bands.js";
+import type { Outcome, QuestionRow, ReportHead, Stage, TaskRow } from "./report-data.js";
 
 /** A task as the table and the dialog show it. */
 export interface Task {

@@ -1,4 +1,4 @@
-import type { ReportHead } from "./data.js";
+import type { ReportHead } from "./report-data.js";
 import type { Task } from "./load-report.js";
 
 /** Filters of the task table; each is a parameter of the URL's fragment. */

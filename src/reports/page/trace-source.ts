@@ -1,5 +1,5 @@
-import type { ReportHead, TraceView } from "./data.js";
-import { traceKey } from "./data.js";
+import type { ReportHead, TraceView } from "./report-data.js";
+import { traceKey } from "./report-data.js";
 import type { Task } from "./load-report.js";
 
 declare global {

@@ -1,4 +1,4 @@
-import type { Calibration } from "../../domain/scores/calibration.js";
+import type { Calibration } from "../../domain/scores/judge-calibration.js";
 import type { JudgeSettings } from "../../domain/scores/judgement.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";

@@ -10,7 +10,7 @@ import {
   type Verdict,
   type Vote,
 } from "../../domain/scores/judgement.js";
-import { isDontKnow } from "../../domain/tasks/abstention.js";
+import { isDontKnow } from "../../domain/tasks/detect-abstention.js";
 import { isUnanswerable } from "../abstention.js";
 import { artProtocol } from "./art-protocol.js";
 import { majority } from "./majority.js";

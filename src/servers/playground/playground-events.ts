@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AgentStep } from "../../agents/loop/loop.js";
+import type { AgentStep } from "../../agents/loop/agent-loop.js";
 import type { AnsweredChat } from "../../app/chat/answer-chat.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
 import type { ChatEvent } from "./page/chat-events.js";

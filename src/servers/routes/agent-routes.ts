@@ -7,16 +7,16 @@ import {
   detachTool,
   newAgentSchema,
   updateAgent,
-} from "../../app/registry/agents.js";
+} from "../../app/registry/edit-agents.js";
 import { currentVersion } from "../../app/registry/versions.js";
 import type { StoredAgent } from "../../domain/agents/agent.js";
 import { registryIdSchema } from "../../domain/agents/registry-id.js";
 import { trimEndOf } from "../../domain/trim-end.js";
-import { findAgent, getAgent, listAgents } from "../../store/registry/agents.js";
-import { getTool } from "../../store/registry/tools.js";
+import { findAgent, getAgent, listAgents } from "../../store/registry/agent-rows.js";
+import { getTool } from "../../store/registry/tool-rows.js";
 import { attachedOrDefault } from "../../tools/load-tools.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/services.js";
+import type { Services } from "../http/server-services.js";
 import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "./response-schemas.js";
 import { checkToolPermissions } from "./tool-permissions.js";
 

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { jsonObjectSchema as jsonObject } from "../../domain/json.js";
 import { RATINGS } from "../../domain/runs/chat.js";
-import { ENDINGS } from "../../domain/tasks/ending.js";
+import { ENDINGS } from "../../domain/tasks/task-ending.js";
 
 /** Schemas of responses, in snake case. They are strict for the OpenAPI document only: responses are not validated. */
 

@@ -3,7 +3,7 @@ import { aggregateRun } from "../../app/results/aggregate-run.js";
 import { pageOfResults } from "../../store/runs/results.js";
 import { getRun, listRuns } from "../../store/runs/runs.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/services.js";
+import type { Services } from "../http/server-services.js";
 
 const runLineShape = z.strictObject({
   id: z.string(),

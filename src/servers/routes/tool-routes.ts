@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { createTool, deleteTool, updateTool } from "../../app/registry/tools.js";
+import { createTool, deleteTool, updateTool } from "../../app/registry/edit-tools.js";
 import { registryIdSchema } from "../../domain/agents/registry-id.js";
 import type { StoredTool } from "../../domain/agents/tool.js";
-import { getTool, listTools } from "../../store/registry/tools.js";
+import { getTool, listTools } from "../../store/registry/tool-rows.js";
 import { parseJson } from "../http/request-body.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/services.js";
+import type { Services } from "../http/server-services.js";
 import { isoTime, jsonObjectSchema, toolShape } from "./response-schemas.js";
 import { checkToolPermissions } from "./tool-permissions.js";
 

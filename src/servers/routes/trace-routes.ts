@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { type ChatTrace, RATINGS } from "../../domain/runs/chat.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import { ENDINGS } from "../../domain/tasks/ending.js";
-import { iofoldSteps } from "../../exports/iofold.js";
+import { ENDINGS } from "../../domain/tasks/task-ending.js";
+import { iofoldSteps } from "../../exports/iofold-format.js";
 import { listFeedback } from "../../store/chats/feedback.js";
 import { getTrace, pageOfTraces, type TraceCursor, type TraceSummary } from "../../store/runs/traces.js";
 import { type PageEnd, readCursor, writeCursor } from "../http/cursor.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/services.js";
+import type { Services } from "../http/server-services.js";
 import { feedbackJson } from "./feedback-routes.js";
 import { feedbackShape, stepShape, traceLineShape } from "./response-schemas.js";
 

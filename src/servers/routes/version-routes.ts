@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { restoreVersion, updateAgent } from "../../app/registry/agents.js";
+import { restoreVersion, updateAgent } from "../../app/registry/edit-agents.js";
 import { currentVersion, snapshotOf } from "../../app/registry/versions.js";
 import { variablesIn } from "../../domain/agents/prompt.js";
 import { UserError } from "../../domain/errors.js";
 import { type AgentVersion, listVersions } from "../../store/registry/agent-versions.js";
-import { getAgent } from "../../store/registry/agents.js";
+import { getAgent } from "../../store/registry/agent-rows.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/services.js";
+import type { Services } from "../http/server-services.js";
 import { isoTime } from "./response-schemas.js";
 
 /** The form that `agents show` accepts. */

@@ -1,7 +1,7 @@
 import type { Agent } from "../../domain/agents/agent.js";
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../connection/open-store.js";
-import type { AttachedTool } from "./tools.js";
+import type { AttachedTool } from "./tool-rows.js";
 
 /** An agent with its complete tools, so that it can run again after either has changed. */
 export interface AgentSnapshot {

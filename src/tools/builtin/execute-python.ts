@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
-import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../sandbox/limits.js";
+import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../sandbox/sandbox-limits.js";
 import { type PythonRun, runPython, type Stopped } from "../../sandbox/run-python.js";
 import { defineHandler } from "../handler.js";
 import { toolError } from "../mailbox.js";
-import { NO_WORKSPACE } from "./in-workspace.js";
+import { NO_WORKSPACE } from "./with-workspace.js";
 
 /**
  * Runs a program in the sandbox, in the task's workspace. Result: `{stdout, stderr, exit_code, timed_out, truncated}`

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { listEntries } from "../../sandbox/files.js";
+import { listEntries } from "../../sandbox/workspace/workspace-files.js";
 import { defineHandler } from "../handler.js";
-import { inWorkspace } from "./in-workspace.js";
+import { inWorkspace } from "./with-workspace.js";
 
 /** More would fill a model's context with names. */
 const MAX_ENTRIES = 200;

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { readText } from "../../sandbox/files.js";
+import { readText } from "../../sandbox/workspace/workspace-files.js";
 import { defineHandler } from "../handler.js";
 import { toolError } from "../mailbox.js";
-import { inWorkspace } from "./in-workspace.js";
+import { inWorkspace } from "./with-workspace.js";
 
 /** Characters of one line, and of all lines of one result. */
 const LINE_LENGTH = 2_000;

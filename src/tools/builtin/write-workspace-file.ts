@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { writeText } from "../../sandbox/files.js";
+import { writeText } from "../../sandbox/workspace/workspace-files.js";
 import { defineHandler } from "../handler.js";
-import { inWorkspace } from "./in-workspace.js";
+import { inWorkspace } from "./with-workspace.js";
 
 /** Makes or replaces a text file. Result: `{path, bytes}`. */
 export const writeFile = defineHandler({

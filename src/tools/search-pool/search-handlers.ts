@@ -1,4 +1,4 @@
-import { searchEmails } from "../builtin/art-search.js";
+import { searchEmails } from "../builtin/art-tools.js";
 import { emailSearch } from "../builtin/email-search.js";
 import type { Handler } from "../handler.js";
 

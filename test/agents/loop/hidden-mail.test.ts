@@ -2,11 +2,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newTranscript, runAgent } from "../../../src/agents/loop/loop.js";
+import { newTranscript, runAgent } from "../../../src/agents/loop/agent-loop.js";
 import type { Rollout } from "../../../src/domain/agents/agent-backend.js";
 import type { JsonValue } from "../../../src/domain/json.js";
 import { replayModel } from "../../../src/models/middleware/replay.js";
-import { getAgent } from "../../../src/store/registry/agents.js";
+import { getAgent } from "../../../src/store/registry/agent-rows.js";
 import { endOfDay } from "../../../src/store/search/date-range.js";
 import { loadTools } from "../../../src/tools/load-tools.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { listTools } from "../../../src/agents/loop/list-tools.js";
 import { checkPrompt, renderPrompt } from "../../../src/domain/agents/prompt.js";
 import { UserError } from "../../../src/domain/errors.js";
-import { getAgent, listAgents } from "../../../src/store/registry/agents.js";
+import { getAgent, listAgents } from "../../../src/store/registry/agent-rows.js";
 import { loadTools } from "../../../src/tools/load-tools.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";
 import { openEmpty } from "../../app/run/demo-setup.js";

@@ -1,5 +1,5 @@
 /** A model that says what a test tells it to, and an agent's run around it. */
-import { type AgentRun, newTranscript, runAgent } from "../../../src/agents/loop/loop.js";
+import { type AgentRun, newTranscript, runAgent } from "../../../src/agents/loop/agent-loop.js";
 import { type AgentSettings, agentSettingsSchema } from "../../../src/domain/agents/agent.js";
 import type { Rollout } from "../../../src/domain/agents/agent-backend.js";
 import type { Tool } from "../../../src/domain/agents/tool.js";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { exportAgent, importAgent } from "../../../src/app/registry/agent-file.js";
-import { createAgent, updateAgent } from "../../../src/app/registry/agents.js";
-import { createTool, updateTool } from "../../../src/app/registry/tools.js";
+import { createAgent, updateAgent } from "../../../src/app/registry/edit-agents.js";
+import { createTool, updateTool } from "../../../src/app/registry/edit-tools.js";
 import { snapshotOf } from "../../../src/app/registry/versions.js";
-import { getAgent } from "../../../src/store/registry/agents.js";
+import { getAgent } from "../../../src/store/registry/agent-rows.js";
 import { openEmpty } from "../run/demo-setup.js";
 import { freshRegistry, refused } from "./registry-db.js";
 

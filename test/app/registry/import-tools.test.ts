@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { callTool } from "../../../src/agents/loop/call-tool.js";
 import { describeModule, importServerTools } from "../../../src/app/registry/import-tools.js";
-import { getTool, listTools } from "../../../src/store/registry/tools.js";
+import { getTool, listTools } from "../../../src/store/registry/tool-rows.js";
 import { type ExternalResources, openExternalResources } from "../../../src/tools/external/external-resources.js";
 import { toTool } from "../../../src/tools/load-tools.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";

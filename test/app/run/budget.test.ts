@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Budget } from "../../../src/app/run/budget.js";
 import type { TaskCost } from "../../../src/domain/runs/cost.js";
 import { NO_LIMITS, type RunLimits } from "../../../src/domain/runs/run-limits.js";
-import type { Ending } from "../../../src/domain/tasks/ending.js";
+import type { Ending } from "../../../src/domain/tasks/task-ending.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";

@@ -20,7 +20,7 @@ import { parseModelName } from "../../../src/models/model-name.js";
 import { resolveModel } from "../../../src/models/resolve-model.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../../src/scoring/scorers.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
-import { getAgent } from "../../../src/store/registry/agents.js";
+import { getAgent } from "../../../src/store/registry/agent-rows.js";
 import { resultWriter } from "../../../src/store/runs/result-writer.js";
 import { attemptPages, iterateResults } from "../../../src/store/runs/results.js";
 import { getRun, type RunRow } from "../../../src/store/runs/runs.js";

@@ -1,6 +1,6 @@
 /** The whole bodies of one task's requests, in each provider's own form. */
 import type { Db } from "../../../src/store/connection/open-store.js";
-import { getTool } from "../../../src/store/registry/tools.js";
+import { getTool } from "../../../src/store/registry/tool-rows.js";
 import type { WireFormat } from "../../providers/wire-request.js";
 import { MARCUS } from "./demo-setup.js";
 

@@ -6,7 +6,7 @@ import type { QuestionSet } from "../../../src/domain/tasks/question.js";
 import { RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../../src/scoring/scorers.js";
 import { getRun, lockRun } from "../../../src/store/runs/runs.js";
 import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
-import { judged } from "../../scoring/judged.js";
+import { judged } from "../../scoring/judged-trace.js";
 import { demoSet, never, openDemo, type TestDb } from "../run/demo-setup.js";
 import { baseline, benchmark, saved, WORKER } from "../run/run-setup.js";
 

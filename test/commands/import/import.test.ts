@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectedMails, writeParquet } from "../../corpus/forms.js";
+import { expectedMails, writeParquet } from "../../corpus/corpus-fixtures.js";
 import { sendFile, sendJson, startHub } from "../../huggingface/hub-server.js";
 import { boxLines, MAIL, workFolder } from "../art-e.js";
 

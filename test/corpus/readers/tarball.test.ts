@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { openTarball } from "../../../src/corpus/readers/tarball.js";
 import { UserError } from "../../../src/domain/errors.js";
-import { mailEntries, readAll, type TarEntry, temporaryFolder, writeTar } from "../forms.js";
+import { mailEntries, readAll, type TarEntry, temporaryFolder, writeTar } from "../corpus-fixtures.js";
 
 const folder = await temporaryFolder();
 let files = 0;

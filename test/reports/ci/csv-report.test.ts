@@ -2,7 +2,7 @@ import { parse } from "csv-parse/sync";
 import { describe, expect, it } from "vitest";
 import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
 import { csvHead, csvLine } from "../../../src/reports/ci/csv-report.js";
-import type { ScoreMeaning } from "../../../src/reports/page/data.js";
+import type { ScoreMeaning } from "../../../src/reports/page/report-data.js";
 import { finished } from "../../store/runs/saved-runs.js";
 
 const MEANINGS: ScoreMeaning[] = [

@@ -1,7 +1,7 @@
 /** A real browser that opens a report from disk. */
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { CHROMIUM } from "../../needs.js";
+import { CHROMIUM } from "../../machine-requirements.js";
 
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });

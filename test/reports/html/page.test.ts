@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { needs } from "../../needs.js";
+import { needs } from "../../machine-requirements.js";
 import { type Opened, openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";

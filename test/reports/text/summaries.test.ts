@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { questionStatistics } from "../../../src/questions/statistics.js";
+import { questionStatistics } from "../../../src/questions/compute-statistics.js";
 import { corpusSummary } from "../../../src/reports/text/corpus-summary.js";
 import { datasetSummary } from "../../../src/reports/text/dataset-summary.js";
 

@@ -3,7 +3,7 @@ import type { Trace } from "../../../src/domain/runs/trace.js";
 import { stripControls } from "../../../src/platform/strip-controls.js";
 import { traceText } from "../../../src/reports/text/trace-text.js";
 import { ANSWERED, FAILED } from "../../exports/traces.js";
-import { judged } from "../../scoring/judged.js";
+import { judged } from "../../scoring/judged-trace.js";
 
 describe("a trace as text", () => {
   it("tells question, conversation, calls and answer in their order", () => {

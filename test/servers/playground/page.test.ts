@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MARCUS } from "../../app/run/demo-setup.js";
-import { CHROMIUM, needs } from "../../needs.js";
+import { CHROMIUM, needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { type DemoServer, startDemoServer } from "../demo-server.js";
 

@@ -1,6 +1,6 @@
 import { count, duration } from "../../text/format-number.js";
-import type { ReportHead, RunFigures } from "../data.js";
-import { OUTCOMES, STAGES } from "../data.js";
+import type { ReportHead, RunFigures } from "../report-data.js";
+import { OUTCOMES, STAGES } from "../report-data.js";
 import { OUTCOME_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
 import { filterLink, type ViewState } from "../route.js";
 import { type Child, h, untrustedInline } from "../shared/dom.js";

@@ -1,5 +1,5 @@
 import { count } from "../../text/format-number.js";
-import type { ReportHead, ScoreMeaning } from "../data.js";
+import type { ReportHead, ScoreMeaning } from "../report-data.js";
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
 /** A histogram of a score with twenty bars. */

@@ -1,5 +1,5 @@
 import { count } from "../../text/format-number.js";
-import type { ReportHead, ScoreMeaning, Slicing } from "../data.js";
+import type { ReportHead, ScoreMeaning, Slicing } from "../report-data.js";
 import { SLICING_WORDS } from "../labels.js";
 import { filterLink } from "../route.js";
 import { intervalText, scoreText } from "../shared/format.js";

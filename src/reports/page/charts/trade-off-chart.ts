@@ -1,5 +1,5 @@
 import { duration } from "../../text/format-number.js";
-import type { ReportHead, RunFigures, ScoreMeaning } from "../data.js";
+import type { ReportHead, RunFigures, ScoreMeaning } from "../report-data.js";
 import { costText, intervalText, scoreText } from "../shared/format.js";
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 

@@ -1,5 +1,5 @@
 import { count } from "../../text/format-number.js";
-import type { ReportHead } from "../data.js";
+import type { ReportHead } from "../report-data.js";
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
 /** How many turns the tasks took. */

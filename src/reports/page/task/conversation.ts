@@ -1,6 +1,6 @@
 import { type Hit, readToolResult } from "../../html/tool-results.js";
 import { count, duration } from "../../text/format-number.js";
-import type { CallView, StepView, TraceView, TurnView } from "../data.js";
+import type { CallView, StepView, TraceView, TurnView } from "../report-data.js";
 import { spaceWords } from "../labels.js";
 import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { costText, minuteText } from "../shared/format.js";

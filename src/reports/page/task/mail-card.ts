@@ -1,5 +1,5 @@
 import { count } from "../../text/format-number.js";
-import type { MailView } from "../data.js";
+import type { MailView } from "../report-data.js";
 import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { minuteText } from "../shared/format.js";
 

@@ -1,4 +1,4 @@
-import type { ReportHead } from "../data.js";
+import type { ReportHead } from "../report-data.js";
 import type { Task } from "../load-report.js";
 import { FILTERS, type FilterName, type ViewState } from "../route.js";
 

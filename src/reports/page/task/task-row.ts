@@ -1,5 +1,5 @@
 import { duration } from "../../text/format-number.js";
-import type { ReportHead } from "../data.js";
+import type { ReportHead } from "../report-data.js";
 import { runDot } from "../header.js";
 import { STAGE_SHORT, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";

@@ -1,5 +1,5 @@
 import { count } from "../../text/format-number.js";
-import type { ReportHead } from "../data.js";
+import type { ReportHead } from "../report-data.js";
 import type { Task } from "../load-report.js";
 import { h, replaceChildren } from "../shared/dom.js";
 import { type Order, type SortKey, sorted } from "./task-filter.js";

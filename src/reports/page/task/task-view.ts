@@ -1,6 +1,6 @@
 import { readToolResult } from "../../html/tool-results.js";
 import { duration } from "../../text/format-number.js";
-import type { MailView, ReportHead, TraceView } from "../data.js";
+import type { MailView, ReportHead, TraceView } from "../report-data.js";
 import { runDot } from "../header.js";
 import { STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";

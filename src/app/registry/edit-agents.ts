@@ -1,0 +1,197 @@
+import { z } from "zod";
+import { agentSettingsSchema, type StoredAgent } from "../../domain/agents/agent.js";
+import { checkPrompt } from "../../domain/agents/prompt.js";
+import { registryIdSchema } from "../../domain/agents/registry-id.js";
+import { UserError } from "../../domain/errors.js";
+import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
+import { parseModelName } from "../../models/model-name.js";
+import type { Db } from "../../store/connection/open-store.js";
+import { getVersion } from "../../store/registry/agent-versions.js";
+import { findAgent, getAgent, removeAgent, saveAgent, saveAgentTools } from "../../store/registry/agent-rows.js";
+import { getTool } from "../../store/registry/tool-rows.js";
+import { DEFAULT_TOOL_IDS } from "../../tools/handlers.js";
+import { attachedOrDefault, checkAttached } from "../../tools/load-tools.js";
+import { checkInput, refuseBuiltin } from "./validate-registry-input.js";
+import { withNewVersion } from "./versions.js";
+
+const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
+
+const changeable = {
+  name: z.string().min(1).max(200),
+  description: z.string().max(10_000),
+  prompt: z.string().min(1, "is empty").max(1_000_000),
+  /** `provider/name`; null: the run's model. */
+  model: z.string().min(1).nullable(),
+};
+
+/** A new agent; what is left out gets its default, also the tools. */
+export const newAgentSchema = z.strictObject({
+  ...changeable,
+  id: registryIdSchema,
+  name: changeable.name.optional(),
+  description: changeable.description.default(""),
+  model: changeable.model.default(null),
+  settings: agentSettingsSchema.prefault({}),
+  tools: z
+    .array(attachmentSchema)
+    .min(1, "expected at least one tool")
+    .default(DEFAULT_TOOL_IDS.map((id) => ({ id, config: null }))),
+});
+
+/** A change of an agent: what is left out stays; null restores the default of a setting. */
+export const agentChangesSchema = z.strictObject({
+  ...z.object(changeable).partial().shape,
+  settings: z
+    .strictObject(
+      Object.fromEntries(Object.keys(agentSettingsSchema.shape).map((name) => [name, z.unknown()])) as Record<
+        keyof typeof agentSettingsSchema.shape,
+        z.ZodUnknown
+      >,
+    )
+    .partial()
+    .optional(),
+});
+
+export function createAgent(db: Db, input: z.input<typeof newAgentSchema>): StoredAgent {
+  const { tools, ...row } = checkInput(newAgentSchema, input, "agent_invalid", "The agent cannot be created");
+  const agent = normalizeRow(row);
+  return withNewVersion(db, () => {
+    if (findAgent(db, agent.id) !== null) throw alreadyExists(agent.id);
+    saveAgent(db, { ...agent, name: agent.name ?? agent.id });
+    setTools(db, agent.id, tools);
+    return getAgent(db, agent.id);
+  });
+}
+
+export function updateAgent(db: Db, id: string, input: z.input<typeof agentChangesSchema>): StoredAgent {
+  return withNewVersion(db, () => {
+    const before = getAgent(db, id);
+    refuseBuiltin("agent", before);
+    const what = `Agent "${id}" cannot be changed like this`;
+    const { settings: changed = {}, ...changes } = checkInput(agentChangesSchema, input, "agent_invalid", what);
+    const merged = Object.entries({ ...before.settings, ...changed }).filter(([, value]) => value != null);
+    const settings = checkInput(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
+    const defined = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    saveAgent(db, normalizeRow({ ...before, ...defined, settings }));
+    return getAgent(db, id);
+  });
+}
+
+/** Restores a version of an agent; fails if one of its tools was deleted since. */
+export function restoreVersion(db: Db, id: string, version: number): StoredAgent {
+  return withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, id));
+    const { agent, tools } = getVersion(db, id, version);
+    saveAgent(db, normalizeRow({ ...agent, settings: agentSettingsSchema.parse(agent.settings) }));
+    setTools(
+      db,
+      id,
+      tools.map(({ tool, config }) => ({ id: tool.id, config: config === null ? null : configOf(config) })),
+    );
+    return getAgent(db, id);
+  });
+}
+
+/** Its versions stay, because runs refer to them. */
+export function deleteAgent(db: Db, id: string): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, id));
+    removeAgent(db, id);
+  });
+}
+
+/** A copy under another id, with the same tools and their configurations. */
+export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
+  const { prompt, model, settings, name, description } = getAgent(db, id);
+  return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
+}
+
+/** Appends a tool to those of the agent; `config` overrides the tool's own. */
+export function attachTool(db: Db, agentId: string, toolId: string, config: JsonObject | null = null): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    getTool(db, toolId);
+    const tools = attachmentsOf(db, agentId);
+    if (tools.some(({ id }) => id === toolId)) {
+      throw new UserError(
+        "tool_attached",
+        `Agent "${agentId}" has the tool "${toolId}" already.`,
+        `To change its config, detach it first: art-e agents detach ${agentId} ${toolId}.`,
+      );
+    }
+    setTools(db, agentId, [...tools, { id: toolId, config }]);
+  });
+}
+
+export function detachTool(db: Db, agentId: string, toolId: string): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    const tools = attachmentsOf(db, agentId);
+    const rest = tools.filter(({ id }) => id !== toolId);
+    if (rest.length === tools.length) {
+      throw new UserError(
+        "tool_not_attached",
+        `Agent "${agentId}" does not have the tool "${toolId}".`,
+        `It has: ${tools.map(({ id }) => id).join(", ")}.`,
+      );
+    }
+    if (rest.length === 0) {
+      throw new UserError(
+        "tool_last",
+        `"${toolId}" is the last tool of agent "${agentId}": without tools it would get the default ones.`,
+        "Attach another one first.",
+      );
+    }
+    setTools(db, agentId, rest);
+  });
+}
+
+/** Replaces the tools of an agent; to be called within `withNewVersion`. */
+export function setTools(
+  db: Db,
+  agentId: string,
+  tools: readonly { readonly id: string; readonly config: JsonObject | null }[],
+): void {
+  const duplicate = tools.find(({ id }, i) => tools.findIndex((other) => other.id === id) !== i);
+  if (duplicate !== undefined) {
+    throw new UserError("tool_attached", `The tool "${duplicate.id}" is named twice.`, "Name every tool once.");
+  }
+  const rows = tools.map(({ id, config }) => ({ id, config: config === null ? null : JSON.stringify(config) }));
+  for (const { id, config } of rows) checkAttached({ tool: getTool(db, id), config });
+  saveAgentTools(db, agentId, rows);
+}
+
+/** The tools of an agent; the default ones if it has none of its own. */
+function attachmentsOf(db: Db, agentId: string): { id: string; config: JsonObject | null }[] {
+  return attachedOrDefault(db, agentId).map(({ tool, config }) => ({
+    id: tool.id,
+    config: config === null ? null : configOf(config),
+  }));
+}
+
+function configOf(text: string): JsonObject {
+  return jsonObjectSchema.parse(JSON.parse(text));
+}
+
+/** Checks the prompt, and writes the model as `provider/name`. */
+function normalizeRow<T extends { prompt: string; model: string | null }>(row: T): T {
+  checkPrompt(row.prompt);
+  return row.model === null ? row : { ...row, model: fullName(row.model) };
+}
+
+function fullName(model: string): string {
+  try {
+    return parseModelName(model, null).id;
+  } catch (cause) {
+    if (!(cause instanceof UserError)) throw cause;
+    throw new UserError("agent_invalid", `The model "${model}" cannot be used.`, cause.hint, 2, { cause });
+  }
+}
+
+function alreadyExists(id: string): UserError {
+  return new UserError(
+    "agent_exists",
+    `There is an agent "${id}" already.`,
+    `Choose another id, or change it: art-e agents set ${id}.`,
+  );
+}

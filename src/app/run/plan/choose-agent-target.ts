@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { agentSettingsSchema } from "../../../domain/agents/agent.js";
+import type { AgentTarget } from "../../../domain/agents/agent-target.js";
+import { UserError } from "../../../domain/errors.js";
+import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
+import { trimEndOf } from "../../../domain/trim-end.js";
+import { parseModelName } from "../../../models/model-name.js";
+import { parseHttpUrl } from "../../../platform/http-url.js";
+import { splitShellWords } from "../../../platform/shell-words.js";
+import { chosenScorers } from "../../score/choose-scorers.js";
+import { judgeSettings } from "../../score/judge-settings.js";
+import { playgroundUrlOf } from "../../settings/endpoints.js";
+import type { Environment } from "../../settings/env-file.js";
+import { flagOf, type RunOptions, type RunRequest } from "./run-options.js";
+
+/** Tools that a subprocess agent gets over MCP. */
+const PROGRAM_TOOLS = ["email_search", "email_get"];
+
+/** Options that an external agent of each kind would ignore. */
+const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
+  api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
+    " ",
+  ),
+  command:
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout rpm tpm".split(
+      " ",
+    ),
+  endpoint:
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout".split(
+      " ",
+    ),
+};
+
+const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
+
+/** The external agent of a new run; undefined: the agent loop of this program. */
+export function agentTargetOf(options: RunOptions, env: Environment): AgentTarget | undefined {
+  const { apiUrl, agentCommand, agentUrl, workspace } = options;
+  const given = Object.entries({
+    "--api-url": apiUrl,
+    "--agent-command": agentCommand,
+    "--agent-url": agentUrl,
+  }).filter(([, value]) => value !== undefined);
+  if (given.length > 1) {
+    throw contradiction(`${given.map(([flag]) => flag).join(" and ")} name different agents`, "Leave one of them out.");
+  }
+  const url = apiUrl ?? (given.length === 0 ? playgroundUrlOf(env) : undefined);
+  if (url === undefined && (workspace !== undefined || options.tellTask)) {
+    throw contradiction(
+      `${workspace === undefined ? "--tell-task" : "--workspace"} is for --api-url, which is not given`,
+      "Add --api-url URL (or API_URL), or leave it out: the agent then runs in this program.",
+    );
+  }
+  if (url !== undefined) {
+    const flag = apiUrl === undefined ? "API_URL" : "--api-url";
+    const inWorkspace = workspace ?? (env.WORKSPACE_ID || null);
+    return { kind: "api", url: checkUrl(flag, url), workspace: inWorkspace, tellTask: options.tellTask };
+  }
+  if (agentUrl !== undefined) return { kind: "endpoint", url: checkUrl("--agent-url", agentUrl) };
+  if (agentCommand === undefined) return undefined;
+  const argv = splitShellWords(agentCommand, "--agent-command");
+  if (argv.length > 0) return { kind: "command", argv };
+  throw new UserError("flag_invalid", "--agent-command: expected a program.", "Name one: 'python my_agent.py'.");
+}
+
+/** The external agent of a stored run, with the options given now. The environment does not change a stored run. */
+export function requestedAgentTarget(stored: AgentTarget | undefined, options: RunOptions): AgentTarget | undefined {
+  const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = options;
+  if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored?.kind === "api") {
+    return { ...stored, workspace: workspace ?? stored.workspace, tellTask: tellTask || stored.tellTask };
+  }
+  const env = stored?.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
+  const asked = agentTargetOf(options, env) ?? stored;
+  return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
+}
+
+/** Rejects options that an external agent would ignore. */
+export function refuseFlagsTargetIgnores(
+  { kind }: AgentTarget,
+  { options, given }: Pick<RunRequest, "options" | "given">,
+): void {
+  const ignored = NOT_FOR[kind].find((name) => given.has(name));
+  if (ignored !== undefined) {
+    throw contradiction(`${flagOf(ignored)} does not reach an agent of ${FLAG_OF[kind]}`, "Leave it out.");
+  }
+  if (given.has("cutoff") && options.cutoff === "off" && kind !== "command") {
+    throw contradiction(`--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see`, "Leave it out.");
+  }
+}
+
+/** The model's name in results, where only the external agent knows the model. */
+export function targetModelName(where: AgentTarget, agentId: string, options: RunOptions): string {
+  if (where.kind === "command") return `command/${basename(where.argv[0] ?? "")}`;
+  if (where.kind === "endpoint") return `endpoint/${agentId}`;
+  const { modelId, modelProvider } = options;
+  return modelId === undefined ? `playground/${agentId}` : parseModelName(modelId, modelProvider ?? null).id;
+}
+
+/** The settings of a run with an external agent: what it ignores has its default. */
+export function agentTargetSettings(
+  where: AgentTarget,
+  agentId: string,
+  options: RunOptions,
+  env: Environment,
+): RunSettings {
+  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
+  const tools = where.kind === "command" ? PROGRAM_TOOLS : [];
+  const { maxTurns, maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
+  const judge = judgeSettings(options, null, null, env);
+  return {
+    agentId,
+    agentVersion: 0,
+    elsewhere: where,
+    model: targetModelName(where, agentId, options),
+    baseUrl: null,
+    wireApi: null,
+    prompt: "",
+    tools,
+    toolsDigest: createHash("sha256").update(JSON.stringify(tools)).digest("hex"),
+    maxTurns: options.maxTurns ?? maxTurns,
+    maxTokens,
+    temperature: null,
+    toolCalls,
+    toolChoice,
+    cutoff: options.cutoff,
+    taskTimeoutMs: options.taskTimeout * 1_000,
+    maxTaskCostUsd: null,
+    price: options.price ?? null,
+    concurrency: options.concurrency,
+    epochs: options.epochs,
+    scorers: chosenScorers(options.scorers, judge !== null),
+    judge,
+    selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
+  };
+}
+
+/** Whether the agent reads this database's mail: it runs in this process, or as a subprocess with our tools. */
+export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
+  return elsewhere === undefined || elsewhere.kind === "command";
+}
+
+function checkUrl(flag: string, text: string): string {
+  const url = parseHttpUrl(text);
+  if (url === null || url.search !== "" || url.hash !== "") {
+    throw new UserError(
+      "flag_invalid",
+      `${flag}: expected the address of a server.`,
+      "Give it as http(s)://host[:port][/path], without user name, password or query.",
+    );
+  }
+  return trimEndOf(url.href, "/");
+}
+
+function contradiction(what: string, hint: string): UserError {
+  return new UserError("flags_contradict", `${what}.`, hint);
+}

@@ -1,0 +1,141 @@
+import { type Agent, agentSettingsSchema } from "../../../domain/agents/agent.js";
+import type { AgentTarget } from "../../../domain/agents/agent-target.js";
+import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
+import { parseModelName } from "../../../models/model-name.js";
+import type { Db } from "../../../store/connection/open-store.js";
+import { readImportFilter } from "../../../store/import/corpus-stats.js";
+import { attachedOrDefault, toolsDigest } from "../../../tools/load-tools.js";
+import type { AppContext } from "../../use-case-context.js";
+import { currentVersion } from "../../registry/versions.js";
+import { chosenScorers, wantsJudge } from "../../score/choose-scorers.js";
+import { asksJudge, cheapModel, judgeSettings } from "../../score/judge-settings.js";
+import { baseUrlOf, refuseStoredAddress } from "../../settings/endpoints.js";
+import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./choose-agent-target.js";
+import { modelNameOf } from "../create-model.js";
+import type { RunOptions, RunRequest } from "./run-options.js";
+import { withSent } from "./sent-parameters.js";
+
+/** The settings of a new run of this agent. */
+export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { settings }: AppContext): RunSettings {
+  const name = modelNameOf(options, agent);
+  const baseUrl = baseUrlOf(name.provider, options.baseUrl, settings.env);
+  // A judge that nobody asked for is not paid for where no scorer uses it.
+  const isUnused = !asksJudge(options) && !wantsJudge(options.scorers);
+  const cheap = isUnused ? null : cheapModel(name.provider, baseUrl, settings.env);
+  const judge = judgeSettings(options, null, cheap, settings.env);
+  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
+  const reasoningTokens = options.reasoningTokens ?? agent.settings.reasoningTokens;
+  const mailFilter = readImportFilter(db);
+  return withSent({
+    agentId: agent.id,
+    agentVersion: currentVersion(db, agent.id),
+    model: name.id,
+    baseUrl,
+    wireApi: options.wireApi ?? null,
+    prompt: agent.prompt,
+    tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
+    toolsDigest: toolsDigest(db, agent.id),
+    maxTurns: options.maxTurns ?? agent.settings.maxTurns,
+    maxTokens: options.maxTokens ?? agent.settings.maxTokens,
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+    temperature: options.temperature ?? agent.settings.temperature ?? null,
+    toolCalls: agent.settings.toolCalls,
+    toolChoice: agent.settings.toolChoice,
+    cutoff: options.cutoff,
+    ...(mailFilter === null ? {} : { mailFilter }),
+    taskTimeoutMs: options.taskTimeout * 1_000,
+    maxTaskCostUsd: options.maxTaskCost ?? null,
+    price: options.price ?? null,
+    concurrency: options.concurrency,
+    epochs: options.epochs,
+    ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    scorers: chosenScorers(options.scorers, judge !== null),
+    judge,
+    selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
+  });
+}
+
+/** The agent as it was when the run was created: its row may have changed since. */
+export function agentOf(settings: RunSettings): Agent {
+  const { agentId, prompt, model, maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = settings;
+  return {
+    id: agentId,
+    name: agentId,
+    description: "",
+    prompt,
+    model,
+    settings: agentSettingsSchema.parse({
+      maxTurns,
+      maxTokens,
+      reasoningTokens,
+      toolCalls,
+      toolChoice,
+      ...(temperature === null ? {} : { temperature }),
+    }),
+  };
+}
+
+/** A stored run's settings, with the options that were given now in their place. */
+export function requestedSettings(
+  stored: RunSettings,
+  { options, given }: Pick<RunRequest, "options" | "given">,
+  { settings: { env } }: AppContext,
+): RunSettings {
+  const where = requestedAgentTarget(stored.elsewhere, options);
+  if (where !== undefined) refuseFlagsTargetIgnores(where, { options, given });
+  const agentId = options.agent ?? stored.agentId;
+  if (where === undefined && options.baseUrl === undefined) {
+    refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
+  }
+  if (stored.judge !== null && !asksJudge(options)) {
+    refuseStoredAddress(parseModelName(stored.judge.model, null).provider, stored.judge.baseUrl, env);
+  }
+  const cheap =
+    where === undefined ? cheapModel(modelNameOf(options, agentOf(stored)).provider, stored.baseUrl, env) : null;
+  const judge = asksJudge(options) ? judgeSettings(options, stored.judge, cheap, env) : stored.judge;
+  const isRescored = options.scorers !== undefined || (judge === null) !== (stored.judge === null);
+  const requested: RunSettings = {
+    ...stored,
+    agentId,
+    ...(where === undefined ? {} : { elsewhere: where }),
+    model: requestedModel(stored, where, agentId, options),
+    baseUrl: options.baseUrl ?? stored.baseUrl,
+    wireApi: options.wireApi ?? stored.wireApi,
+    maxTurns: options.maxTurns ?? stored.maxTurns,
+    maxTokens: options.maxTokens ?? stored.maxTokens,
+    ...(options.reasoningTokens === undefined ? {} : { reasoningTokens: options.reasoningTokens }),
+    temperature: options.temperature ?? stored.temperature,
+    cutoff: given.has("cutoff") ? options.cutoff : stored.cutoff,
+    taskTimeoutMs: given.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
+    maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
+    ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
+    judge,
+  };
+  return stored.sent === undefined ? requested : withSent(requested);
+}
+
+function requestedModel(
+  stored: RunSettings,
+  where: AgentTarget | undefined,
+  agentId: string,
+  options: RunOptions,
+): string {
+  if (where === undefined) return modelNameOf(options, agentOf(stored)).id;
+  return options.modelId === undefined ? stored.model : targetModelName(where, agentId, options);
+}
+
+/** What differs between two settings, a line each. */
+export function differences(stored: RunSettings, { sent, ...asked }: RunSettings): string[] {
+  const changed = differing(stored, asked);
+  // `sent` follows from the rest. It differs alone where this version of art-e knows the model's rules better.
+  return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
+}
+
+function differing(stored: RunSettings, asked: Partial<RunSettings>): string[] {
+  return Object.entries(asked).flatMap(([name, now]) => {
+    const before = stored[name as keyof RunSettings];
+    const [a, b] = [JSON.stringify(before), JSON.stringify(now)];
+    return a === b ? [] : [`${name} was ${a} and would be ${b}`];
+  });
+}

@@ -1,0 +1,99 @@
+import { UserError } from "../../../domain/errors.js";
+import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
+import type { RunLimits } from "../../../domain/runs/run-limits.js";
+import type { ScorerName } from "../../../scoring/scorers.js";
+import type { GateOptions } from "../../gates/gate-options.js";
+import type { OutputFile } from "../../outputs/check-outputs.js";
+import type { DatasetOptions, SelectionOptions } from "../../questions/load-dataset.js";
+import type { JudgeOptions } from "../../score/judge-settings.js";
+
+/** Everything a user may ask of a run. What is undefined comes from the agent, the stored run or a default. */
+export interface RunOptions extends DatasetOptions, SelectionOptions, JudgeOptions, GateOptions {
+  readonly agent?: string | undefined;
+  /** Questions; 0: all. */
+  readonly limit: number;
+  readonly protocol?: "art" | undefined;
+  readonly modelProvider?: string | undefined;
+  readonly modelId?: string | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly wireApi?: "chat" | "responses" | undefined;
+  readonly concurrency: number | "auto";
+  readonly rpm?: number | undefined;
+  readonly tpm?: number | undefined;
+  readonly epochs: number;
+  readonly resume?: string | undefined;
+  readonly repeat?: string | undefined;
+  readonly retryFailed: boolean;
+  readonly force: boolean;
+  /** US dollars. */
+  readonly maxCost?: number | undefined;
+  readonly maxRunTokens?: number | undefined;
+  /** Minutes. */
+  readonly maxTime?: number | undefined;
+  readonly maxFailures?: NonNullable<RunLimits["maxFailures"]> | undefined;
+  readonly maxTaskCost?: number | undefined;
+  readonly price?: RunSettings["price"] | undefined;
+  readonly maxTurns?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly reasoningTokens?: number | undefined;
+  readonly temperature?: number | undefined;
+  /** Seconds. */
+  readonly taskTimeout: number;
+  /** Seconds. */
+  readonly requestTimeout: number;
+  readonly cutoff: "query_date" | "off";
+  readonly partialInboxes: boolean;
+  readonly cache: boolean;
+  readonly unsafeHostPython: boolean;
+  readonly scorers?: readonly ScorerName[] | undefined;
+  readonly record?: string | undefined;
+  readonly output?: string | undefined;
+  readonly workspace?: string | undefined;
+  readonly apiUrl?: string | undefined;
+  readonly tellTask: boolean;
+  readonly agentCommand?: string | undefined;
+  readonly agentUrl?: string | undefined;
+}
+
+export type RunOptionName = keyof RunOptions;
+
+/** What a user asks of a run, with the names of what was really given: the rest of `options` are defaults. */
+export interface RunRequest {
+  readonly options: RunOptions;
+  readonly given: ReadonlySet<string>;
+  /** Nothing is to be sent to a model, nothing to be written. */
+  readonly isEstimate: boolean;
+}
+
+/** The files that a run writes. */
+export function outputsOf({ output, record, junit }: RunOptions): readonly OutputFile[] {
+  return [
+    { flag: "--output", path: output, kind: "results" },
+    { flag: "--record", path: record, kind: "recording" },
+    { flag: "--junit", path: junit, kind: "junit" },
+  ];
+}
+
+/** `maxTaskCost` as the user writes it: `--max-task-cost`. */
+export function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** The agent of a new run. Throws where none is named, or where an option is only for a run that goes on. */
+export function agentOfNewRun(options: RunOptions): string {
+  if (options.agent === undefined && options.agentCommand === undefined) {
+    throw new UserError(
+      "flag_missing",
+      "--agent is missing.",
+      "Name one: art-e run -a baseline (art-e agents list shows all).",
+    );
+  }
+  if (options.retryFailed || options.force) {
+    throw new UserError(
+      "flags_contradict",
+      `${options.force ? "--force" : "--retry-failed"} is for --resume, which is not given.`,
+      "Add --resume RUN, or leave it out.",
+    );
+  }
+  return options.agent ?? "agent-command";
+}
