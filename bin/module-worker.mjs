@@ -1,5 +1,5 @@
-// The thread of a tool's module: loads the file, describes it, and executes calls. The thread can be terminated when a call
-// hangs, which a function in art-e's own thread could not be.
+// The thread of a tool's module: loads the file, describes it, and executes calls. The thread can be terminated when
+// a call hangs, which a function in art-e's own thread could not be.
 import { parentPort, workerData } from "node:worker_threads";
 
 // Its output is not a result.

@@ -1,6 +1,6 @@
-// Starts a program for art-e and kills it with all its child processes when art-e ends, however it ends. Descriptor 3 is a
-// socket to art-e: what to start is read from it as one line of JSON, how the program ended is written to it, and its
-// closing means that art-e has ended.
+// Starts a program for art-e and kills it with all its child processes when art-e ends, however it ends. Descriptor 3
+// is a socket to art-e: what to start is read from it as one line of JSON, how the program ended is written to it,
+// and its closing means that art-e has ended.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { Socket } from "node:net";

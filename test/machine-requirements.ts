@@ -1,4 +1,7 @@
-/** What some tests need of the machine. Where it is missing they skip and say so; in CI that fails, unless it is allowed. */
+/**
+ * What some tests need of the machine. Where it is missing they skip and say so; in CI that fails, unless it is
+ * allowed.
+ */
 import { existsSync } from "node:fs";
 
 /** Each with how it is had. */

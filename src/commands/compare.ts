@@ -4,13 +4,13 @@ import { EXIT, UserError } from "../domain/errors.js";
 import { PUBLISHED } from "../evaluation/published-results.js";
 import { comparisonText, publishedText } from "../reports/text/comparison-text.js";
 import type { Command } from "./cli/command.js";
-import { readFlags, whole } from "./cli/read-flags.js";
+import { readFlags, wholeNumber } from "./cli/read-flags.js";
 import { metrics } from "./flags/metric-flags.js";
 
 const schema = z.object({
   runs: z.array(z.coerce.string()).min(1),
   metric: metrics.optional(),
-  flips: whole(0, 100_000).default(5),
+  flips: wholeNumber(0, 100_000).default(5),
   published: z.boolean().default(false),
   force: z.boolean().default(false),
 });

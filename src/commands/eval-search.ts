@@ -5,10 +5,10 @@ import type { SearchQuality } from "../evaluation/search-quality.js";
 import { count, share } from "../reports/text/format-number.js";
 import { summaryBox } from "../reports/text/summary-box.js";
 import type { Command } from "./cli/command.js";
-import { readFlags, whole } from "./cli/read-flags.js";
+import { readFlags, wholeNumber } from "./cli/read-flags.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "./flags/question-flags.js";
 
-const schema = datasetSchema.extend(selectionSchema.shape).extend({ limit: whole(0).default(0) });
+const schema = datasetSchema.extend(selectionSchema.shape).extend({ limit: wholeNumber(0).default(0) });
 
 export const evalSearchCommand: Command = {
   flags: {

@@ -7,7 +7,7 @@ import { FORMATS, type Format } from "../exports/formats.js";
 import { count } from "../reports/text/format-number.js";
 import type { TraceFilter } from "../store/runs/traces.js";
 import type { Command } from "./cli/command.js";
-import { oneOf, readFlags, text, within } from "./cli/read-flags.js";
+import { numberBetween, oneOf, readFlags, text } from "./cli/read-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
@@ -18,8 +18,8 @@ const schema = z.object({
   output: text.optional(),
   ...overwriteShape,
   band: oneOf(BANDS).optional(),
-  minScore: within(0, 1).optional(),
-  maxScore: within(0, 1).optional(),
+  minScore: numberBetween(0, 1).optional(),
+  maxScore: numberBetween(0, 1).optional(),
   failed: z.boolean().default(false),
 });
 

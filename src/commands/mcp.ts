@@ -7,7 +7,7 @@ import { listenMcp } from "../mcp/http-listener.js";
 import { type MailOffer, mailServer } from "../mcp/mail-server.js";
 import { isLoopback } from "../platform/http-access.js";
 import type { Command, CommandContext } from "./cli/command.js";
-import { day, readFlags, text, whole } from "./cli/read-flags.js";
+import { day, readFlags, text, wholeNumber } from "./cli/read-flags.js";
 
 const DEFAULT_PORT = 8788;
 /** Concurrent connections with --http. */
@@ -18,7 +18,7 @@ const schema = z.object({
   before: day.optional(),
   http: z.boolean().default(false),
   host: text.default("127.0.0.1"),
-  port: whole(0, 65_535).default(DEFAULT_PORT),
+  port: wholeNumber(0, 65_535).default(DEFAULT_PORT),
 });
 
 type Flags = z.output<typeof schema>;

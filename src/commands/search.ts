@@ -5,14 +5,14 @@ import type { JsonValue } from "../domain/json.js";
 import { stripControls } from "../platform/strip-controls.js";
 import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
-import { day, oneOf, readFlags, text, whole } from "./cli/read-flags.js";
+import { day, oneOf, readFlags, text, wholeNumber } from "./cli/read-flags.js";
 
 const ORDERS = ["best", "newest"] as const;
 
 const schema = z.object({
   inbox_address: text,
   words: z.array(z.coerce.string()).min(1, "expected words to look for"),
-  limit: whole(1, 50).default(10),
+  limit: wholeNumber(1, 50).default(10),
   order: oneOf(ORDERS).default("best"),
   from: text.optional(),
   to: text.optional(),

@@ -1,5 +1,5 @@
-import type { Calibration, LabelledVerdict } from "../domain/scores/judge-calibration.js";
 import type { Estimate } from "../domain/scores/estimate.js";
+import type { Calibration, LabelledVerdict } from "../domain/scores/judge-calibration.js";
 import { wilson } from "../statistics/wilson.js";
 import { kappa } from "./kappa.js";
 

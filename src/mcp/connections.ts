@@ -84,7 +84,9 @@ export class McpConnections {
 
 const MAX_REDIRECTS = 5;
 
-/** Redirects stay within the origin: the headers, which may hold a key, and the arguments were meant for that server. */
+/**
+ * Redirects stay within the origin: the headers, which may hold a key, and the arguments were meant for that server.
+ */
 async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise<Response> {
   let at = new URL(url);
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {

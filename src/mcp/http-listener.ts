@@ -35,8 +35,9 @@ const MAX_ARRIVING_BYTES = 32_000_000;
 const FREE_BYTES = 64_000;
 
 /**
- * MCP over streamable HTTP, stateless: every POST is answered by itself. A page in a browser gets no further than its Origin,
- * and a name that was made to mean this machine no further than its Host. Throws what the socket throws (EADDRINUSE).
+ * MCP over streamable HTTP, stateless: every POST is answered by itself. A page in a browser gets no further than its
+ * Origin, and a name that was made to mean this machine no further than its Host. Throws what the socket throws
+ * (EADDRINUSE).
  */
 export async function listenMcp(listening: McpListening): Promise<McpListener> {
   const timeouts = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS };

@@ -51,8 +51,8 @@ export type ServerAnswer =
   | { readonly ok: false; readonly error: string };
 
 /**
- * Calls a tool of a server. Structured content is the value; else the text of it, read as JSON where it is JSON; what is
- * neither (pictures, sound) is named and left out.
+ * Calls a tool of a server. Structured content is the value; else the text of it, read as JSON where it is JSON; what
+ * is neither (pictures, sound) is named and left out.
  */
 export async function callServerTool(
   client: Client,

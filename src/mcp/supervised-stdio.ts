@@ -23,8 +23,8 @@ const STDERR_TAIL_CHARS = 1_000;
 const GRACE_MS = 2_000;
 
 /**
- * stdio as in the protocol's own transport, over a program that is ended with everything it has started: `npx -y server`
- * is three processes, and closing the first would leave the others.
+ * stdio as in the protocol's own transport, over a program that is ended with everything it has started: `npx -y
+ * server` is three processes, and closing the first would leave the others.
  */
 export class SupervisedStdioTransport implements Transport {
   onclose?: () => void;

@@ -8,8 +8,9 @@ const SNAPSHOT = /[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}|latest)$/;
 const MAX_REPORTED = 20;
 
 /**
- * Whether a reply names another model than was requested. A name equals its dated snapshot, itself with a maker prefix, and
- * itself with dots for dashes; a moving alias (`-latest`) matches any version. `asked` is `provider/name`.
+ * Whether a reply names another model than was requested. A name equals its dated snapshot, itself with a maker
+ * prefix, and itself with dots for dashes; a moving alias (`-latest`) matches any version. `asked` is
+ * `provider/name`.
  */
 export function isOtherModel(asked: string, named: string): boolean {
   const a = plainName(asked);
@@ -60,7 +61,10 @@ export function watchAnsweringModel(model: Model, onOther: (named: string) => vo
   };
 }
 
-/** False for replay and offline models, whose names are this program's own, and for external agents, whose model is unknown. */
+/**
+ * False for replay and offline models, whose names are this program's own, and for external agents, whose model is
+ * unknown.
+ */
 function isAskedByName(id: string): boolean {
   const provider = id.slice(0, id.indexOf("/"));
   return isProvider(provider) && isRemote(provider);

@@ -14,9 +14,9 @@ export interface ModelName {
 const EXAMPLES = `${Object.values(ANSWERING_MODELS).join(", ")}, offline/baseline, replay/FILE`;
 
 /**
- * Reads `--model-id` and `--model-provider`. A known prefix names the provider; a bare name belongs to `provider`, or if that
- * is null to the maker whose names start like it. With a base URL (`hasBaseUrl`), another provider's prefix is part of the
- * name, as at OpenRouter. Throws a UserError if the two contradict each other or name no model.
+ * Reads `--model-id` and `--model-provider`. A known prefix names the provider; a bare name belongs to `provider`, or
+ * if that is null to the maker whose names start like it. With a base URL (`hasBaseUrl`), another provider's prefix
+ * is part of the name, as at OpenRouter. Throws a UserError if the two contradict each other or name no model.
  */
 export function parseModelName(id: string, provider: string | null, hasBaseUrl = false): ModelName {
   const given = id.trim();

@@ -13,8 +13,9 @@ import { isOpenaiServer } from "./providers/openai-address.js";
 const NO_KEY = "no-key-needed";
 
 /**
- * Creates the model of a name, with retries and rate limiting. An SDK is loaded only when its provider is named. Throws a UserError
- * for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot be read.
+ * Creates the model of a name, with retries and rate limiting. An SDK is loaded only when its provider is named.
+ * Throws a UserError for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot
+ * be read.
  */
 export async function resolveModel(
   name: ModelName,

@@ -16,8 +16,9 @@ except (ImportError, OSError, AttributeError):
 os.execv(sys.argv[1], sys.argv[1:])`;
 
 /**
- * A command prefix that makes its process a subreaper, the new parent of orphaned descendants, so that a daemonised program
- * can still be found. Node has no prctl, Perl and Python do; empty without either, and on systems other than Linux.
+ * A command prefix that makes its process a subreaper, the new parent of orphaned descendants, so that a daemonised
+ * program can still be found. Node has no prctl, Perl and Python do; empty without either, and on systems other than
+ * Linux.
  */
 export function subreaperPrefix(): readonly string[] {
   if (process.platform !== "linux") return [];

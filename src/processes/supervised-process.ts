@@ -39,8 +39,8 @@ const KILL_MS = 5_000;
 let prefix: readonly string[] | undefined;
 
 /**
- * Starts a program without a shell, under a supervisor process that kills it and all its child processes, in other sessions
- * too: on request, when the program has ended, and when this process dies, even by kill -9.
+ * Starts a program without a shell, under a supervisor process that kills it and all its child processes, in other
+ * sessions too: on request, when the program has ended, and when this process dies, even by kill -9.
  */
 export function startSupervised(start: ProgramStart): SupervisedProcess {
   prefix ??= subreaperPrefix();

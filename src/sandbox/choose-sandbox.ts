@@ -20,8 +20,8 @@ const HINTS: Readonly<Record<PythonSandbox["kind"], string>> = {
 let chosen: Promise<SandboxChoice> | undefined;
 
 /**
- * The sandbox of this machine: bubblewrap, else Docker, else none with the reason. Each is probed by running a program, since
- * an installed one may not work (user namespaces may be forbidden). Probed once per process.
+ * The sandbox of this machine: bubblewrap, else Docker, else none with the reason. Each is probed by running a
+ * program, since an installed one may not work (user namespaces may be forbidden). Probed once per process.
  */
 export function chooseSandbox(): Promise<SandboxChoice> {
   chosen ??= probeAll();

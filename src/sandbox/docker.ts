@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import type { WorkspaceFolders } from "../domain/agents/workspace.js";
-import { PYTHON_LIMITS } from "./sandbox-limits.js";
 import { PYTHON_FLAGS, pythonPreamble } from "./python-bootstrap.js";
 import type { SandboxChoice } from "./python-sandbox.js";
+import { PYTHON_LIMITS } from "./sandbox-limits.js";
 import { INSIDE } from "./workspace/safe-open.js";
 
 /** Never pulled automatically: a run should not start with an unrequested download. */

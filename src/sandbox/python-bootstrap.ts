@@ -38,9 +38,9 @@ def start(limits, strict, ready):
 `;
 
 /**
- * The program that `python3 -c` is given: it binds itself by the kernel's limits, which its children inherit and which it
- * cannot raise again, and then becomes the source it reads from stdin. With `strict` it does not start where a limit
- * cannot be set; on the descriptor `ready` it says that it is about to read.
+ * The program that `python3 -c` is given: it binds itself by the kernel's limits, which its children inherit and
+ * which it cannot raise again, and then becomes the source it reads from stdin. With `strict` it does not start where
+ * a limit cannot be set; on the descriptor `ready` it says that it is about to read.
  */
 export function pythonPreamble({ strict, ready }: { strict: boolean; ready: number | null }): string {
   const limits: [string, number][] = [

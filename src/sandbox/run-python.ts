@@ -7,10 +7,10 @@ import pLimit from "p-limit";
 import type { Workspace, WorkspaceFolders } from "../domain/agents/workspace.js";
 import { BubblewrapStatus, feed, type ReadySandbox } from "./bubblewrap/bubblewrap-status.js";
 import { KeptOutput } from "./capped-output.js";
-import { usageOf } from "./workspace/disk-usage.js";
-import { PYTHON_LIMITS } from "./sandbox-limits.js";
 import { socketBytesOf, usageOfTree } from "./process-tree.js";
 import type { Launch, PythonSandbox } from "./python-sandbox.js";
+import { PYTHON_LIMITS } from "./sandbox-limits.js";
+import { usageOf } from "./workspace/disk-usage.js";
 import { emptyWorkspace } from "./workspace/workspace.js";
 
 /** Why a run was stopped before its end. `workspace`: over its limits; it has been emptied. */
@@ -176,7 +176,10 @@ async function watch(
   }
 }
 
-/** Nothing where the kernel itself watches over it. The sandbox's files are memory, and nothing in it writes to a disk. */
+/**
+ * Nothing where the kernel itself watches over it. The sandbox's files are memory, and nothing in it writes to a
+ * disk.
+ */
 async function usageOfRun(
   sandbox: ReadySandbox | null,
   pid: number | undefined,

@@ -14,7 +14,7 @@ const PRIOR_CLUSTERS = 2;
  * The sums that a mean of clustered values and its standard error are computed from, so memory does not grow with the
  * number of values. A cluster holds dependent values: the repeats of one question, the questions of one inbox.
  */
-export class ClusterSums {
+export class ClusteredMean {
   private clusters = 0;
   private n = 0;
   private sum = 0;
@@ -36,8 +36,8 @@ export class ClusterSums {
   }
 
   /** Both sets of clusters together. A cluster must not be in both. */
-  union(other: ClusterSums): ClusterSums {
-    const both = new ClusterSums();
+  union(other: ClusteredMean): ClusteredMean {
+    const both = new ClusteredMean();
     for (const sums of [this, other]) {
       both.clusters += sums.clusters;
       both.n += sums.n;

@@ -51,8 +51,8 @@ export function chooseInbox(
 }
 
 /**
- * A mail the agent may read: in its inbox and sent before its cutoff. The error is the same whether the mail does not exist,
- * is in another inbox or is later, so that an agent cannot probe for hidden mail.
+ * A mail the agent may read: in its inbox and sent before its cutoff. The error is the same whether the mail does not
+ * exist, is in another inbox or is later, so that an agent cannot probe for hidden mail.
  */
 export function findReadableMail(
   messageId: string,

@@ -31,8 +31,8 @@ const MAX_REDIRECTS = 5;
 const OWN_HEADERS = new Set(["accept", "accept-language", "user-agent", "content-type"]);
 
 /**
- * One request, following redirects. Each address is checked after DNS resolution and then connected to itself, so that a name
- * cannot resolve differently for the check and the connection (DNS rebinding).
+ * One request, following redirects. Each address is checked after DNS resolution and then connected to itself, so
+ * that a name cannot resolve differently for the check and the connection (DNS rebinding).
  */
 export async function guardedRequest(request: WebRequest, signal: AbortSignal): Promise<WebAnswer> {
   const dispatcher = new Agent({

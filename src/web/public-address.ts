@@ -1,6 +1,9 @@
 import { BlockList, isIPv6 } from "node:net";
 
-/** Addresses that are not on the public internet: private, loopback, link-local (and with it cloud metadata), reserved. */
+/**
+ * Addresses that are not on the public internet: private, loopback, link-local (and with it cloud metadata),
+ * reserved.
+ */
 const V4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
   192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4`;
 

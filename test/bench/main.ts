@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- import|search|get|harness|all [--mails N | --csv FILE] [--runs N] [--keep DIR] [--json]`: ours and what else
- * one would do in the same run, over a corpus made by a seed or over a real file in Kaggle's form.
+ * `npm run bench -- import|search|get|harness|all [--mails N | --csv FILE] [--runs N] [--keep DIR] [--json]`: ours
+ * and what else one would do in the same run, over a corpus made by a seed or over a real file in Kaggle's form.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";

@@ -1,8 +1,9 @@
 /**
- * A model that needs no time to think, in a process of its own: OpenAI's chat format, three turns a task (search, read the
- * first mail found, answer). Run as a program: `model-server.ts [--latency MS] [--rpm N] [--pad CHARACTERS]`; prints its port.
- * With `--rpm` it refuses what comes faster than so many requests a minute (a bucket of ten seconds' worth), with a
- * Retry-After; `GET /figures` tells what it took and refused in each minute. `--pad` makes every reply as long as that.
+ * A model that needs no time to think, in a process of its own: OpenAI's chat format, three turns a task (search,
+ * read the first mail found, answer). Run as a program: `model-server.ts [--latency MS] [--rpm N] [--pad
+ * CHARACTERS]`; prints its port. With `--rpm` it refuses what comes faster than so many requests a minute (a bucket
+ * of ten seconds' worth), with a Retry-After; `GET /figures` tells what it took and refused in each minute. `--pad`
+ * makes every reply as long as that.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -70,8 +71,8 @@ server.keepAliveTimeout = 60_000;
 server.listen(0, "127.0.0.1", () => console.log((server.address() as AddressInfo).port));
 
 /**
- * Read with the eye on a few words, not parsed: it shares its machine's cores with what is measured. A quote within a text is
- * escaped, so that none of them can stand there.
+ * Read with the eye on a few words, not parsed: it shares its machine's cores with what is measured. A quote within a
+ * text is escaped, so that none of them can stand there.
  */
 function completion(body: string): unknown {
   const [asked = "", found = "", read] = body.split('"role":"tool"');

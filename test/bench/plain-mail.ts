@@ -1,4 +1,7 @@
-/** Mail out of Kaggle's CSV as a short script reads it: header and body split at the first empty line, no MIME, no charsets. */
+/**
+ * Mail out of Kaggle's CSV as a short script reads it: header and body split at the first empty line, no MIME, no
+ * charsets.
+ */
 import { createReadStream } from "node:fs";
 import { parse } from "csv-parse";
 

@@ -18,7 +18,9 @@ export interface SearchLine {
   readonly sql: Quantiles;
   /** Our fresh p99 over theirs. */
   readonly p99Ratio: number;
-  /** Of the mails that either lists among its ten, the share that both list; copies count as one. Null: not compared. */
+  /**
+   * Of the mails that either lists among its ten, the share that both list; copies count as one. Null: not compared.
+   */
   readonly overlap: number | null;
 }
 
@@ -77,7 +79,8 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
 
   const canonical = (hits: readonly SqlHit[]) => hits.map((hit) => mails.canonicalId(hit.message_id));
   const idsOf = (hits: readonly MailHit[]) => hits.map((hit) => hit.messageId);
-  // Ours fills up with mails that hold some of the words; the SQL lists those with all of them, and so are compared those.
+  // Ours fills up with mails that hold some of the words; the SQL lists those with all of them, and so are compared
+  // those.
   const withAll = (hits: readonly MailHit[]) => idsOf(hits.filter(({ match }) => match === "all_words"));
   const bestOf = (search: MailSearch, { text, owner }: Asked) => idsOf(search.bestFirst(query(text, owner)).hits);
   const lines = [

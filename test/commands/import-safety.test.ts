@@ -20,7 +20,15 @@ import { checkHealth } from "../../src/store/connection/health.js";
 import { openStore } from "../../src/store/connection/open-store.js";
 import { seeded } from "../bench/random.js";
 import { writeKaggleCsv } from "../bench/synthetic-corpus.js";
-import { authoredMails, csv, expectedMails, kaggleCsv, mailEntries, writeParquet, writeTar } from "../corpus/corpus-fixtures.js";
+import {
+  authoredMails,
+  csv,
+  expectedMails,
+  kaggleCsv,
+  mailEntries,
+  writeParquet,
+  writeTar,
+} from "../corpus/corpus-fixtures.js";
 import { BIN, type Ended, MAIL, type Started, startProgram, workFolder } from "./art-e.js";
 
 const { artE, path, read, start, write } = workFolder();

@@ -1,4 +1,6 @@
-/** kill -9 at random moments of a run with sixteen tasks under way, and what is in the file and on the bill after it. */
+/**
+ * kill -9 at random moments of a run with sixteen tasks under way, and what is in the file and on the bill after it.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, it } from "vitest";

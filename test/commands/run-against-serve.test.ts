@@ -4,7 +4,10 @@ import type { TaskResult } from "../../src/domain/runs/benchmark-result.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "./art-e.js";
 
-/** What an answer is worth: all of a result but what another run and another clock change, and its cost, which a server does not tell. */
+/**
+ * What an answer is worth: all of a result but what another run and another clock change, and its cost, which a
+ * server does not tell.
+ */
 function worth({
   executionTimeMs: _,
   modelTimeMs: _m,

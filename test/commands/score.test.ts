@@ -8,7 +8,9 @@ import { resultsSchema } from "./results-schema.js";
 const KEY = "wombat-3141592653589793-key";
 const { artE, path, read, readJson, start, write } = workFolder({ mail: MAIL });
 
-/** Plays the agent, which answers with the question itself, and the judge, which counts the letters of what it reads. */
+/**
+ * Plays the agent, which answers with the question itself, and the judge, which counts the letters of what it reads.
+ */
 let provider: FakeProvider;
 let judgeIsDown = false;
 let slow = 0;

@@ -1,4 +1,7 @@
-/** The parser of this program against the library postal-mime, field by field; where they differ, it must be on purpose. */
+/**
+ * The parser of this program against the library postal-mime, field by field; where they differ, it must be on
+ * purpose.
+ */
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -13,8 +13,8 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 const fileOf = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name)).href;
 
 /**
- * A program that serves over stdio. Beside `behave` it has `pid`, `die`, `child` (starts a program that would outlive it
- * and tells its pid), and with MALFORMED=1 a list with things that are no tools.
+ * A program that serves over stdio. Beside `behave` it has `pid`, `die`, `child` (starts a program that would outlive
+ * it and tells its pid), and with MALFORMED=1 a list with things that are no tools.
  */
 export function stdioServerFile(folder: string): string {
   const path = join(folder, "server.mjs");

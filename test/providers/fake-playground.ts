@@ -1,4 +1,7 @@
-/** A server that speaks the playground API on 127.0.0.1, well or badly: each request gets the script that `play` chooses. */
+/**
+ * A server that speaks the playground API on 127.0.0.1, well or badly: each request gets the script that `play`
+ * chooses.
+ */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { JsonValue } from "../../src/domain/json.js";

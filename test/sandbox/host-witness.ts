@@ -1,4 +1,6 @@
-/** What on the host must not notice anything: servers, files, a process, another task; and what is left of a sandbox. */
+/**
+ * What on the host must not notice anything: servers, files, a process, another task; and what is left of a sandbox.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -7,9 +9,9 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Workspace } from "../../src/domain/agents/workspace.js";
-import { writeText } from "../../src/sandbox/workspace/workspace-files.js";
 import { sandboxUser } from "../../src/sandbox/sandbox-user.js";
 import { openWorkspace } from "../../src/sandbox/workspace/workspace.js";
+import { writeText } from "../../src/sandbox/workspace/workspace-files.js";
 import type { Targets } from "./escape-attempts.js";
 
 export const SECRET = "only the host may read this";
@@ -98,8 +100,9 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Sandbox processes below this process, and orphaned ones that stay: nothing in a sandbox can hide that its /workspace lies in
- * memory. A sandbox of a test in another process has a living Node process above it, and is orphaned for a moment as it ends.
+ * Sandbox processes below this process, and orphaned ones that stay: nothing in a sandbox can hide that its
+ * /workspace lies in memory. A sandbox of a test in another process has a living Node process above it, and is
+ * orphaned for a moment as it ends.
  */
 export async function leftInSandboxes(): Promise<number[]> {
   const own = sandboxProcesses();

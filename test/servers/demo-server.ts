@@ -1,4 +1,7 @@
-/** A server over the demo mail on a port of its own, and a client that holds every answer against the OpenAPI document. */
+/**
+ * A server over the demo mail on a port of its own, and a client that holds every answer against the OpenAPI
+ * document.
+ */
 import { expect } from "vitest";
 import { z } from "zod";
 import { ServedModels } from "../../src/app/chat/served-models.js";

@@ -112,7 +112,8 @@ function sample(path: string, pid: number): Sample {
 function resourcesOf(pid: number): Pick<Sample, "rss" | "processorMs"> {
   try {
     const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
-    // Behind the program's name in brackets: the 12th and 13th are hundredths of a second, its own and the kernel's for it.
+    // Behind the program's name in brackets: the 12th and 13th are hundredths of a second, its own and the kernel's
+    // for it.
     const [, fields = ""] = /.*\) (.*)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
     const [own, system] = fields.split(" ").slice(11, 13);
     return { rss, processorMs: (Number(own) + Number(system)) * 10 };

@@ -1,6 +1,6 @@
 /**
- * `npm run soak -- [kill|pace|growth|all] [--minutes N] [--tasks N] [--at-once N]`: what a night's run must stand, at full
- * size, by the clock on the wall. Short forms of the same are in the tests.
+ * `npm run soak -- [kill|pace|growth|all] [--minutes N] [--tasks N] [--at-once N]`: what a night's run must stand, at
+ * full size, by the clock on the wall. Short forms of the same are in the tests.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";

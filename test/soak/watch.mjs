@@ -1,7 +1,7 @@
 /**
- * Watches a run from inside (`node --import`): how late its loop was, and how long SQLite and the garbage collector held
- * it, while it began, while tasks were under way and after the last reply; and its peak of memory. Prints it on stderr when
- * the process ends.
+ * Watches a run from inside (`node --import`): how late its loop was, and how long SQLite and the garbage collector
+ * held it, while it began, while tasks were under way and after the last reply; and its peak of memory. Prints it on
+ * stderr when the process ends.
  */
 import { subscribe } from "node:diagnostics_channel";
 import { createHistogram, PerformanceObserver } from "node:perf_hooks";
@@ -67,8 +67,8 @@ function watchLoop() {
 }
 
 /**
- * All that SQLite does on the main thread between one turn of the loop and the next counts as one. The rows it makes are
- * as good an occasion to collect garbage as any: that is not its time.
+ * All that SQLite does on the main thread between one turn of the loop and the next counts as one. The rows it makes
+ * are as good an occasion to collect garbage as any: that is not its time.
  */
 function watchSqlite(collectedWithin) {
   const turns = byPhase();

@@ -1,6 +1,6 @@
 /** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 import { describe, expect, it } from "vitest";
-import { ClusterSums } from "../../src/statistics/clustered-mean.js";
+import { ClusteredMean } from "../../src/statistics/clustered-mean.js";
 import { belowNormal } from "../../src/statistics/normal.js";
 import { belowT, t975 } from "../../src/statistics/student-t.js";
 import { wilson } from "../../src/statistics/wilson.js";
@@ -8,7 +8,7 @@ import { wilson } from "../../src/statistics/wilson.js";
 const SHARE = { min: 0, max: 1 };
 
 const sumsOf = (clusters: readonly (readonly number[])[]) => {
-  const sums = new ClusterSums();
+  const sums = new ClusteredMean();
   for (const values of clusters) {
     const total = (power: number) => values.reduce((sum, value) => sum + value ** power, 0);
     sums.add(values.length, total(1), total(2));

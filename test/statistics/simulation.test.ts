@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import type { Estimate } from "../../src/domain/scores/estimate.js";
-import { ClusterSums } from "../../src/statistics/clustered-mean.js";
+import { ClusteredMean } from "../../src/statistics/clustered-mean.js";
 import { pairedDifference } from "../../src/statistics/paired-difference.js";
 import { expectBetween, LONG, TIMES, worlds } from "./simulated-runs.js";
 
@@ -30,7 +30,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
     [0.9, 400],
   ])("a rate of %d over %d tasks", (p, n) => {
     const figure = coverage(n > 1000 ? 1_000 : 4_000, p, () => {
-      const sums = new ClusterSums();
+      const sums = new ClusteredMean();
       for (let i = 0; i < n; i++) {
         const value = chance(p);
         sums.add(1, value, value);
@@ -45,7 +45,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
   it.each([20, 100, 500])("a mean score over %d tasks", (n) => {
     // Half of the answers score 0, the others anything up to 1: as word overlap does.
     const figure = coverage(2_000, 0.25, () => {
-      const sums = new ClusterSums();
+      const sums = new ClusteredMean();
       for (let i = 0; i < n; i++) {
         const value = chance(0.5) * uniform();
         sums.add(1, value, value * value);
@@ -56,7 +56,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
   });
 
   const repeats = (questions: number, epochs: number) => {
-    const sums = new ClusterSums();
+    const sums = new ClusteredMean();
     for (let question = 0; question < questions; question++) {
       const p = difficulty() ** 2;
       let right = 0;
@@ -95,7 +95,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
     for (const n of [2, 3, 5, 8, 15, 40]) {
       let left = 0;
       const figure = coverage(1_000, truth, () => {
-        const sums = new ClusterSums();
+        const sums = new ClusteredMean();
         for (let i = 0; i < n; i++) {
           const value = score();
           sums.add(1, value, value * value);
@@ -119,7 +119,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
     const size = SIZES[name] ?? (() => 1);
     for (const inboxes of [2, 3, 5, 8, 30]) {
       const world = (worth: (right: number) => number) => {
-        const sums = new ClusterSums();
+        const sums = new ClusteredMean();
         for (let inbox = 0; inbox < inboxes; inbox++) {
           const p = difficulty();
           const values = Array.from({ length: size() }, () => worth(chance(p)));
@@ -137,7 +137,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
 
   it.each([8, 30])("a rate over %d inboxes of unequal difficulty and 20 to 40 questions", (inboxes) => {
     const figure = coverage(2_000, 0.5, () => {
-      const sums = new ClusterSums();
+      const sums = new ClusteredMean();
       for (let inbox = 0; inbox < inboxes; inbox++) {
         const p = difficulty();
         const questions = 20 + below(21);

@@ -1,4 +1,7 @@
-/** A file as a version before `NNN_unicode_words.sql` left it: tables of that time, and an index whose words were ASCII. */
+/**
+ * A file as a version before `NNN_unicode_words.sql` left it: tables of that time, and an index whose words were
+ * ASCII.
+ */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

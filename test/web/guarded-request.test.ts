@@ -1,4 +1,7 @@
-/** The loopback addresses of this machine stand for hosts: 127.0.0.2 for the public internet, 127.0.0.1 for what is private. */
+/**
+ * The loopback addresses of this machine stand for hosts: 127.0.0.2 for the public internet, 127.0.0.1 for what is
+ * private.
+ */
 import type { IncomingHttpHeaders } from "node:http";
 import type { LookupFunction } from "node:net";
 import { gzipSync } from "node:zlib";

@@ -5,8 +5,8 @@ import { redact } from "../../domain/redact.js";
 import type { Endpoint } from "../../models/endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../../models/http/post-json.js";
 import { toModelError } from "../../models/http/provider-errors.js";
-import { chatUrl, openaiHeaders } from "../../models/providers/openai-client.js";
 import { failureInReply } from "../../models/providers/openai-address.js";
+import { chatUrl, openaiHeaders } from "../../models/providers/openai-client.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
@@ -46,8 +46,8 @@ const replySchema = z.object({
 const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).default([]) });
 
 /**
- * One chat completion per question: mailbox and day in the system message and in `metadata`, the question as the user's. The
- * answer is the reply's text, or the `{"answer", "sources"}` JSON in it.
+ * One chat completion per question: mailbox and day in the system message and in `metadata`, the question as the
+ * user's. The answer is the reply's text, or the `{"answer", "sources"}` JSON in it.
  */
 export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): AgentBackend {
   const url = chatUrl(endpoint);

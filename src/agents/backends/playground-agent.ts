@@ -21,8 +21,8 @@ export interface PlaygroundAgent {
 }
 
 /**
- * `POST /api/agents/:id/playground/chat`, one conversation with one message per question. Mailbox, day and turn limit travel as
- * `variables`. An error, a recoverable error and a stream without `[DONE]` are failures.
+ * `POST /api/agents/:id/playground/chat`, one conversation with one message per question. Mailbox, day and turn limit
+ * travel as `variables`. An error, a recoverable error and a stream without `[DONE]` are failures.
  */
 export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
   const url = `${agent.apiUrl}/api/agents/${encodeURIComponent(agent.agentId)}/playground/chat`;

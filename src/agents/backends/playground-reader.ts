@@ -20,8 +20,8 @@ const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string())
 const failedSchema = z.object({ error: z.string() });
 
 /**
- * Builds a transcript from the events of one answer. A turn is the text and calls between two results. Tokens are not sent
- * and stay unknown. The answer is the argument of return_final_answer, or else the text after the last result.
+ * Builds a transcript from the events of one answer. A turn is the text and calls between two results. Tokens are not
+ * sent and stay unknown. The answer is the argument of return_final_answer, or else the text after the last result.
  */
 export class PlaygroundReader {
   #text = "";

@@ -29,8 +29,8 @@ export interface OpenSubprocessAgent extends AgentBackend {
 type Offer = (name: string, args: Parameters<Tool["call"]>[0]) => Promise<ToolResult>;
 
 /**
- * Sends the question to a program and serves it the mail tools at an MCP address of its own: bound to the task's mailbox and
- * day, with every call traced, and closed with the answer.
+ * Sends the question to a program and serves it the mail tools at an MCP address of its own: bound to the task's
+ * mailbox and day, with every call traced, and closed with the answer.
  */
 export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenSubprocessAgent> {
   const offers = new Map<string, Offer>();

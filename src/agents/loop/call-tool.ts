@@ -9,8 +9,8 @@ export interface CalledTool {
 }
 
 /**
- * Executes one tool call. Mistakes of the model become error results that say what would be right. A tool that throws is a
- * bug, and propagates so that the agent is not scored for it.
+ * Executes one tool call. Mistakes of the model become error results that say what would be right. A tool that throws
+ * is a bug, and propagates so that the agent is not scored for it.
  */
 export async function callTool(
   call: ToolCall,

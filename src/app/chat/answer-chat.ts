@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { listTools } from "../../agents/loop/list-tools.js";
 import { type AgentRun, type AgentStep, newTranscript, runAgent } from "../../agents/loop/agent-loop.js";
+import { listTools } from "../../agents/loop/list-tools.js";
 import type { Agent } from "../../domain/agents/agent.js";
 import { renderPrompt } from "../../domain/agents/prompt.js";
 import type { Tool } from "../../domain/agents/tool.js";

@@ -9,13 +9,13 @@ import { getAgent } from "../../store/registry/agent-rows.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import { attachedOrDefault, toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/mailbox.js";
-import { type AppContext, Interrupted } from "../use-case-context.js";
 import { saveCurrentVersion } from "../registry/versions.js";
 import { createModel } from "../run/create-model.js";
-import { withOtherModelNotes } from "../run/warn-of-other-model.js";
-import type { RunOptions } from "../run/plan/run-options.js";
 import { agentOf, newRunSettings } from "../run/plan/choose-settings.js";
+import type { RunOptions } from "../run/plan/run-options.js";
 import { notesOnSent } from "../run/plan/sent-parameters.js";
+import { withOtherModelNotes } from "../run/warn-of-other-model.js";
+import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
 import { type CitedMail, citedMails } from "./cited-mails.js";
@@ -28,13 +28,13 @@ export interface AskOptions extends RunOptions {
   readonly before?: string | undefined;
 }
 
-export interface Asked {
+export interface AnsweredQuestion {
   readonly trace: ChatTrace;
   readonly cited: readonly CitedMail[];
 }
 
 /** Answers one question from a mailbox, and stores it as a chat of its own. */
-export function ask(options: AskOptions, context: AppContext): Promise<Asked> {
+export function ask(options: AskOptions, context: AppContext): Promise<AnsweredQuestion> {
   return withStore(context.settings, async (db) => {
     const inbox = resolveInbox(db, options.inbox_address);
     const { agentId, chosen } = chooseAgent(options, context);

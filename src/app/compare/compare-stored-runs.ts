@@ -5,8 +5,8 @@ import { scorersAmong } from "../../evaluation/choose-metrics.js";
 import { comparableRun } from "../../evaluation/comparable-run.js";
 import { compareRuns } from "../../evaluation/compare-runs.js";
 import { PUBLISHED, protocolDifferences } from "../../evaluation/published-results.js";
-import type { AppContext } from "../use-case-context.js";
 import { RunSources, unfinished } from "../results/open-results.js";
+import type { AppContext } from "../use-case-context.js";
 
 export interface CompareOptions {
   /** The baseline first: run ids, latest, or results files. */

@@ -7,8 +7,8 @@ import type { SandboxChoice } from "../../sandbox/python-sandbox.js";
 import { checkHealth, type Finding, repairIndex } from "../../store/connection/health.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { listOwners, type Owner } from "../../store/import/owners.js";
-import type { AppContext } from "../use-case-context.js";
 import { programVersion } from "../settings/program-version.js";
+import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 
 export interface DatabaseFacts {

@@ -12,7 +12,9 @@ export interface GateOptions {
   readonly junit?: string | undefined;
 }
 
-/** Refuses contradictions and unknown metrics before anything is spent. Which scores the judge gives is not known yet. */
+/**
+ * Refuses contradictions and unknown metrics before anything is spent. Which scores the judge gives is not known yet.
+ */
 export function checkGateOptions({ failUnder = [], baseline, noWorseThan, metric, junit }: GateOptions): void {
   const without =
     baseline === undefined && noWorseThan !== undefined

@@ -9,8 +9,8 @@ import { readOwnerMap } from "../../ingest/owner-map.js";
 import { isSameFile } from "../../platform/same-file.js";
 import { count, rate } from "../../reports/text/format-number.js";
 import { importFailure, openForImport } from "../../store/import/atomic-import.js";
-import { type AppContext, type AppSettings, Interrupted } from "../use-case-context.js";
 import { hubOf } from "../settings/endpoints.js";
+import { type AppContext, type AppSettings, Interrupted } from "../use-case-context.js";
 import { openSkippedFile } from "./skipped-file.js";
 
 export interface ImportOptions {
@@ -37,8 +37,8 @@ export interface ImportMonitor {
   show(progress: ImportProgress, format: string): void;
   stop(): void;
   /**
-   * Indexing is one long SQLite statement, during which no signal handler runs. Until the returned function is called, a signal
-   * ends the process.
+   * Indexing is one long SQLite statement, during which no signal handler runs. Until the returned function is
+   * called, a signal ends the process.
    */
   letSignalsEnd(): () => void;
 }

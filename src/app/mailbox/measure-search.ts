@@ -1,7 +1,6 @@
 import { measureSearch, type SearchQuality } from "../../evaluation/search-quality.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { openMailbox } from "../../tools/mailbox.js";
-import type { AppContext } from "../use-case-context.js";
 import {
   type DatasetOptions,
   loadDataset,
@@ -10,6 +9,7 @@ import {
   select,
 } from "../questions/load-dataset.js";
 import { checkMailboxes } from "../run/plan/check-mailboxes.js";
+import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 
 export interface MeasuredSearch {

@@ -7,7 +7,9 @@ import { readMailText, singleInboxTools } from "../../tools/single-inbox-tools.j
 import { resolveInbox } from "../chat/resolve-inbox.js";
 import { programVersion } from "../settings/program-version.js";
 
-/** One mailbox for an MCP server: its tools, and its mails as resources. `before`: mail from this day on is invisible. */
+/**
+ * One mailbox for an MCP server: its tools, and its mails as resources. `before`: mail from this day on is invisible.
+ */
 export function offerMailbox(db: Db, address: string, before: string | undefined, signal: AbortSignal): MailOffer {
   const inbox = resolveInbox(db, address);
   const bound = { inbox, cutoff: before === undefined ? null : `${before}T00:00:00Z` };

@@ -4,8 +4,8 @@ import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/hub.js"
 import { loadQuestions } from "../../questions/load-questions.js";
 import { KNOWN_BAD_IDS, type Selection, selectQuestions } from "../../questions/select-questions.js";
 import { count, rate } from "../../reports/text/format-number.js";
-import type { AppContext } from "../use-case-context.js";
 import { hubOf } from "../settings/endpoints.js";
+import type { AppContext } from "../use-case-context.js";
 
 /** Which dataset. */
 export interface DatasetOptions {
@@ -66,7 +66,10 @@ export async function loadDataset(
   ).finally(() => bar.stop());
 }
 
-/** Known bad questions are identified by id in the published dataset. In another file the ids may be other questions: notes it. */
+/**
+ * Known bad questions are identified by id in the published dataset. In another file the ids may be other questions:
+ * notes it.
+ */
 export function noteKnownBad(
   { questions }: QuestionSet,
   { dataset, excludeKnownBad }: DatasetOptions & SelectionOptions,

@@ -4,6 +4,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { getTool } from "../../store/registry/tool-rows.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import type { AppSettings } from "../use-case-context.js";
+import { createTool, updateTool } from "./edit-tools.js";
 import {
   callLimits,
   describedColumns,
@@ -14,7 +15,6 @@ import {
   type ToolDescription,
 } from "./external-tools.js";
 import { type ImportedTools, importServerTools } from "./import-tools.js";
-import { createTool, updateTool } from "./edit-tools.js";
 
 /** Adds an HTTP, command or module tool. */
 export async function addTool(

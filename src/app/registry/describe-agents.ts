@@ -1,8 +1,8 @@
 import { type Agent, agentSettingsSchema } from "../../domain/agents/agent.js";
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { getVersion, listVersions } from "../../store/registry/agent-versions.js";
 import { getAgent, listAgents } from "../../store/registry/agent-rows.js";
+import { getVersion, listVersions } from "../../store/registry/agent-versions.js";
 import { countRunsOfVersion } from "../../store/registry/count-runs.js";
 import type { AttachedTool } from "../../store/registry/tool-rows.js";
 import { getRun } from "../../store/runs/runs.js";

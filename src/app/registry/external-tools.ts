@@ -4,8 +4,8 @@ import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
 import { splitShellWords } from "../../platform/shell-words.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import type { AppSettings } from "../use-case-context.js";
-import { describeModule } from "./import-tools.js";
 import type { NewTool } from "./edit-tools.js";
+import { describeModule } from "./import-tools.js";
 
 const TOOL_KINDS = ["http", "command", "module", "mcp"] as const;
 

@@ -13,8 +13,8 @@ import { ToolFailed } from "../../tools/external/external-tool.js";
 import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../../tools/external/mcp-tool.js";
 import { cleanEnvironment } from "../../tools/external/secrets.js";
 import { checkAttached } from "../../tools/load-tools.js";
-import { checkInput } from "./validate-registry-input.js";
 import { createTool } from "./edit-tools.js";
+import { checkInput } from "./validate-registry-input.js";
 import { withNewVersion } from "./versions.js";
 
 const TIMEOUT_MS = 60_000;

@@ -10,8 +10,9 @@ export type TracePlacement = (typeof TRACE_PLACEMENTS)[number];
 export const PAGE_LIMIT = 5_000_000;
 
 /**
- * Collects the conversations of a report: for the page, for a folder beside it, or not at all. With `auto` they are buffered until
- * they exceed the limit of a page, then written to the folder; where the page goes to stdout, they are dropped instead.
+ * Collects the conversations of a report: for the page, for a folder beside it, or not at all. With `auto` they are
+ * buffered until they exceed the limit of a page, then written to the folder; where the page goes to stdout, they are
+ * dropped instead.
  */
 export class TraceStore {
   private readonly held: [key: string, packed: string][] = [];

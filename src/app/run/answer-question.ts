@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { listTools } from "../../agents/loop/list-tools.js";
 import { type AgentRun, newTranscript, runAgent } from "../../agents/loop/agent-loop.js";
+import { listTools } from "../../agents/loop/list-tools.js";
 import type { Agent } from "../../domain/agents/agent.js";
 import type { AgentBackend, AgentTask, Transcript } from "../../domain/agents/agent-backend.js";
 import { renderPrompt } from "../../domain/agents/prompt.js";
@@ -8,12 +8,12 @@ import type { Tool } from "../../domain/agents/tool.js";
 import type { Workspace } from "../../domain/agents/workspace.js";
 import { type Model, ModelError, NO_USAGE, type PriceOf } from "../../domain/models/model.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import type { Ending } from "../../domain/tasks/task-ending.js";
 import type { PlannedTask } from "../../domain/tasks/question.js";
+import type { Ending } from "../../domain/tasks/task-ending.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { attemptAnswer } from "../answer/attempt-answer.js";
 import { type Scoring, withVerdict } from "../score/score-trace.js";
-import { hopeless } from "./server-watch.js";
+import { failsEveryTask } from "./server-watch.js";
 
 /** What all questions of a run have in common. */
 export interface Answering {
@@ -31,8 +31,9 @@ export interface Answering {
 }
 
 /**
- * Answers one question, and has the answer judged where there is a judge. Errors of the model or its server become the trace's
- * ending and are passed to `onFailure`; they are not thrown. What was spent before a failure stays in the trace.
+ * Answers one question, and has the answer judged where there is a judge. Errors of the model or its server become
+ * the trace's ending and are passed to `onFailure`; they are not thrown. What was spent before a failure stays in the
+ * trace.
  */
 export async function answerQuestion(
   shared: Answering,
@@ -132,7 +133,7 @@ function endingOf(thrown: unknown): Ending | null {
   // A replay throws the time-out that was recorded.
   if (thrown instanceof DOMException && thrown.name === "TimeoutError") return "timeout";
   // The task itself is fine: it is left for a resume with a working key or model name.
-  if (hopeless(thrown) !== null) return "interrupted";
+  if (failsEveryTask(thrown) !== null) return "interrupted";
   return thrown instanceof ModelError ? "model_error" : null;
 }
 

@@ -38,12 +38,16 @@ export interface NewRunRequest {
 /** Tasks inserted per event loop tick: a few milliseconds. */
 const AT_ONCE = 100;
 
-/** Questions per transaction. Each transaction rewrites the index's pages, which would be most of the log for few questions. */
+/**
+ * Questions per transaction. Each transaction rewrites the index's pages, which would be most of the log for few
+ * questions.
+ */
 const A_TRANSACTION = 2_000;
 
 /**
- * Lays a new run down in the file, with all that is to be answered, and gives the loop back now and then. The run is there
- * as a whole or not at all; questions without a run are of no consequence. Nobody else may use the connection meanwhile.
+ * Lays a new run down in the file, with all that is to be answered, and gives the loop back now and then. The run is
+ * there as a whole or not at all; questions without a run are of no consequence. Nobody else may use the connection
+ * meanwhile.
  */
 export async function createRun(db: Db, request: NewRunRequest): Promise<RunSession> {
   const { runId, set, tasks, settings, limits, output, worker, waiting = WAIT_INDEFINITELY } = request;

@@ -12,26 +12,26 @@ import { openExternalResources } from "../../tools/external/external-resources.j
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
-import type { AppContext } from "../use-case-context.js";
 import { openGates } from "../gates/run-gates.js";
 import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
 import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/create-judge.js";
+import type { AppContext } from "../use-case-context.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
-import { estimateRun, type RunEstimate } from "./plan/estimate-run.js";
 import { guardDatabase } from "./guard-database.js";
-import { withOtherModelNotes } from "./warn-of-other-model.js";
+import { forcedProcess, thisProcess } from "./lock-owner.js";
 import type { OpenAgentTarget } from "./open-agent-target.js";
+import { limitsText } from "./plan/choose-limits.js";
+import { estimateRun, type RunEstimate } from "./plan/estimate-run.js";
 import { planNewRun } from "./plan/plan-new-run.js";
 import { planRepeat } from "./plan/plan-repeat.js";
 import { planResume } from "./plan/plan-resume.js";
-import { limitsText } from "./plan/choose-limits.js";
 import type { RunOptions, RunRequest } from "./plan/run-options.js";
 import type { RunPlan } from "./plan/run-plan.js";
-import { runTasks, type SessionEnd } from "./run-tasks.js";
 import { notesOnSent } from "./plan/sent-parameters.js";
-import { forcedProcess, thisProcess } from "./lock-owner.js";
+import { runTasks, type SessionEnd } from "./run-tasks.js";
+import { withOtherModelNotes } from "./warn-of-other-model.js";
 
 /** The database, open on this thread and on the search threads. */
 export interface OpenDatabase {
@@ -65,8 +65,8 @@ export async function estimate(opened: OpenDatabase, request: RunRequest, contex
 }
 
 /**
- * One attempt at a run, new or resumed, until its tasks are answered or it is stopped. Everything that could be refused is
- * refused before the first task.
+ * One attempt at a run, new or resumed, until its tasks are answered or it is stopped. Everything that could be
+ * refused is refused before the first task.
  */
 export async function execute(
   opened: OpenDatabase,

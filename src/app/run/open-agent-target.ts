@@ -10,10 +10,10 @@ import { AgentProcesses } from "../../processes/agent-process.js";
 import type { Db } from "../../store/connection/open-store.js";
 import type { ToolResources } from "../../tools/handler.js";
 import { singleInboxTools } from "../../tools/single-inbox-tools.js";
-import type { AppSettings } from "../use-case-context.js";
 import { playgroundTokenOf } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 import { programVersion } from "../settings/program-version.js";
+import type { AppSettings } from "../use-case-context.js";
 import type { CreatedModel } from "./create-model.js";
 import type { RunOptions } from "./plan/run-options.js";
 

@@ -3,8 +3,8 @@ import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { taskCost } from "../../domain/runs/cost.js";
 import type { Emit } from "../../domain/runs/run-event.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import { isFailure } from "../../domain/tasks/task-ending.js";
 import type { PlannedTask } from "../../domain/tasks/question.js";
+import { isFailure } from "../../domain/tasks/task-ending.js";
 import { isProvider, isRemote } from "../../models/provider-names.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
@@ -44,9 +44,9 @@ export interface SessionEnd {
 }
 
 /**
- * Answers tasks concurrently, and scores and saves each as soon as it is answered. When the signal aborts, running tasks end as
- * interrupted and are not saved. When the budget is spent, running tasks are finished. When the server is dead, running tasks are
- * abandoned and answered when the run is resumed. In each case no further task starts.
+ * Answers tasks concurrently, and scores and saves each as soon as it is answered. When the signal aborts, running
+ * tasks end as interrupted and are not saved. When the budget is spent, running tasks are finished. When the server
+ * is dead, running tasks are abandoned and answered when the run is resumed. In each case no further task starts.
  */
 export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
   const { session, budget, writer, windDown, watch = new ServerWatch(), waiting = WAIT_INDEFINITELY } = request;

@@ -8,8 +8,8 @@ import { iterateTraces } from "../../store/runs/traces.js";
 const OF_RUN = { band: null, minScore: null, maxScore: null, failedOnly: false } as const;
 
 /**
- * The error of a run whose database was deleted or replaced. Saves its traces to a file beside it: those SQLite can still read
- * from the open file, and the recent ones from memory.
+ * The error of a run whose database was deleted or replaced. Saves its traces to a file beside it: those SQLite can
+ * still read from the open file, and the recent ones from memory.
  */
 export async function saveLostTraces(
   fault: FileFault,

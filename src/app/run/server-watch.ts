@@ -15,8 +15,8 @@ const PATIENCE_MS = 180_000;
 const ENOUGH = { unreachable: 1, silent: 3, refusing: 20 } as const;
 
 /**
- * Distinguishes a dead server from occasional failures. A server that has never answered is dead at the first failed connection;
- * one that has answered before, only after some time without any reply.
+ * Distinguishes a dead server from occasional failures. A server that has never answered is dead at the first failed
+ * connection; one that has answered before, only after some time without any reply.
  */
 export class ServerWatch {
   private lastReplyAt: number | null = null;
@@ -62,7 +62,7 @@ export class ServerWatch {
   /** Records a failed task. True: whether the failure counts is decided by the next answer, or the end of the run. */
   failed(error: unknown): boolean {
     if (this.found !== null) return false;
-    this.found = hopeless(error);
+    this.found = failsEveryTask(error);
     const kind = this.kindOf(error);
     if (this.found !== null || kind === null) return false;
     this.failedInARow++;
@@ -109,7 +109,7 @@ export class ServerWatch {
 }
 
 /** A refused key, an empty account and an unknown model fail every task alike. */
-export function hopeless(error: unknown): ServerFault | null {
+export function failsEveryTask(error: unknown): ServerFault | null {
   if (!(error instanceof ModelError)) return null;
   const { kind, message, retryable } = error;
   if (kind === "not_found") return { by: "model", why: message };

@@ -9,9 +9,10 @@ export interface Stages<Task, Answered> {
 }
 
 /**
- * Works through tasks in their order: answers as many at once as there are places, and saves at most as many again. A task
- * is taken when a place is free, and nothing is kept of one that is saved: a long run has as many tasks in memory as are
- * under way. Many free places are filled one a turn of the loop, so that the first task is under way before the last is begun.
+ * Works through tasks in their order: answers as many at once as there are places, and saves at most as many again. A
+ * task is taken when a place is free, and nothing is kept of one that is saved: a long run has as many tasks in
+ * memory as are under way. Many free places are filled one a turn of the loop, so that the first task is under way
+ * before the last is begun.
  * @param onPlaces calls back at once, and whenever the number of places changes
  */
 export function runConcurrently<Task, Answered>(

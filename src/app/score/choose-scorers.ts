@@ -2,8 +2,8 @@ import { UserError } from "../../domain/errors.js";
 import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../scoring/scorers.js";
 
 /**
- * The scorers asked for and those that always run, in the order of their table; by default all that can be told. Throws where one is asked for
- * that needs a verdict and there is no judge.
+ * The scorers asked for and those that always run, in the order of their table; by default all that can be told.
+ * Throws where one is asked for that needs a verdict and there is no judge.
  */
 export function chosenScorers(asked: readonly ScorerName[] | undefined, hasVerdicts: boolean): ScorerName[] {
   if (asked === undefined) return SCORER_NAMES.filter((name) => hasVerdicts || judgeUse(name) !== "needed");

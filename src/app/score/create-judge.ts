@@ -3,15 +3,15 @@ import { UserError } from "../../domain/errors.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Judge, JudgeSettings } from "../../domain/scores/judgement.js";
 import { priceOf, priceOfReply } from "../../models/catalog/prices.js";
+import { openJsonFileCache } from "../../models/middleware/json-file-cache.js";
 import { RateLimiter } from "../../models/middleware/rate-limiter.js";
-import { openVerdictCache } from "../../models/middleware/verdict-cache.js";
 import { parseModelName } from "../../models/model-name.js";
 import { resolveModel } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
 import { openJudge } from "../../scoring/judge/ask-judge.js";
-import type { AppSettings } from "../use-case-context.js";
 import { withOtherModelNotes } from "../run/warn-of-other-model.js";
 import { connectionOf } from "../settings/endpoints.js";
+import type { AppSettings } from "../use-case-context.js";
 
 /** Answers judged at once, at most; the rate limiter finds out how many the server takes. */
 export const JUDGE_CONCURRENCY = 20;
@@ -47,7 +47,7 @@ export async function createJudge(
   const opened = openJudge({
     model: withOtherModelNotes(await resolveModel(name, endpoint, DEFAULT_RETRY, throttle), connection.note),
     settings: judge,
-    cache: openVerdictCache(join(settings.cacheDir, "verdicts")),
+    cache: openJsonFileCache(join(settings.cacheDir, "verdicts")),
     priceOf: (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage),
   });
   let judged = 0;

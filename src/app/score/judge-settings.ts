@@ -36,8 +36,8 @@ export function isJudgeOff({ judge, noJudge }: JudgeOptions): boolean {
 }
 
 /**
- * The judge asked for, else `stored`, else `fallback`'s cheap model; null where there is none. Votes and address go for each of them. Throws where
- * something is asked of a judge that is not there.
+ * The judge asked for, else `stored`, else `fallback`'s cheap model; null where there is none. Votes and address go
+ * for each of them. Throws where something is asked of a judge that is not there.
  */
 export function judgeSettings(
   options: JudgeOptions,

@@ -32,8 +32,8 @@ export interface ScoreRunRequest {
 }
 
 /**
- * Grades the stored traces of a run again, a batch at a time, without asking its agent anything. Stopped or killed, what has been written stays, and
- * doing it again ends in the same. Refuses a run that is being worked on.
+ * Grades the stored traces of a run again, a batch at a time, without asking its agent anything. Stopped or killed,
+ * what has been written stays, and doing it again ends in the same. Refuses a run that is being worked on.
  */
 export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, signal: AbortSignal): Promise<ScoredRun> {
   const { worker, scoring } = request;

@@ -5,11 +5,11 @@ import { count } from "../../reports/text/format-number.js";
 import type { ScorerName } from "../../scoring/scorers.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
 import { openMailbox } from "../../tools/mailbox.js";
-import { type AppContext, Interrupted } from "../use-case-context.js";
 import { aggregateRun } from "../results/aggregate-run.js";
 import { saveResults } from "../results/save-results.js";
 import { thisProcess } from "../run/lock-owner.js";
 import type { Environment } from "../settings/env-file.js";
+import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 import { chosenScorers, wantsJudge } from "./choose-scorers.js";
 import { createJudge, JUDGE_CONCURRENCY } from "./create-judge.js";
@@ -60,7 +60,10 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
   });
 }
 
-/** The judge asked for; else the judge of the run, else the one a run would have by default, where there is a key for it. */
+/**
+ * The judge asked for; else the judge of the run, else the one a run would have by default, where there is a key for
+ * it.
+ */
 function judgeOf(run: RunRow, options: ScoreOptions, env: Environment): JudgeSettings | null {
   if (isJudgeOff(options) || (!asksJudge(options) && !wantsJudge(options.scorers)))
     return judgeSettings(options, null, null, env);

@@ -29,8 +29,9 @@ function addressOf(provider: Provider, flag: string) {
 }
 
 /**
- * The address of a provider's server: of the flag, else of the environment; null for the provider's own. Throws a UserError
- * where a `.env` file would send keys of the environment to another server. `name` is the flag to recommend then.
+ * The address of a provider's server: of the flag, else of the environment; null for the provider's own. Throws a
+ * UserError where a `.env` file would send keys of the environment to another server. `name` is the flag to recommend
+ * then.
  */
 export function baseUrlOf(
   provider: Provider,

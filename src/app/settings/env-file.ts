@@ -59,7 +59,8 @@ function normalized(value: string): string {
 
 /**
  * The key for an address: that of `.env` where `.env` names the address, whatever the environment says. That of the
- * environment goes there only if the address was named on a command line too: see `refuseStrangeAddress`. Null: there is none.
+ * environment goes there only if the address was named on a command line too: see `refuseStrangeAddress`. Null: there
+ * is none.
  */
 export function keyFor({ url, keys }: AddressedKey, value: string | null, env: Environment): string | null {
   const isOfFile = value !== null && isFromFile(env, url, value);
@@ -72,8 +73,8 @@ function firstOf(names: readonly string[], values: Readonly<Record<string, strin
 }
 
 /**
- * Refuses an address that `.env` alone names where the key for it stands in the environment: whoever wrote the file that
- * lies in this folder must not learn the keys of whoever works here.
+ * Refuses an address that `.env` alone names where the key for it stands in the environment: whoever wrote the file
+ * that lies in this folder must not learn the keys of whoever works here.
  */
 export function refuseStrangeAddress({ url, keys, flag }: AddressedKey, value: string, env: Environment): void {
   if (!isFromFile(env, url, value) || keys.some((key) => env[ENV_FILE]?.values[key])) return;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Flags } from "../cli/command.js";
-import { oneOf, text, whole, within } from "../cli/read-flags.js";
+import { numberBetween, oneOf, text, wholeNumber } from "../cli/read-flags.js";
 import { readText } from "../cli/read-text.js";
 
 /** `default` removes a setting, so that its default holds again. */
@@ -13,10 +13,10 @@ export const agentShape = {
   description: text.optional(),
   prompt: text.optional(),
   model: orDefault(text).optional(),
-  maxTurns: whole(1, 1_000).optional(),
-  maxTokens: whole(1).optional(),
-  reasoningTokens: orDefault(z.string().pipe(z.coerce.number()).pipe(whole(0))).optional(),
-  temperature: orDefault(z.string().pipe(z.coerce.number()).pipe(within(0, 2))).optional(),
+  maxTurns: wholeNumber(1, 1_000).optional(),
+  maxTokens: wholeNumber(1).optional(),
+  reasoningTokens: orDefault(z.string().pipe(z.coerce.number()).pipe(wholeNumber(0))).optional(),
+  temperature: orDefault(z.string().pipe(z.coerce.number()).pipe(numberBetween(0, 2))).optional(),
   toolCalls: oneOf(["all", "first"]).optional(),
   toolChoice: oneOf(["auto", "required"]).optional(),
 };

@@ -85,7 +85,7 @@ export const COMMANDS: readonly TableEntry[] = [
   {
     usage: "serve",
     describe: "Serve the agents over HTTP: the API, a playground page, and an OpenAI-compatible endpoint",
-    load: async () => (await import("../serve.js")).serveCommand,
+    load: async () => (await import("../serve/serve.js")).serveCommand,
   },
   {
     usage: "ask <inbox_address> <question..>",

@@ -44,8 +44,8 @@ async function write(text: string): Promise<void> {
 }
 
 /**
- * Exits quietly when the reader of stdout is gone (`| head`). A closed terminal does not end the process, so that results
- * are still saved.
+ * Exits quietly when the reader of stdout is gone (`| head`). A closed terminal does not end the process, so that
+ * results are still saved.
  */
 export function handleClosedOutput(): void {
   process.stderr.on("error", () => undefined);

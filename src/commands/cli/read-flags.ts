@@ -41,18 +41,18 @@ const POSITIONALS: ReadonlySet<string> = new Set([
 ]);
 
 /** An integer within bounds. */
-export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   const message = `expected a whole number ${range}`;
   return z.number(message).int(message).min(min, message).max(max, message);
 }
 
-export function within(min: number, max: number) {
+export function numberBetween(min: number, max: number) {
   const message = `expected a number from ${min} to ${max}`;
   return z.number(message).min(min, message).max(max, message);
 }
 
-export function above(min: number, max: number) {
+export function numberAbove(min: number, max: number) {
   const message = `expected a number above ${min}, at most ${max}`;
   return z.number(message).gt(min, message).max(max, message);
 }

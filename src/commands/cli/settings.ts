@@ -1,5 +1,5 @@
-import type { AppSettings } from "../../app/use-case-context.js";
 import type { Environment } from "../../app/settings/env-file.js";
+import type { AppSettings } from "../../app/use-case-context.js";
 import { UserError } from "../../domain/errors.js";
 
 /** The global flags, checked and complete. */

@@ -1,5 +1,5 @@
 import type { Flags } from "../cli/command.js";
-import { text, within } from "../cli/read-flags.js";
+import { numberBetween, text } from "../cli/read-flags.js";
 
 /** What a run must reach, and files for CI. Of `run` and `gate`. */
 export const GATE_FLAGS: Flags = {
@@ -38,7 +38,7 @@ const thresholds = text
 export const gateShape = {
   failUnder: thresholds.optional(),
   baseline: text.optional(),
-  noWorseThan: within(0, 1_000).optional(),
+  noWorseThan: numberBetween(0, 1_000).optional(),
   metric: text.optional(),
   junit: text.optional(),
 };

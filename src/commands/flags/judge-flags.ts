@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Flags } from "../cli/command.js";
-import { text, whole } from "../cli/read-flags.js";
+import { text, wholeNumber } from "../cli/read-flags.js";
 
 export const JUDGE_FLAGS: Flags = {
   judge: {
@@ -21,6 +21,6 @@ export const JUDGE_FLAGS: Flags = {
 export const judgeShape = {
   judge: text.optional(),
   noJudge: z.boolean().default(false),
-  judgeVotes: whole(1, 25).optional(),
+  judgeVotes: wholeNumber(1, 25).optional(),
   judgeBaseUrl: text.optional(),
 };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { SPLITS } from "../../domain/tasks/question.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/hub.js";
 import type { Flags } from "../cli/command.js";
-import { ids, oneOf, text, whole, within } from "../cli/read-flags.js";
+import { ids, numberBetween, oneOf, text, wholeNumber } from "../cli/read-flags.js";
 
 /** Which dataset. */
 export const DATASET_FLAGS: Flags = {
@@ -44,11 +44,11 @@ export const SELECTION_FLAGS: Flags = {
 };
 
 export const selectionSchema = z.object({
-  minRealism: within(0, 1).optional(),
-  maxSources: whole(1).optional(),
+  minRealism: numberBetween(0, 1).optional(),
+  maxSources: wholeNumber(1).optional(),
   ids: ids.optional(),
   inbox: text.optional(),
   excludeKnownBad: z.boolean().default(false),
   shuffle: z.boolean().default(false),
-  seed: whole(0, 2 ** 32 - 1).optional(),
+  seed: wholeNumber(0, 2 ** 32 - 1).optional(),
 });

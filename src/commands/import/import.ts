@@ -4,7 +4,7 @@ import { EXIT, UserError } from "../../domain/errors.js";
 import { CORPUS_FORMATS } from "../../domain/mail/email.js";
 import { EMAILS_DATASET } from "../../huggingface/hub.js";
 import type { Command } from "../cli/command.js";
-import { oneOf, readFlags, text, whole } from "../cli/read-flags.js";
+import { oneOf, readFlags, text, wholeNumber } from "../cli/read-flags.js";
 import { importBars } from "./import-progress.js";
 import { importSummary } from "./import-summary.js";
 
@@ -13,8 +13,8 @@ const FILTERS = ["none", "art"] as const;
 const schema = z.object({
   source: z.union([text.transform((path) => [path]), z.array(text)]).default([]),
   csvPath: text.optional(),
-  limit: whole(0).default(0),
-  batchSize: whole(1, 1_000_000).default(1_000),
+  limit: wholeNumber(0).default(0),
+  batchSize: wholeNumber(1, 1_000_000).default(1_000),
   filter: oneOf(FILTERS).default("none"),
   format: oneOf(CORPUS_FORMATS).optional(),
   ownerMap: text.optional(),

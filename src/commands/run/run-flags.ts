@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
 import { PROVIDERS } from "../../models/provider-names.js";
 import type { Flags } from "../cli/command.js";
-import { above, failures, oneOf, price, text, whole, within } from "../cli/read-flags.js";
+import { failures, numberAbove, numberBetween, oneOf, price, text, wholeNumber } from "../cli/read-flags.js";
 import { GATE_FLAGS, gateShape } from "../flags/gate-flags.js";
 import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
@@ -132,7 +132,7 @@ export const RUN_FLAGS: Flags = {
 
 export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   agent: text.optional(),
-  limit: whole(0).default(10),
+  limit: wholeNumber(0).default(10),
   stats: z.boolean().default(false),
   ...protocolShape,
   modelProvider: text.optional(),
@@ -144,26 +144,26 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
     .regex(/^(auto|[1-9]\d{0,3})$/, "expected auto, or a whole number from 1 to 9999")
     .transform((text) => (text === "auto" ? ("auto" as const) : Number(text)))
     .default("auto"),
-  rpm: above(0, Number.MAX_SAFE_INTEGER).optional(),
-  tpm: above(0, Number.MAX_SAFE_INTEGER).optional(),
-  epochs: whole(1, 1_000).default(1),
+  rpm: numberAbove(0, Number.MAX_SAFE_INTEGER).optional(),
+  tpm: numberAbove(0, Number.MAX_SAFE_INTEGER).optional(),
+  epochs: wholeNumber(1, 1_000).default(1),
   resume: text.optional(),
   repeat: text.optional(),
   retryFailed: z.boolean().default(false),
   force: z.boolean().default(false),
-  maxCost: above(0, Number.MAX_SAFE_INTEGER).optional(),
-  maxRunTokens: whole(1).optional(),
-  maxTime: above(0, LONGEST_TIMER_S / 60).optional(),
+  maxCost: numberAbove(0, Number.MAX_SAFE_INTEGER).optional(),
+  maxRunTokens: wholeNumber(1).optional(),
+  maxTime: numberAbove(0, LONGEST_TIMER_S / 60).optional(),
   maxFailures: failures.optional(),
-  maxTaskCost: above(0, Number.MAX_SAFE_INTEGER).optional(),
+  maxTaskCost: numberAbove(0, Number.MAX_SAFE_INTEGER).optional(),
   price: price.optional(),
   dryRun: z.boolean().default(false),
-  maxTurns: whole(1, 1_000).optional(),
-  maxTokens: whole(1).optional(),
-  reasoningTokens: whole(0).optional(),
-  temperature: within(0, 2).optional(),
-  taskTimeout: above(0, LONGEST_TIMER_S).default(600),
-  requestTimeout: above(0, LONGEST_TIMER_S).default(180),
+  maxTurns: wholeNumber(1, 1_000).optional(),
+  maxTokens: wholeNumber(1).optional(),
+  reasoningTokens: wholeNumber(0).optional(),
+  temperature: numberBetween(0, 2).optional(),
+  taskTimeout: numberAbove(0, LONGEST_TIMER_S).default(600),
+  requestTimeout: numberAbove(0, LONGEST_TIMER_S).default(180),
   cutoff: oneOf(CUTOFFS).default("query_date"),
   partialInboxes: z.boolean().default(false),
   cache: z.boolean().default(false),

@@ -1,8 +1,8 @@
 import { throwIfMissed } from "../../app/gates/run-gates.js";
 import { checkOutputs, type InputFile, replayFile } from "../../app/outputs/check-outputs.js";
 import { refuseContradictions } from "../../app/questions/load-dataset.js";
-import { estimateBenchmark, runBenchmark, tuneProcess } from "../../app/run/run-benchmark.js";
 import { agentOfNewRun, outputsOf } from "../../app/run/plan/run-options.js";
+import { estimateBenchmark, runBenchmark, tuneProcess } from "../../app/run/run-benchmark.js";
 import type { SessionEnd } from "../../app/run/run-tasks.js";
 import { EXIT, type ExitCode } from "../../domain/errors.js";
 import type { Command, CommandContext } from "../cli/command.js";

@@ -1,6 +1,6 @@
-import { Interrupted } from "../../app/use-case-context.js";
 import { LIMIT_FLAGS } from "../../app/run/budget.js";
 import type { SessionEnd, Stopped } from "../../app/run/run-tasks.js";
+import { Interrupted } from "../../app/use-case-context.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { API_KEY_VARIABLES, isProvider } from "../../models/provider-names.js";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { changeRegistry } from "../../app/registry/open-registry.js";
 import { deleteTool } from "../../app/registry/edit-tools.js";
+import { changeRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";

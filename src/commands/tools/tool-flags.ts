@@ -3,7 +3,7 @@ import type { ToolDescription } from "../../app/registry/external-tools.js";
 import { UserError } from "../../domain/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../domain/json.js";
 import type { Flags } from "../cli/command.js";
-import { above, jsonObject, oneOf, text, whole } from "../cli/read-flags.js";
+import { jsonObject, numberAbove, oneOf, text, wholeNumber } from "../cli/read-flags.js";
 import { readText } from "../cli/read-text.js";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -24,9 +24,9 @@ export const toolShape = {
   cwd: text.optional(),
   module: text.optional(),
   env: names.optional(),
-  timeout: above(0, 600).optional(),
-  maxBytes: whole(1, 100_000_000).optional(),
-  maxResultChars: whole(100, 1_000_000).optional(),
+  timeout: numberAbove(0, 600).optional(),
+  maxBytes: wholeNumber(1, 100_000_000).optional(),
+  maxResultChars: wholeNumber(100, 1_000_000).optional(),
   resultSchema: text.optional(),
 };
 

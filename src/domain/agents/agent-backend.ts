@@ -1,8 +1,8 @@
 import type { Message } from "../models/conversation.js";
 import type { ToolCallRecord, Turn } from "../runs/trace.js";
 import { isDontKnow } from "../tasks/detect-abstention.js";
-import type { Ending } from "../tasks/task-ending.js";
 import type { Question } from "../tasks/question.js";
+import type { Ending } from "../tasks/task-ending.js";
 import type { ToolContext } from "./tool.js";
 
 /** Messages, calls and turns so far; owned by the caller, so that it survives a throw. */
@@ -31,8 +31,8 @@ export interface AgentTask {
 }
 
 /**
- * Port: runs an agent. Fills the initially empty transcript; throws a `ModelError` if the agent cannot be reached or fails,
- * and the signal's reason when that aborts.
+ * Port: runs an agent. Fills the initially empty transcript; throws a `ModelError` if the agent cannot be reached or
+ * fails, and the signal's reason when that aborts.
  */
 export interface AgentBackend {
   answer(task: AgentTask, transcript: Transcript): Promise<Rollout>;

@@ -1,6 +1,6 @@
 /**
- * English words too common to tell one mail from another. Words that quantify or date a fact (many, each, only, now) are
- * not among them.
+ * English words too common to tell one mail from another. Words that quantify or date a fact (many, each, only, now)
+ * are not among them.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about after all also am an and any anyone are as at be because been before being between both but by can could d

@@ -3,8 +3,8 @@ import { jsonValueSchema } from "../json.js";
 import { messageSchema } from "../models/conversation.js";
 import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "../models/model.js";
 import { judgementSchema } from "../scores/judgement.js";
-import { ENDINGS } from "../tasks/task-ending.js";
 import { questionSchema } from "../tasks/question.js";
+import { ENDINGS } from "../tasks/task-ending.js";
 
 /** One tool call as it was made. Exactly one of `result` and `error` is not null. */
 export const toolCallRecordSchema = z.object({

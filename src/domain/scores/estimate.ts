@@ -1,9 +1,9 @@
 import { z } from "zod";
 
 /**
- * How an interval was made. `wilson`: score interval of a rate. `clustered_wilson`: the same with the effective number of
- * tasks where answers come in clusters (repeats of a question, questions of an inbox). `wilson_mean`, `clustered_wilson_mean`:
- * the same of a mean on a scale with two ends. `t`, `clustered_t`: of any other mean.
+ * How an interval was made. `wilson`: score interval of a rate. `clustered_wilson`: the same with the effective
+ * number of tasks where answers come in clusters (repeats of a question, questions of an inbox). `wilson_mean`,
+ * `clustered_wilson_mean`: the same of a mean on a scale with two ends. `t`, `clustered_t`: of any other mean.
  * `paired_bootstrap`, `paired_t`: of the mean difference between two runs' answers to the same questions.
  */
 export const INTERVAL_METHODS = [
@@ -27,8 +27,8 @@ export const intervalSchema = z
 export type Interval = Readonly<z.output<typeof intervalSchema>>;
 
 /**
- * A rate or a mean with its 95 % interval. All null where there is nothing to take it over; the bounds alone are null where
- * there is too little to tell how sure it is.
+ * A rate or a mean with its 95 % interval. All null where there is nothing to take it over; the bounds alone are null
+ * where there is too little to tell how sure it is.
  */
 export const estimateSchema = intervalSchema
   .extend({

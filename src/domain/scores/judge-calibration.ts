@@ -12,7 +12,10 @@ export interface LabelledVerdict extends JudgeCase {
   readonly agreement: number | null;
 }
 
-/** How far a judge can be trusted. Correct against everything else, over the answers it gave a verdict on; 95 % intervals. */
+/**
+ * How far a judge can be trusted. Correct against everything else, over the answers it gave a verdict on; 95 %
+ * intervals.
+ */
 export interface Calibration {
   readonly labels: number;
   /** Without a verdict: the judge failed, or its reply could not be read. In none of the figures. */

@@ -5,7 +5,10 @@ export function bandOf(score: number | null): "high" | "medium" | "low" | "unsco
   return score >= 0.5 ? "medium" : "low";
 }
 
-/** The tenth a question's realism lies in, as in the dataset's figures. The dataset's 0.7 reads as 0.699999988: it was kept in 32 bits. */
+/**
+ * The tenth a question's realism lies in, as in the dataset's figures. The dataset's 0.7 reads as 0.699999988: it was
+ * kept in 32 bits.
+ */
 export function realismBand(howRealistic: number): string {
   const tenth = Math.min(9, Math.floor(howRealistic * 10 + 1e-5));
   return `${tenth / 10}-${(tenth + 1) / 10}`;

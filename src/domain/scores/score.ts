@@ -25,8 +25,8 @@ export interface ScorableQuestion {
 }
 
 /**
- * A scorer with what a reader must know of its figure. `rate`: 0 or 1 a task; `mean`: any number. Its name is the field's
- * own word (exactMatch, tokenF1) and the key of its figures everywhere.
+ * A scorer with what a reader must know of its figure. `rate`: 0 or 1 a task; `mean`: any number. Its name is the
+ * field's own word (exactMatch, tokenF1) and the key of its figures everywhere.
  */
 export interface ScorerEntry {
   readonly score: Scorer;

@@ -23,7 +23,10 @@ const TELLS = "(mentions?|contains?|says?|specif(y|ies)|states?)";
 /** Every form below has one of these: most answers are done with when they are looked for. */
 const DENIES = /no|n't|never|un|insufficient|n\/a/;
 
-/** Each against the first sentence, in lower case. Where a word could be said of one mail's contents, the whole mailbox must be meant. */
+/**
+ * Each against the first sentence, in lower case. Where a word could be said of one mail's contents, the whole
+ * mailbox must be meant.
+ */
 const ABSTAINS: readonly RegExp[] = [
   /^(i|we) (do not|don't|can not|cannot|can't) (actually |really |currently )?(know|say|tell)( (the answer|for (sure|certain)|this|that|who|whom|whose|what|when|where|which|why|how|if|whether|based|from|because|as|since|yet|sorry)\b.*)?$/,
   /^(i|we) (do not|don't) know (the|her|his|their|your|its|any) [^,;]*$/,
@@ -56,8 +59,8 @@ const ABSTAINS: readonly RegExp[] = [
 ];
 
 /**
- * Whether an answer says only that there is none: "I don't know" in its many forms. Careful in favour of the answer: a text that goes on to
- * answer, or that tells what one mail does not say, is an answer.
+ * Whether an answer says only that there is none: "I don't know" in its many forms. Careful in favour of the answer:
+ * a text that goes on to answer, or that tells what one mail does not say, is an answer.
  */
 export function isDontKnow(answer: string): boolean {
   const plain = answer

@@ -1,7 +1,7 @@
 import type { RunTotals, ScoreFigures, TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { ScorerEntry } from "../../domain/scores/score.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
-import { ClusterSums } from "../../statistics/clustered-mean.js";
+import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import { ScoreAggregate } from "./score-aggregate.js";
 import { SliceAggregate } from "./slice-aggregate.js";
 
@@ -15,13 +15,13 @@ export class AllScores {
   private readonly byScorer = new Map<string, ScoreAggregate>();
   private readonly slices = new SliceAggregate();
   /** By known scorer, the failed tasks of questions without a value: wrong for every scorer that applies to them. */
-  private readonly onlyFailed: ReadonlyMap<string, ClusterSums>;
+  private readonly onlyFailed: ReadonlyMap<string, ClusteredMean>;
   /** The same for scorers that this version does not know. */
-  private readonly failedQuestions = new ClusterSums();
+  private readonly failedQuestions = new ClusteredMean();
 
   /** `known`: the scorers of this version, in the order in which they are shown. */
   constructor(private readonly known: Readonly<Record<string, ScorerEntry>>) {
-    this.onlyFailed = new Map(Object.keys(known).map((name) => [name, new ClusterSums()]));
+    this.onlyFailed = new Map(Object.keys(known).map((name) => [name, new ClusteredMean()]));
   }
 
   add(result: TaskResult): void {

@@ -1,7 +1,7 @@
 import type { ScoreFigures } from "../../domain/runs/benchmark-result.js";
 import { type Estimate, NO_ESTIMATE } from "../../domain/scores/estimate.js";
 import type { Scale, ScorerEntry } from "../../domain/scores/score.js";
-import { ClusterSums } from "../../statistics/clustered-mean.js";
+import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import { passAtK, passHatK } from "../../statistics/pass-at-k.js";
 
 /** The k for which pass@k and pass^k are reported: all up to ten, then doubling. */
@@ -11,10 +11,10 @@ const SHARE: Scale = { min: 0, max: 1 };
 
 /** Aggregates one score over a run, question by question. */
 export class ScoreAggregate {
-  private readonly completed = new ClusterSums();
-  private readonly withFailed = new ClusterSums();
+  private readonly completed = new ClusteredMean();
+  private readonly withFailed = new ClusteredMean();
   private readonly inboxes = new Map<string, { n: number; sum: number; squares: number }>();
-  private readonly tries = new Map<number, { some: ClusterSums; all: ClusterSums }>();
+  private readonly tries = new Map<number, { some: ClusteredMean; all: ClusteredMean }>();
   private binary = true;
   private lowest = 0;
   private highest = 0;
@@ -38,10 +38,10 @@ export class ScoreAggregate {
     return this.binary;
   }
 
-  figures(entry: ScorerEntry, onlyFailed: ClusterSums, repeated: boolean): ScoreFigures {
+  figures(entry: ScorerEntry, onlyFailed: ClusteredMean, repeated: boolean): ScoreFigures {
     const { label, kind, better, meaning } = entry;
-    const estimate = (sums: ClusterSums) => estimateOf(entry, sums);
-    const byInbox = new ClusterSums();
+    const estimate = (sums: ClusteredMean) => estimateOf(entry, sums);
+    const byInbox = new ClusteredMean();
     for (const { n, sum, squares } of this.inboxes.values()) byInbox.add(n, sum, squares);
     const { low, high } = estimate(byInbox);
     // A score without any value cannot count failed tasks as 0 either.
@@ -67,7 +67,7 @@ export class ScoreAggregate {
   private addTries(n: number, right: number): void {
     for (const k of REPORTED_K) {
       if (k > n) return;
-      const sums = this.tries.get(k) ?? { some: new ClusterSums(), all: new ClusterSums() };
+      const sums = this.tries.get(k) ?? { some: new ClusteredMean(), all: new ClusteredMean() };
       this.tries.set(k, sums);
       for (const [kind, share] of [
         ["some", passAtK(n, right, k)],
@@ -84,7 +84,7 @@ export class ScoreAggregate {
 }
 
 /** Rates and means use different intervals. */
-export function estimateOf({ kind, scale }: Pick<ScorerEntry, "kind" | "scale">, sums: ClusterSums): Estimate {
+export function estimateOf({ kind, scale }: Pick<ScorerEntry, "kind" | "scale">, sums: ClusteredMean): Estimate {
   return kind === "rate" ? sums.rate() : sums.mean(scale);
 }
 

@@ -1,9 +1,9 @@
 import type { RunTotals, Slice, TaskResult } from "../../domain/runs/benchmark-result.js";
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
-import { realismBand } from "../../domain/scores/score-bands.js";
 import type { Estimate } from "../../domain/scores/estimate.js";
 import type { ScorerEntry } from "../../domain/scores/score.js";
-import { ClusterSums } from "../../statistics/clustered-mean.js";
+import { realismBand } from "../../domain/scores/score-bands.js";
+import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import { estimateOf } from "./score-aggregate.js";
 
 /** By slice, the part that a question belongs to. */
@@ -16,7 +16,7 @@ const PART_OF: Readonly<Record<SliceName, (task: TaskResult) => string>> = {
 
 interface Part {
   tasks: number;
-  readonly byScorer: Map<string, ClusterSums>;
+  readonly byScorer: Map<string, ClusteredMean>;
 }
 
 /** Aggregates the scores of a run by slice, question by question. */
@@ -32,11 +32,11 @@ export class SliceAggregate {
   add(question: TaskResult, tasks: number, scored: ReadonlyMap<string, readonly number[]>): void {
     for (const slice of SLICES) {
       const value = PART_OF[slice](question);
-      const part = this.parts[slice].get(value) ?? { tasks: 0, byScorer: new Map<string, ClusterSums>() };
+      const part = this.parts[slice].get(value) ?? { tasks: 0, byScorer: new Map<string, ClusteredMean>() };
       this.parts[slice].set(value, part);
       part.tasks += tasks;
       for (const [name, values] of scored) {
-        const sums = part.byScorer.get(name) ?? new ClusterSums();
+        const sums = part.byScorer.get(name) ?? new ClusteredMean();
         part.byScorer.set(name, sums);
         const squares = values.reduce((sum, score) => sum + score * score, 0);
         sums.add(
@@ -56,7 +56,7 @@ export class SliceAggregate {
         .map(([value, { tasks, byScorer }]) => {
           const estimates: Record<string, Estimate> = {};
           for (const [name, entry] of Object.entries(scores)) {
-            estimates[name] = estimateOf(entry, byScorer.get(name) ?? new ClusterSums());
+            estimates[name] = estimateOf(entry, byScorer.get(name) ?? new ClusteredMean());
           }
           return { value, tasks, scores: estimates };
         });

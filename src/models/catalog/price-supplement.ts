@@ -2,8 +2,8 @@ import type { ConditionalPrice, ModelInfo } from "@pydantic/genai-prices";
 import type { Provider } from "../provider-names.js";
 
 /*
- * Prices that the library's table lacks or has out of date: US dollars per million tokens, in the library's own form, entered
- * on 2026-11-22. Each names the maker's page with its prices. Remove an entry once the library has it.
+ * Prices that the library's table lacks or has out of date: US dollars per million tokens, in the library's own form,
+ * entered on 2026-11-22. Each names the maker's page with its prices. Remove an entry once the library has it.
  */
 
 /** List prices of a model. `long` applies to the whole call where its input exceeds `above` tokens. */
@@ -56,10 +56,12 @@ const HAIKU_5_5: Rates = {
   long: { above: 100_000, input: 5, output: 5 },
 };
 
-// platform.claude.com/docs/en/models/sonnet-5-5/overview; since 2026-10-07 reads from the cache cost 5 % of input (below).
+// platform.claude.com/docs/en/models/sonnet-5-5/overview; since 2026-10-07 reads from the cache cost 5 % of input
+// (below).
 const SONNET_5_5: Rates = { input: 2, output: 10, cached: 0.2, written: 2.5, writtenForAnHour: 4 };
 
-// platform.claude.com/docs/en/models/overview; cache writes by Anthropic's rule (1.25 times input, 2 times for an hour).
+// platform.claude.com/docs/en/models/overview; cache writes by Anthropic's rule (1.25 times input, 2 times for an
+// hour).
 const FABLE_5_2: Rates = { input: 8, output: 40, cached: 0.2, written: 10, writtenForAnHour: 16 };
 
 const OPENAI_LONG = { above: 272_000, input: 2, output: 1.5 };

@@ -43,9 +43,9 @@ const entries = new Map<string, Entry | null>();
 const MAX_ENTRIES = 1_000;
 
 /**
- * Cost of a call in USD by the library's price table and our supplement, with separate prices for cached input and cache
- * writes. Null for an unknown model, 0 for the offline and replay providers. `modelId` is `provider/name`; a router's
- * `maker/name` is charged at the maker's price. `at`: the day whose prices apply.
+ * Cost of a call in USD by the library's price table and our supplement, with separate prices for cached input and
+ * cache writes. Null for an unknown model, 0 for the offline and replay providers. `modelId` is `provider/name`; a
+ * router's `maker/name` is charged at the maker's price. `at`: the day whose prices apply.
  */
 export function priceOf(modelId: string, usage: Usage, at?: Date): number | null {
   const provider = modelId.slice(0, modelId.indexOf("/"));

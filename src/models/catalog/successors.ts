@@ -5,7 +5,8 @@ import type { ModelName } from "../model-name.js";
 /**
  * Replacements recommended by the makers' deprecation pages on 2026-11-22; the first match applies:
  * platform.claude.com/docs/en/about-claude/model-deprecations, developers.openai.com/api/docs/deprecations,
- * ai.google.dev/gemini-api/docs/deprecations. A recommended model that has itself been replaced is skipped for its successor.
+ * ai.google.dev/gemini-api/docs/deprecations. A recommended model that has itself been replaced is skipped for its
+ * successor.
  */
 const SUCCESSORS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   anthropic: [

@@ -10,8 +10,8 @@ export interface Deadline {
 }
 
 /**
- * Closed explicitly, unlike AbortSignal.any and AbortSignal.timeout: in a run of thousands of tasks those would leave listeners
- * on the run's signal and timers of tasks that have ended.
+ * Closed explicitly, unlike AbortSignal.any and AbortSignal.timeout: in a run of thousands of tasks those would leave
+ * listeners on the run's signal and timers of tasks that have ended.
  */
 export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () => unknown): Deadline {
   const controller = new AbortController();
@@ -37,8 +37,8 @@ export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () =
 const followers = new WeakMap<AbortSignal, Set<AbortController>>();
 
 /**
- * Aborts the controller with `outer` until `leave`. All controllers share one listener: adding or removing a listener scans
- * all of a signal's listeners, and a run's signal would have one for every open task.
+ * Aborts the controller with `outer` until `leave`. All controllers share one listener: adding or removing a listener
+ * scans all of a signal's listeners, and a run's signal would have one for every open task.
  */
 function follow(outer: AbortSignal, controller: AbortController): void {
   if (outer.aborted) {
@@ -68,8 +68,8 @@ function abortFollowers({ target }: Event): void {
 }
 
 /**
- * Runs `work` with a deadline, and rejects at once when that is over: with the outer signal's reason, or with a `timeout`
- * ModelError. Without Promise.race, which would create three more promises per call.
+ * Runs `work` with a deadline, and rejects at once when that is over: with the outer signal's reason, or with a
+ * `timeout` ModelError. Without Promise.race, which would create three more promises per call.
  */
 export async function withDeadline<T>(
   signal: AbortSignal,

@@ -62,8 +62,8 @@ export function toHeaderRecord(given: RequestInit["headers"]): Record<string, st
 }
 
 /**
- * One request and its reply. Uses undici's dispatcher, which takes a fifth of the time of `fetch`: most of that goes into
- * streams, and replies are read whole here.
+ * One request and its reply. Uses undici's dispatcher, which takes a fifth of the time of `fetch`: most of that goes
+ * into streams, and replies are read whole here.
  * @throws the signal's reason, a `timeout` ModelError, or what the network throws, in the platform's words
  */
 export async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<HttpReply> {

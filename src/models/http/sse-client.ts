@@ -24,7 +24,8 @@ const connections = new Agent({ connections: null });
 
 /**
  * Posts JSON and gives the data of every server-sent event, as it arrives; the caller stops at the last. Throws a
- * ModelError if the reply is no event stream, or the signal's reason. A stream that ends inside a frame yields that part.
+ * ModelError if the reply is no event stream, or the signal's reason. A stream that ends inside a frame yields that
+ * part.
  */
 export async function* readServerSentEvents(asked: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
   signal.throwIfAborted();

@@ -28,7 +28,10 @@ export interface Clock {
 
 const REAL_CLOCK: Clock = { now: () => performance.now(), sleep: (ms, signal) => delay(ms, undefined, { signal }) };
 
-/** `auto`: begins modestly, doubles every clean round until the first refusal, then grows slowly and shrinks a little (as Inspect AI does). */
+/**
+ * `auto`: begins modestly, doubles every clean round until the first refusal, then grows slowly and shrinks a little
+ * (as Inspect AI does).
+ */
 const START = 20;
 const MOST = 256;
 const GROWTH = 1.05;

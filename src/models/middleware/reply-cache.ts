@@ -12,8 +12,8 @@ const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: c
 
 /**
  * A model whose replies are kept in `folder`, one file each, and given again with the latency, usage, cost and retries
- * they had. To be put outside of retries and throttle: a hit takes no place and no rate. Errors are not kept. A file that
- * cannot be read, is damaged or is another request's is a miss, and is written anew.
+ * they had. To be put outside of retries and throttle: a hit takes no place and no rate. Errors are not kept. A file
+ * that cannot be read, is damaged or is another request's is a miss, and is written anew.
  */
 export function cachingReplies(model: Model, server: CachedServer, folder: string, priceOf: PriceOf): Model {
   return {

@@ -9,8 +9,8 @@ export interface Tried<T> {
 }
 
 /**
- * Calls a model, or an agent, again while it fails with a retryable `ModelError`. What was tried stands in `retries`, or in
- * the last error's, whose message `name` begins.
+ * Calls a model, or an agent, again while it fails with a retryable `ModelError`. What was tried stands in `retries`,
+ * or in the last error's, whose message `name` begins.
  */
 export async function retryWithPolicy<T>(
   name: string,
@@ -37,7 +37,10 @@ export async function retryWithPolicy<T>(
   }
 }
 
-/** The same model, its failed calls tried again. It knows what each reply was waited for, throttling inside it included. */
+/**
+ * The same model, its failed calls tried again. It knows what each reply was waited for, throttling inside it
+ * included.
+ */
 export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sleep?: Sleep): Model {
   return {
     id: model.id,

@@ -125,8 +125,8 @@ function toBlocks(message: Message): Block[] {
 }
 
 /**
- * The API refuses a message that ends in thinking: a reply that was cut off, or ended, before it said anything. Nothing is
- * left of one that was only thinking, and it is not sent.
+ * The API refuses a message that ends in thinking: a reply that was cut off, or ended, before it said anything.
+ * Nothing is left of one that was only thinking, and it is not sent.
  */
 function withoutTrailingThinking(blocks: Block[]): Block[] {
   const end = blocks.findLastIndex(({ type }) => type !== "thinking" && type !== "redacted_thinking");

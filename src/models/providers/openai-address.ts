@@ -9,7 +9,8 @@ export function isOpenaiServer(baseUrl: string | null): boolean {
 
 /**
  * o1, o3, o4, codex and GPT-5 upward (not its `-chat` models) refuse `temperature` and `max_tokens`. Routers put the
- * maker before the name, `openai/gpt-5-mini`; fine-tuned models have their own behind it, `ft:o4-mini-2025-04-16:org::id`.
+ * maker before the name, `openai/gpt-5-mini`; fine-tuned models have their own behind it,
+ * `ft:o4-mini-2025-04-16:org::id`.
  */
 export function isReasoningModel(name: string): boolean {
   const bare = name.slice(name.lastIndexOf("/") + 1).replace(/^ft:/, "");

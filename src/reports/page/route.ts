@@ -1,5 +1,5 @@
-import type { ReportHead } from "./report-data.js";
 import type { Task } from "./load-report.js";
+import type { ReportHead } from "./report-data.js";
 
 /** Filters of the task table; each is a parameter of the URL's fragment. */
 export const FILTERS = ["run", "outcome", "stage", "ending", "inbox", "realism", "sources", "year"] as const;

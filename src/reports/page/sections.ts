@@ -5,9 +5,9 @@ import { effortTable, scoreTable } from "./charts/score-table.js";
 import { sliceChart } from "./charts/slice-chart.js";
 import { COST, LATENCY, tradeOffChart } from "./charts/trade-off-chart.js";
 import { turnsChart } from "./charts/turns-chart.js";
+import { runDot, tiles } from "./header.js";
 import type { ReportHead, RunFigures } from "./report-data.js";
 import { SLICINGS } from "./report-data.js";
-import { runDot, tiles } from "./header.js";
 import { type Child, h, replaceChildren, untrustedInline } from "./shared/dom.js";
 
 export function section(title: string, note: string | null, ...children: readonly Child[]): HTMLElement {

@@ -1,6 +1,6 @@
+import type { Task } from "./load-report.js";
 import type { ReportHead, TraceView } from "./report-data.js";
 import { traceKey } from "./report-data.js";
-import type { Task } from "./load-report.js";
 
 declare global {
   interface Window {

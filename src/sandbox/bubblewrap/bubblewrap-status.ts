@@ -2,9 +2,9 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { WorkspaceFolders } from "../../domain/agents/workspace.js";
+import { isGone, usageOfTree } from "../process-tree.js";
 import type { Cgroup, CgroupParent } from "./cgroup.js";
 import { PrivateFolders } from "./private-folders.js";
-import { isGone, usageOfTree } from "../process-tree.js";
 
 /** A sandbox that Python has been started in and in which it waits for its program. */
 export interface ReadySandbox {

@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { arch, platform } from "node:os";
 import { promisify } from "node:util";
-import { findCgroups } from "./cgroup.js";
 import { type FoundPython, findProgram, findPython, foldersOf } from "../find-python.js";
-import { WORKSPACE_LIMITS } from "../sandbox-limits.js";
-import { TEMPORARY } from "./private-folders.js";
 import { PYTHON_FLAGS, pythonPreamble } from "../python-bootstrap.js";
 import type { SandboxChoice } from "../python-sandbox.js";
+import { WORKSPACE_LIMITS } from "../sandbox-limits.js";
 import { INSIDE } from "../workspace/safe-open.js";
+import { findCgroups } from "./cgroup.js";
+import { TEMPORARY } from "./private-folders.js";
 import { seccompFilter } from "./seccomp-filter.js";
 
 /** The only devices there are: no /dev/zero, since mapping it shares memory that counts for no process. */
@@ -19,7 +19,10 @@ const FILTER = "3";
 const STATUS = "4";
 /** Where Python says that it waits for its program. */
 const READY = 5;
-/** Of /workspace, and of /tmp: what both may hold together, and for each file the part of its last page that it leaves empty. */
+/**
+ * Of /workspace, and of /tmp: what both may hold together, and for each file the part of its last page that it leaves
+ * empty.
+ */
 const SIZE = WORKSPACE_LIMITS.bytes + 4096 * WORKSPACE_LIMITS.files;
 
 /** Starting is quick, but not on a machine that is busy. */

@@ -53,7 +53,10 @@ export function ownFolder(mountinfo: string, cgroup: string): { mount: string; f
   return { mount, folder: join(mount, below).replace(/\/$/, "") };
 }
 
-/** Whether children of this cgroup can be made, entered and limited; sets that up where the cgroup is this process's alone. */
+/**
+ * Whether children of this cgroup can be made, entered and limited; sets that up where the cgroup is this process's
+ * alone.
+ */
 async function canHold(folder: string, own: boolean): Promise<boolean> {
   try {
     await access(folder, constants.W_OK);

@@ -25,7 +25,10 @@ export class PrivateFolders {
     this.folders = { files: pathOf(files), temporary: pathOf(temporary), owner: kept.owner };
   }
 
-  /** Those of the sandbox whose first process is `pid`, filled with what the workspace holds. No foreign code may run in it yet. */
+  /**
+   * Those of the sandbox whose first process is `pid`, filled with what the workspace holds. No foreign code may run
+   * in it yet.
+   */
   static async open(pid: number, kept: WorkspaceFolders): Promise<PrivateFolders> {
     const files = await openFolder(`/proc/${pid}/root${INSIDE}`);
     const temporary = await openFolder(`/proc/${pid}/root${TEMPORARY}`).catch(async (error: unknown) => {

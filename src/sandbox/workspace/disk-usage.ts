@@ -14,8 +14,8 @@ export interface Entry {
 }
 
 /**
- * Everything below a folder, parents first; links are listed, never followed. A null entry stands for something unreadable
- * (no permission, nested too deep).
+ * Everything below a folder, parents first; links are listed, never followed. A null entry stands for something
+ * unreadable (no permission, nested too deep).
  */
 export async function* entriesOf(folder: string, below = "", depth = 1): AsyncGenerator<Entry | null> {
   if (depth > WORKSPACE_LIMITS.depth) {

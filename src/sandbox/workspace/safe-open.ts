@@ -8,7 +8,8 @@ import { refusalOf, WorkspaceRefusal } from "./workspace-error.js";
 export const INSIDE = "/workspace";
 
 /**
- * Splits a path given by an agent. Rejects absolute paths (except `/workspace/...`), `..` and NUL. An empty list is the workspace itself.
+ * Splits a path given by an agent. Rejects absolute paths (except `/workspace/...`), `..` and NUL. An empty list is
+ * the workspace itself.
  */
 export function partsOf(path: string): string[] {
   if (path.includes("\0")) throw new WorkspaceRefusal("A path cannot hold a NUL character.");
@@ -50,8 +51,8 @@ export async function inFolder<T>(
 }
 
 /**
- * Opens regular files only: no symbolic link in any path segment, no pipe, no device. `make` also creates the file and its
- * parent folders.
+ * Opens regular files only: no symbolic link in any path segment, no pipe, no device. `make` also creates the file
+ * and its parent folders.
  */
 export async function withFile<T>(
   folders: WorkspaceFolders,

@@ -8,8 +8,8 @@ export async function workspacePrefix(): Promise<string> {
 }
 
 /**
- * Workspaces of this user left behind by killed processes. Those made in another container, which may share the folder but
- * not the process ids, are left alone.
+ * Workspaces of this user left behind by killed processes. Those made in another container, which may share the
+ * folder but not the process ids, are left alone.
  */
 export async function staleWorkspaces(folder: string): Promise<string[]> {
   const pattern = new RegExp(`^art-e-workspace-${await processIds()}-(\\d+)-\\w+$`);

@@ -1,6 +1,6 @@
 import type { WorkspaceFolders } from "../../domain/agents/workspace.js";
-import { type Entry, entriesOf, usageOf } from "./disk-usage.js";
 import { WORKSPACE_LIMITS } from "../sandbox-limits.js";
+import { type Entry, entriesOf, usageOf } from "./disk-usage.js";
 import { inFolder, partsOf, withFile } from "./safe-open.js";
 import { WorkspaceRefusal } from "./workspace-error.js";
 
@@ -37,7 +37,10 @@ export async function writeText(folders: WorkspaceFolders, path: string, content
   return bytes.length;
 }
 
-/** Everything below a folder, by path; at most `limit` entries, with how many there are up to the workspace's own limit. */
+/**
+ * Everything below a folder, by path; at most `limit` entries, with how many there are up to the workspace's own
+ * limit.
+ */
 export async function listEntries(
   folders: WorkspaceFolders,
   path: string,

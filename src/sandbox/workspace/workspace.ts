@@ -74,7 +74,10 @@ export async function makeFolder(folder: string, owner: WorkspaceFolders["owner"
   if (owner !== null) await chown(folder, owner.uid, owner.gid);
 }
 
-/** Code may have left folders without permissions, or nested too deep for any path: `rm` gets through those, Node's does not. */
+/**
+ * Code may have left folders without permissions, or nested too deep for any path: `rm` gets through those, Node's
+ * does not.
+ */
 export async function remove(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true });

@@ -1,9 +1,9 @@
-import { LRUCache } from "lru-cache";
 import type { Db } from "../connection/open-store.js";
 import { PARTY } from "./address-book.js";
 import { ALL_POSITIONS, type PositionRange } from "./date-range.js";
 import { termExpression } from "./fts-query.js";
 import { isRare, POSTING_LIST_LIMIT, postingsWithin } from "./posting-lists.js";
+import { SearchCache } from "./search-cache.js";
 
 /** Whose mail, and when it was sent. Ids are those of the address book; null: any. */
 export interface MailFilter {
@@ -34,33 +34,6 @@ export const POSTINGS_SQL = {
   mailAt: "SELECT mail_id FROM mail_order WHERE position = ?",
 } as const;
 
-/** Positions cached in all, 8 bytes each: those of some 5,000 words in mailboxes of hundreds of mails. */
-const CACHED_POSITIONS = 500_000;
-
-/** What stays the same until the next import. */
-class CorpusCache {
-  /** By FTS5 expression. An empty list has a cost too. */
-  readonly lists = new LRUCache<string, readonly number[]>({
-    maxSize: CACHED_POSITIONS,
-    sizeCalculation: (list) => list.length + 10,
-  });
-  /** Mails by inbox id. */
-  readonly mailboxSizes = new Map<number, number>();
-  /**
-   * By position; 0: not read yet. At four bytes a mail it halves the pages a search reads: each mail is on another.
-   */
-  readonly mailIds: Uint32Array;
-
-  constructor(
-    /** Of the imported mail. */
-    readonly fingerprint: unknown,
-    /** In the whole file. */
-    readonly mails: number,
-  ) {
-    this.mailIds = new Uint32Array(mails + 1);
-  }
-}
-
 /**
  * Asks the index which mails match. It does not rank: FTS5's bm25() reads every mail of the file that holds a word.
  * Posting lists are cached, as an agent that searches a mailbox again mostly repeats words.
@@ -73,7 +46,7 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   const state = db.prepare("SELECT fingerprint FROM corpus_state").pluck();
   const mailAt = db.prepare(POSTINGS_SQL.mailAt).pluck();
   // An imported corpus never has the fingerprint null.
-  let cache = new CorpusCache(null, 0);
+  let cache = new SearchCache(null, 0);
 
   const newest = (expression: string, { first, last }: PositionRange, limit: number) =>
     first > last ? [] : (matching.all(expression, first, last, limit) as number[]);
@@ -99,7 +72,7 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   return (filter) => {
     // Another process may have imported mail meanwhile.
     const fingerprint = state.get();
-    if (fingerprint !== cache.fingerprint) cache = new CorpusCache(fingerprint, all.get() as number);
+    if (fingerprint !== cache.fingerprint) cache = new SearchCache(fingerprint, all.get() as number);
     const parties = partiesExpression(filter);
     return {
       newestMatching: (words, range, limit) => newest(expressionOf(parties, words), range, limit),

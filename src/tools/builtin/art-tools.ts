@@ -6,8 +6,8 @@ const day = z.iso.date();
 
 /**
  * ART's search: all keywords, unstemmed; mail from or to the user's address, wherever it was filed; exact
- * addresses; newest first, at most 10. Result: `[{message_id, snippet}]`. Unlike ART's it names a mail by one Message-ID for
- * all its copies, hides mail from after a task's day, and rejects invalid dates.
+ * addresses; newest first, at most 10. Result: `[{message_id, snippet}]`. Unlike ART's it names a mail by one
+ * Message-ID for all its copies, hides mail from after a task's day, and rejects invalid dates.
  */
 export const searchEmails = defineHandler({
   args: z.object({

@@ -5,7 +5,10 @@ import { prepareQuery } from "./search-query.js";
 
 const day = z.iso.date();
 
-/** All words first, best match fills up. Result: `{emails: [{message_id, subject, sender, date, snippet, match}], total}`. */
+/**
+ * All words first, best match fills up. Result: `{emails: [{message_id, subject, sender, date, snippet, match}],
+ * total}`.
+ */
 export const emailSearch = defineHandler({
   args: z.object({
     query: textArgument(10_000),

@@ -46,8 +46,9 @@ export interface ExternalToolKind<Config extends Limits> {
 }
 
 /**
- * A handler for an external tool, with the rules common to all of them: a time limit, results of limited size that fit their
- * schema, and every failure as a result that the model can act on. If the task is aborted, the call rejects with its reason.
+ * A handler for an external tool, with the rules common to all of them: a time limit, results of limited size that
+ * fit their schema, and every failure as a result that the model can act on. If the task is aborted, the call rejects
+ * with its reason.
  */
 export function defineExternalTool<Config extends Limits>(kind: ExternalToolKind<Config>): Handler {
   return defineHandler<JsonObject, Config>({

@@ -32,8 +32,8 @@ const config = z.strictObject({
 });
 
 /**
- * An HTTP request. Arguments that the URL does not mention go into the query (GET, DELETE) or are the JSON body (POST, PUT,
- * PATCH). A JSON response is parsed, other text is returned as is; status 400 and above is an error.
+ * An HTTP request. Arguments that the URL does not mention go into the query (GET, DELETE) or are the JSON body
+ * (POST, PUT, PATCH). A JSON response is parsed, other text is returned as is; status 400 and above is an error.
  */
 export const httpTool = defineExternalTool({
   config,

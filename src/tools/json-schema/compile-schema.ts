@@ -20,9 +20,9 @@ const MAX_COMPILED = 500;
 const MAX_CHARS = 200_000;
 
 /**
- * The check of a tool's arguments. Its values have the schema's defaults filled in. Throws an Error that says what is wrong
- * with the schema, or which rule in it could not be checked. `isOwn`: it came with the program, so it need not be checked
- * against the meta-schema, which takes 70 ms to compile.
+ * The check of a tool's arguments. Its values have the schema's defaults filled in. Throws an Error that says what is
+ * wrong with the schema, or which rule in it could not be checked. `isOwn`: it came with the program, so it need not
+ * be checked against the meta-schema, which takes 70 ms to compile.
  */
 export function compileArgumentSchema(schema: JsonSchema, isOwn = false): SchemaValidator {
   if (schema.type !== "object") throw new Error('a tool\'s parameters must have "type": "object"');

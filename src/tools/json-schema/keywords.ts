@@ -8,8 +8,8 @@ const MAX_REFS_FOLLOWED = 100_000;
 export const COUNT_REF = "x-count-ref";
 
 /**
- * Bounds the time of a recursive schema: `properties` and `patternProperties` that both refer to the root double the work at
- * every level of the value.
+ * Bounds the time of a recursive schema: `properties` and `patternProperties` that both refer to the root double the
+ * work at every level of the value.
  */
 export class RefCounter {
   private followed = 0;

@@ -6,8 +6,8 @@ const MAX_STEPS = 5_000_000;
 const MAX_PATTERN_CHARS = 1_000;
 
 /**
- * A `pattern` of a JSON Schema in linear time: JavaScript's own engine backtracks exponentially on a hostile one such as
- * `^(a+)+$`. A text too long to be tested in time does not match.
+ * A `pattern` of a JSON Schema in linear time: JavaScript's own engine backtracks exponentially on a hostile one such
+ * as `^(a+)+$`. A text too long to be tested in time does not match.
  */
 export class LinearPattern {
   private readonly compiled: RE2JS;

@@ -6,8 +6,8 @@ import { inPlaceSubschemasOf, type Subschema } from "./subschemas.js";
 const MAX_IN_PLACE = 1_000;
 
 /**
- * Rejects a schema that checks one value against very many subschemas, or against one for ever: a chain of `allOf` with two
- * `$ref` each doubles at every link.
+ * Rejects a schema that checks one value against very many subschemas, or against one for ever: a chain of `allOf`
+ * with two `$ref` each doubles at every link.
  */
 export function checkUnfolding(root: JsonSchema, subschemas: Iterable<Subschema>): void {
   const sizes = new Map<JsonSchema, number>();

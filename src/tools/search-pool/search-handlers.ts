@@ -3,8 +3,8 @@ import { emailSearch } from "../builtin/email-search.js";
 import type { Handler } from "../handler.js";
 
 /**
- * The handlers that run on search threads: each takes milliseconds of SQLite. Reading one mail takes a fiftieth of that,
- * less than a call to a thread.
+ * The handlers that run on search threads: each takes milliseconds of SQLite. Reading one mail takes a fiftieth of
+ * that, less than a call to a thread.
  */
 export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
   email_search: emailSearch,

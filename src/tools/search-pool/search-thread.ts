@@ -10,7 +10,8 @@ import type { SearchAnswer, SearchCall } from "./search-pool.js";
 import { warmupSearches } from "./search-warmup.js";
 
 /**
- * Measured: with nice 5 a run against a real model gains 4 %, and one whose model answers at once loses 1 % (7 % with 15).
+ * Measured: with nice 5 a run against a real model gains 4 %, and one whose model answers at once loses 1 % (7 % with
+ * 15).
  */
 lowerThreadPriority(5);
 

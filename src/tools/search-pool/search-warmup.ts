@@ -1,7 +1,10 @@
 import type { Db } from "../../store/connection/open-store.js";
 import type { SearchCall } from "./search-pool.js";
 
-/** Enough for V8 to compile the search: the first fifty searches of a thread take two to three times as long as later ones. */
+/**
+ * Enough for V8 to compile the search: the first fifty searches of a thread take two to three times as long as later
+ * ones.
+ */
 const MAX_WARMUP_SEARCHES = 300;
 
 interface Row {

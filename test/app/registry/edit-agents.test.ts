@@ -9,8 +9,8 @@ import {
 } from "../../../src/app/registry/edit-agents.js";
 import { createTool, deleteTool, updateTool } from "../../../src/app/registry/edit-tools.js";
 import { currentVersion } from "../../../src/app/registry/versions.js";
-import { getVersion, listVersions } from "../../../src/store/registry/agent-versions.js";
 import { getAgent } from "../../../src/store/registry/agent-rows.js";
+import { getVersion, listVersions } from "../../../src/store/registry/agent-versions.js";
 import { getTool } from "../../../src/store/registry/tool-rows.js";
 import { attachedOrDefault } from "../../../src/tools/load-tools.js";
 import { freshRegistry, refused } from "./registry-db.js";

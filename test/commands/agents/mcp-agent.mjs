@@ -1,5 +1,5 @@
-// An agent as a program: searches with the question over MCP, reads the first mail, and answers with its subject. What the
-// question says decides how it misbehaves instead.
+// An agent as a program: searches with the question over MCP, reads the first mail, and answers with its subject.
+// What the question says decides how it misbehaves instead.
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";

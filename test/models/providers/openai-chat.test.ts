@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openaiChatModel } from "../../../src/models/providers/openai-chat.js";
 import { isOpenaiServer } from "../../../src/models/providers/openai-address.js";
+import { openaiChatModel } from "../../../src/models/providers/openai-chat.js";
 import type { Answer } from "../../providers/fake-provider.js";
 import { exchange } from "./wire.js";
 

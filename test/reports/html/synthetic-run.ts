@@ -3,9 +3,9 @@
 import { toTaskResult } from "../../../src/app/run/to-task-result.js";
 import type { Message } from "../../../src/domain/models/conversation.js";
 import type { ToolCallRecord, Trace, Turn } from "../../../src/domain/runs/trace.js";
+import type { Question } from "../../../src/domain/tasks/question.js";
 import type { Ending } from "../../../src/domain/tasks/task-ending.js";
 import { isFailure } from "../../../src/domain/tasks/task-ending.js";
-import type { Question } from "../../../src/domain/tasks/question.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
 import { saveQuestions } from "../../../src/store/runs/planned-tasks.js";
 import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";

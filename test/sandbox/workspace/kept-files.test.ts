@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Workspace } from "../../../src/domain/agents/workspace.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
-import { readText, writeText } from "../../../src/sandbox/workspace/workspace-files.js";
-import { WORKSPACE_LIMITS } from "../../../src/sandbox/sandbox-limits.js";
 import { runPython } from "../../../src/sandbox/run-python.js";
+import { WORKSPACE_LIMITS } from "../../../src/sandbox/sandbox-limits.js";
 import { openWorkspace } from "../../../src/sandbox/workspace/workspace.js";
+import { readText, writeText } from "../../../src/sandbox/workspace/workspace-files.js";
 import { needs } from "../../machine-requirements.js";
 
 const choice = await chooseSandbox();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Model } from "../../../src/domain/models/model.js";
 import { type Judgement, judgementSchema } from "../../../src/domain/scores/judgement.js";
-import { openVerdictCache } from "../../../src/models/middleware/verdict-cache.js";
+import { openJsonFileCache } from "../../../src/models/middleware/json-file-cache.js";
 import { parseModelName } from "../../../src/models/model-name.js";
 import { resolveModel } from "../../../src/models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../../src/platform/retry.js";
@@ -52,7 +52,7 @@ function judge(model: Model, settings: Partial<JudgeRequest["settings"]> = {}) {
   return openJudge({
     model,
     settings: { model: model.id, baseUrl: null, protocol: "verdict", version: 1, votes: 1, ...settings },
-    cache: openVerdictCache(folder),
+    cache: openJsonFileCache(folder),
     priceOf: (usage) => usage.inputTokens / 1_000,
   });
 }
@@ -149,7 +149,7 @@ describe("a judge", () => {
     const judge = openJudge({
       model: await reach(provider),
       settings: { model: "openai/gpt-4.1-mini", baseUrl: null, protocol: "verdict", version: 1, votes: 3 },
-      cache: openVerdictCache(folder),
+      cache: openJsonFileCache(folder),
       priceOf: ({ inputTokens }, answeredBy) => {
         asked.push(inputTokens);
         return answeredBy === "gpt-4.1-mini" ? (inputTokens > 150 ? 100 : 1) : null;

@@ -10,8 +10,8 @@ const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\x00-\x08\x0e-\x1f\x7f]/g
 const NAMES = "question|correct_answer|given_answer";
 
 /**
- * A gullible judge: it obeys the last instruction outside of the marks, and takes anything that looks like a closing mark
- * for one. It reads only visible characters. Without instructions it compares the texts literally.
+ * A gullible judge: it obeys the last instruction outside of the marks, and takes anything that looks like a closing
+ * mark for one. It reads only visible characters. Without instructions it compares the texts literally.
  */
 function credulousVerdict(sent: string): "correct" | "wrong" {
   const prompt = sent.replace(UNSEEN, "");

@@ -1,6 +1,6 @@
 /**
- * A reference implementation of the mail search (mail-search, fts-query and bm25f of src/store/search) over plain arrays:
- * no index, no pruning, no shared code.
+ * A reference implementation of the mail search (mail-search, fts-query and bm25f of src/store/search) over plain
+ * arrays: no index, no pruning, no shared code.
  */
 import { stemmer } from "stemmer";
 

@@ -5,13 +5,13 @@ import { parseModelName } from "../../../models/model-name.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { readImportFilter } from "../../../store/import/corpus-stats.js";
 import { attachedOrDefault, toolsDigest } from "../../../tools/load-tools.js";
-import type { AppContext } from "../../use-case-context.js";
 import { currentVersion } from "../../registry/versions.js";
 import { chosenScorers, wantsJudge } from "../../score/choose-scorers.js";
 import { asksJudge, cheapModel, judgeSettings } from "../../score/judge-settings.js";
 import { baseUrlOf, refuseStoredAddress } from "../../settings/endpoints.js";
-import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./choose-agent-target.js";
+import type { AppContext } from "../../use-case-context.js";
 import { modelNameOf } from "../create-model.js";
+import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./choose-agent-target.js";
 import type { RunOptions, RunRequest } from "./run-options.js";
 import { withSent } from "./sent-parameters.js";
 

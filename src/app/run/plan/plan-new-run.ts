@@ -4,17 +4,17 @@ import type { Db } from "../../../store/connection/open-store.js";
 import { withWriteTransaction } from "../../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../../store/import/corpus-stats.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
-import type { AppContext } from "../../use-case-context.js";
 import { loadDataset, noteKnownBad, select } from "../../questions/load-dataset.js";
 import { saveCurrentVersion } from "../../registry/versions.js";
-import { agentTargetOf, agentTargetSettings, refuseFlagsTargetIgnores, usesMailHere } from "./choose-agent-target.js";
-import { checkMailboxes } from "./check-mailboxes.js";
+import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
-import { noteUnsetConditions } from "./note-protocol-differences.js";
+import { checkMailboxes } from "./check-mailboxes.js";
+import { agentTargetOf, agentTargetSettings, refuseFlagsTargetIgnores, usesMailHere } from "./choose-agent-target.js";
 import { limitsOf, outputToKeep } from "./choose-limits.js";
+import { agentOf, newRunSettings } from "./choose-settings.js";
+import { noteUnsetConditions } from "./note-protocol-differences.js";
 import { agentOfNewRun, type RunRequest } from "./run-options.js";
 import { createRunOnce, newRunId, type RunPlan, toolsNow } from "./run-plan.js";
-import { agentOf, newRunSettings } from "./choose-settings.js";
 
 /** Loads and selects the questions of a new run, and creates its model. */
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {

@@ -8,13 +8,13 @@ import { getRun } from "../../../store/runs/runs.js";
 import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
 import { limitsOf, outputToKeep } from "./choose-limits.js";
+import { agentOf, differences, requestedSettings } from "./choose-settings.js";
 import type { RunRequest } from "./run-options.js";
 import { createRunOnce, newRunId, type RunPlan, refuseOptionsOfNewRun, toolsOfRun } from "./run-plan.js";
-import { agentOf, differences, requestedSettings } from "./choose-settings.js";
 
 /**
- * A new run over the questions of an old one, with its prompt, model, settings and tools, even where the agent has changed
- * since. Where the mail has changed it is refused, unless --force records the difference.
+ * A new run over the questions of an old one, with its prompt, model, settings and tools, even where the agent has
+ * changed since. Where the mail has changed it is refused, unless --force records the difference.
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { options, given, isEstimate } = request;

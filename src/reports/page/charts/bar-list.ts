@@ -1,7 +1,7 @@
 import { count, duration } from "../../text/format-number.js";
+import { OUTCOME_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { ReportHead, RunFigures } from "../report-data.js";
 import { OUTCOMES, STAGES } from "../report-data.js";
-import { OUTCOME_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
 import { filterLink, type ViewState } from "../route.js";
 import { type Child, h, untrustedInline } from "../shared/dom.js";
 

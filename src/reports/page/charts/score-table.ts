@@ -1,6 +1,6 @@
 import { count, duration } from "../../text/format-number.js";
-import type { Figure, ReportHead } from "../report-data.js";
 import { runDot } from "../header.js";
+import type { Figure, ReportHead } from "../report-data.js";
 import { h, untrustedInline } from "../shared/dom.js";
 import { costText, intervalText, scoreText } from "../shared/format.js";
 

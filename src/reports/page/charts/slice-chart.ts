@@ -1,6 +1,6 @@
 import { count } from "../../text/format-number.js";
-import type { ReportHead, ScoreMeaning, Slicing } from "../report-data.js";
 import { SLICING_WORDS } from "../labels.js";
+import type { ReportHead, ScoreMeaning, Slicing } from "../report-data.js";
 import { filterLink } from "../route.js";
 import { intervalText, scoreText } from "../shared/format.js";
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";

@@ -1,7 +1,7 @@
 import { type Hit, readToolResult } from "../../html/tool-results.js";
 import { count, duration } from "../../text/format-number.js";
-import type { CallView, StepView, TraceView, TurnView } from "../report-data.js";
 import { spaceWords } from "../labels.js";
+import type { CallView, StepView, TraceView, TurnView } from "../report-data.js";
 import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { costText, minuteText } from "../shared/format.js";
 import { badge, mailCard } from "./mail-card.js";

@@ -1,6 +1,6 @@
-import type { ReportHead } from "../report-data.js";
 import { OUTCOME_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
+import type { ReportHead } from "../report-data.js";
 import { FILTERS, type FilterName, type ViewState } from "../route.js";
 import { h, replaceChildren, untrustedInline } from "../shared/dom.js";
 import { filterValues } from "./task-filter.js";

@@ -1,6 +1,6 @@
 import { count } from "../../text/format-number.js";
-import type { ReportHead } from "../report-data.js";
 import type { Task } from "../load-report.js";
+import type { ReportHead } from "../report-data.js";
 import { taskName } from "../route.js";
 import { type Child, h, replaceChildren, untrustedInline } from "../shared/dom.js";
 import { TraceMissing, type TraceSource } from "../trace-source.js";

@@ -1,5 +1,5 @@
-import type { ReportHead } from "../report-data.js";
 import type { Task } from "../load-report.js";
+import type { ReportHead } from "../report-data.js";
 import { FILTERS, type FilterName, type ViewState } from "../route.js";
 
 /** The value of a task for each filter. */

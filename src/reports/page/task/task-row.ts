@@ -1,8 +1,8 @@
 import { duration } from "../../text/format-number.js";
-import type { ReportHead } from "../report-data.js";
 import { runDot } from "../header.js";
 import { STAGE_SHORT, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
+import type { ReportHead } from "../report-data.js";
 import { type Child, h, untrustedInline } from "../shared/dom.js";
 import { costText, scoreText } from "../shared/format.js";
 import type { SortKey } from "./task-filter.js";

@@ -1,6 +1,6 @@
 import { count } from "../../text/format-number.js";
-import type { ReportHead } from "../report-data.js";
 import type { Task } from "../load-report.js";
+import type { ReportHead } from "../report-data.js";
 import { h, replaceChildren } from "../shared/dom.js";
 import { type Order, type SortKey, sorted } from "./task-filter.js";
 import { type Column, columnsOf } from "./task-row.js";

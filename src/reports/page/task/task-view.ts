@@ -1,9 +1,9 @@
 import { readToolResult } from "../../html/tool-results.js";
 import { duration } from "../../text/format-number.js";
-import type { MailView, ReportHead, TraceView } from "../report-data.js";
 import { runDot } from "../header.js";
 import { STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
+import type { MailView, ReportHead, TraceView } from "../report-data.js";
 import { EMPTY_VIEW, taskName, writeView } from "../route.js";
 import { h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { costText, scoreText } from "../shared/format.js";

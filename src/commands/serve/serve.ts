@@ -1,25 +1,24 @@
 import { z } from "zod";
-import { withChatServices } from "../app/chat/with-chat-services.js";
-import { programVersion } from "../app/settings/program-version.js";
-import { EXIT, UserError } from "../domain/errors.js";
-import { ChatLimits } from "../servers/http/chat-limits.js";
-import { startServer } from "../servers/start-server.js";
-import type { Command, CommandContext } from "./cli/command.js";
-import { readFlags, text, whole } from "./cli/read-flags.js";
-import { readText } from "./cli/read-text.js";
-import type { Settings } from "./cli/settings.js";
+import { withChatServices } from "../../app/chat/with-chat-services.js";
+import { programVersion } from "../../app/settings/program-version.js";
+import { EXIT } from "../../domain/errors.js";
+import { ChatLimits } from "../../servers/http/chat-limits.js";
+import { startServer } from "../../servers/start-server.js";
+import type { Command, CommandContext } from "../cli/command.js";
+import { readFlags, text, wholeNumber } from "../cli/read-flags.js";
+import { originOf, tokenOf } from "./access.js";
 
 const schema = z.object({
-  port: whole(0, 65_535).default(8787),
+  port: wholeNumber(0, 65_535).default(8787),
   host: text.default("127.0.0.1"),
   token: text.optional(),
   tokenFile: text.optional(),
   cors: text.optional(),
-  maxChats: whole(1, 10_000).default(64),
-  chatTimeout: whole(1, 86_400).default(600),
-  stallTimeout: whole(1, 3_600).default(30),
-  requestTimeout: whole(1, 3_600).default(180),
-  grace: whole(0, 3_600).default(10),
+  maxChats: wholeNumber(1, 10_000).default(64),
+  chatTimeout: wholeNumber(1, 86_400).default(600),
+  stallTimeout: wholeNumber(1, 3_600).default(30),
+  requestTimeout: wholeNumber(1, 3_600).default(180),
+  grace: wholeNumber(0, 3_600).default(10),
   allowPrograms: z.boolean().default(false),
 });
 
@@ -90,30 +89,6 @@ export const serveCommand: Command = {
     });
   },
 };
-
-function tokenOf(flags: ServeFlags, { env }: Settings): string | null {
-  if (flags.token !== undefined && flags.tokenFile !== undefined) {
-    throw new UserError("flags_contradict", "--token and --token-file are given.", "Give one of them.");
-  }
-  const given = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
-  const token = (given ?? env.ART_E_TOKEN ?? "").trim();
-  if (token === "" && given === undefined) return null;
-  if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
-  throw new UserError(
-    "serve_token",
-    "The token cannot be used: expected at least 16 characters without white space.",
-    "Make one: openssl rand -hex 24.",
-  );
-}
-
-function originOf(cors: string): string {
-  if (URL.canParse(cors) && new URL(cors).origin === cors) return cors;
-  throw new UserError(
-    "flag_invalid",
-    "--cors: expected one origin, such as http://localhost:3000.",
-    "See art-e serve --help.",
-  );
-}
 
 function reportFault(fault: unknown, requestId: string, { out }: CommandContext): void {
   const stack = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);

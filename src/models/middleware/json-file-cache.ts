@@ -7,17 +7,17 @@ import { replaceFile } from "../../platform/atomic-file.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
 
 /** What was found out before, by everything that decides it. */
-export interface VerdictCache {
+export interface JsonFileCache {
   /** Null where it is not known, or cannot be read any more. */
   get(key: JsonValue): unknown;
   put(key: JsonValue, value: JsonValue): Promise<void>;
 }
 
 /**
- * One small JSON file each in `folder`, named by the SHA-256 of its key and written whole or not at all, so that several processes may share it. A
- * folder that cannot be written to keeps nothing.
+ * One small JSON file each in `folder`, named by the SHA-256 of its key and written whole or not at all, so that
+ * several processes may share it. A folder that cannot be written to keeps nothing.
  */
-export function openVerdictCache(folder: string): VerdictCache {
+export function openJsonFileCache(folder: string): JsonFileCache {
   const pathOf = (key: JsonValue) => {
     const name = createHash("sha256").update(JSON.stringify(key)).digest("hex");
     return join(folder, name.slice(0, 2), `${name}.json`);
