@@ -142,7 +142,7 @@ it("a run of a program is repeated and resumed as it was begun", async () => {
   const more = await artE("run --resume latest --json --quiet");
   expect([more.code, JSON.parse(more.stdout).completedTasks]).toEqual([0, 2]);
   const shown = await artE("agents show --run latest");
-  expect(shown).toMatchObject({ code: 2, stderr: expect.stringContaining("does not live here") });
+  expect(shown).toMatchObject({ code: 2, stderr: expect.stringContaining("is external (command)") });
 });
 
 it.each([

@@ -29,7 +29,7 @@ const run = (provider: FakeProvider, format: WireFormat, flags: string, file: st
 };
 
 describe("a reply that is only reasoning costs a turn and not the task", () => {
-  it.concurrent.each<[WireFormat, string]>([
+  it.each<[WireFormat, string]>([
     ["anthropic", "--model-id anthropic/claude-opus-5"],
     ["openai-responses", "--model-id openai/gpt-5-mini --wire-api responses"],
     ["openai-chat", "--model-id openai/gpt-5-mini --wire-api chat"],

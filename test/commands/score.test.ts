@@ -264,7 +264,7 @@ describe("judge calibrate", () => {
     expect(stderr).toMatch(
       /^art-e: the judge openai\/judge-silent gave no verdict on 2 of 2 answers: the judge failed: /m,
     );
-    expect(stderr).toContain("see to the judge first");
+    expect(stderr).toContain("Nothing can be compared until the judge answers.");
   });
 
   it("takes 200 labels without a warning", async () => {

@@ -39,8 +39,8 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   if (settings.elsewhere !== undefined) {
     throw new UserError(
       "agent_elsewhere",
-      `The agent of run ${id} is not in the registry: ${JSON.stringify(settings.elsewhere)}.`,
-      "The run's settings say where it was reached; its prompt and tools are known there only.",
+      `The agent of run ${id} is external (${settings.elsewhere.kind}), not in the registry.`,
+      "Its prompt and tools are not known here; the run's settings in a results file say where it was reached.",
     );
   }
   const { agentId, agentVersion, prompt, model } = settings;

@@ -22,8 +22,6 @@ const schema = z.object({
   allowPrograms: z.boolean().default(false),
 });
 
-type ServeFlags = z.output<typeof schema>;
-
 /** Interval of heartbeats on silent streams. */
 const HEARTBEAT_MS = 15_000;
 
