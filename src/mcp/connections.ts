@@ -24,8 +24,10 @@ export class McpConnections {
 
   constructor(private readonly startServer: StartServer) {}
 
-  /** An open connection. `secrets` are redacted from errors. `signal` aborts only the wait, not the connection, which other
-   * callers may share. */
+  /**
+   * An open connection. `secrets` are redacted from errors. `signal` aborts only the wait, not the connection, which
+   * other callers may share.
+   */
   async to(server: McpServer, signal: AbortSignal, secrets: readonly string[] = []): Promise<Client> {
     signal.throwIfAborted();
     if (this.#closed) throw new McpFailed("The connections are closed");
