@@ -2,7 +2,7 @@ import type { AgentSettings } from "../../domain/agents/agent.js";
 import { endingOfAnswer, type Rollout, type Transcript } from "../../domain/agents/agent-backend.js";
 import type { Tool, ToolContext, ToolResult } from "../../domain/agents/tool.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
-import type { Completion, Model, ModelRequest, PriceOf, ToolSpec } from "../../domain/models/model.js";
+import type { Completion, Model, ModelRequest, ToolSpec } from "../../domain/models/model.js";
 import type { Turn } from "../../domain/runs/trace.js";
 import type { Ending } from "../../domain/tasks/task-ending.js";
 import { callTool, toolMessage } from "./call-tool.js";
@@ -25,8 +25,6 @@ export interface AgentRun {
   readonly context: ToolContext;
   /** No further turn starts above this cost in USD; null: no limit. */
   readonly maxCostUsd: number | null;
-  /** USD, or null where the price is not known. */
-  readonly priceOf: PriceOf;
   /** Receives events; awaited before the loop continues. */
   readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
 }
@@ -130,8 +128,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     finishReason: reply.finishReason,
     rawFinishReason: reply.rawFinishReason,
     usage: reply.usage,
-    costUsd:
-      reply.costUsd !== undefined ? reply.costUsd : reply.usage === null ? null : run.priceOf(reply.usage, reply.model),
+    costUsd: reply.costUsd ?? null,
     retries: [...reply.retries],
     ...(reply.sent === undefined ? {} : { sent: reply.sent }),
     cached: reply.cached ?? false,

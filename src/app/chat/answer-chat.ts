@@ -6,7 +6,7 @@ import { renderPrompt } from "../../domain/agents/prompt.js";
 import type { Tool } from "../../domain/agents/tool.js";
 import type { Workspace } from "../../domain/agents/workspace.js";
 import type { Message } from "../../domain/models/conversation.js";
-import { type Model, ModelError, type PriceOf } from "../../domain/models/model.js";
+import { type Model, ModelError } from "../../domain/models/model.js";
 import type { ChatTrace, MailboxBinding } from "../../domain/runs/chat.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { attemptAnswer } from "../answer/attempt-answer.js";
@@ -25,7 +25,6 @@ export interface Chat {
   readonly instructions: string | null;
   readonly binding: MailboxBinding;
   readonly timeoutMs: number;
-  readonly priceOf: PriceOf;
 }
 
 export interface AnsweredChat {
@@ -97,7 +96,6 @@ function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal, w
       workspace,
     },
     maxCostUsd: null,
-    priceOf: chat.priceOf,
     onStep,
   };
 }

@@ -90,7 +90,6 @@ async function answer(
         instructions: null,
         binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
         timeoutMs: settings.taskTimeoutMs,
-        priceOf: model.priceOf,
       },
       () => undefined,
       context.signal,

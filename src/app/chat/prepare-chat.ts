@@ -76,7 +76,7 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
     request.maxTurns === undefined
       ? stored
       : { ...stored, settings: { ...stored.settings, maxTurns: request.maxTurns } };
-  const { model, priceOf } = await models.get(agent, request.modelProvider, request.modelId);
+  const model = await models.get(agent, request.modelProvider, request.modelId);
   const tools = loadTools(db, agent, resources);
   const slot = chats.admit(sessionId);
   return {
@@ -98,7 +98,6 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
             instructions: request.instructions,
             binding,
             timeoutMs: chatTimeoutMs,
-            priceOf,
           },
           onStep,
           slot.signal,

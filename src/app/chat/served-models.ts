@@ -1,22 +1,16 @@
 import { LRUCache } from "lru-cache";
 import type { Agent } from "../../domain/agents/agent.js";
 import { UserError } from "../../domain/errors.js";
-import type { Model, PriceOf } from "../../domain/models/model.js";
+import type { Model } from "../../domain/models/model.js";
 import { ANSWERING_MODELS } from "../../models/catalog/default-models.js";
 import { priceOfReply } from "../../models/catalog/prices.js";
 import type { EndpointSettings } from "../../models/endpoint.js";
 import { RateLimiter } from "../../models/middleware/rate-limiter.js";
+import { withPrices } from "../../models/middleware/with-prices.js";
 import { parseModelName } from "../../models/model-name.js";
 import { isRemote, PROVIDERS, type Provider } from "../../models/provider-names.js";
 import { resolveModel } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
-
-/** An open model and its prices. */
-export interface ServedModel {
-  readonly model: Model;
-  /** US dollars; null where the price is not known. */
-  readonly priceOf: PriceOf;
-}
 
 /** Open models are shared by all chats that use them. */
 const MAX_OPEN = 64;
@@ -29,7 +23,7 @@ const MAX_CALLS = 1_000;
 
 /** The models that chats may use: those of providers with a key, and the offline baseline. */
 export class ServedModels {
-  private readonly open = new LRUCache<string, Promise<ServedModel>>({ max: MAX_OPEN });
+  private readonly open = new LRUCache<string, Promise<Model>>({ max: MAX_OPEN });
   private readonly rateLimiters = new Map<Provider, RateLimiter>();
 
   constructor(
@@ -56,7 +50,7 @@ export class ServedModels {
   }
 
   /** The model asked for, else the agent's own, else the fallback. Throws a UserError where it cannot be opened. */
-  async get(agent: Agent, provider: string | undefined, id: string | undefined): Promise<ServedModel> {
+  async get(agent: Agent, provider: string | undefined, id: string | undefined): Promise<Model> {
     const name = parseModelName(id ?? agent.model ?? this.fallback(), id === undefined ? null : (provider ?? null));
     if (name.provider === "replay") {
       throw new UserError(
@@ -75,14 +69,14 @@ export class ServedModels {
     }
   }
 
-  private async connect(provider: Provider, id: string): Promise<ServedModel> {
+  private async connect(provider: Provider, id: string): Promise<Model> {
     const model = await resolveModel(
       parseModelName(id, null),
       this.endpointOf(provider),
       DEFAULT_RETRY,
       this.rateLimiter(provider),
     );
-    return { model: this.wrap(model), priceOf: (usage, answeredBy) => priceOfReply(id, answeredBy, usage) };
+    return this.wrap(withPrices(model, (usage, answeredBy) => priceOfReply(id, answeredBy, usage)));
   }
 
   private rateLimiter(provider: Provider): RateLimiter | null {

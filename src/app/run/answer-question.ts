@@ -6,7 +6,7 @@ import type { AgentBackend, AgentTask, Transcript } from "../../domain/agents/ag
 import { renderPrompt } from "../../domain/agents/prompt.js";
 import type { Tool } from "../../domain/agents/tool.js";
 import type { Workspace } from "../../domain/agents/workspace.js";
-import { type Model, ModelError, NO_USAGE, type PriceOf } from "../../domain/models/model.js";
+import { type Model, ModelError, NO_USAGE } from "../../domain/models/model.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { PlannedTask } from "../../domain/tasks/question.js";
 import type { Ending } from "../../domain/tasks/task-ending.js";
@@ -27,7 +27,6 @@ export interface Answering {
   readonly scoring: Scoring;
   /** An external agent; undefined: the agent loop of this process. */
   readonly backend?: AgentBackend | undefined;
-  readonly priceOf: PriceOf;
 }
 
 /**
@@ -124,7 +123,6 @@ function agentRun(shared: Answering, { question, epoch, context }: AgentTask): A
     settings: shared.agent.settings,
     context,
     maxCostUsd: shared.maxTaskCostUsd,
-    priceOf: shared.priceOf,
   };
 }
 

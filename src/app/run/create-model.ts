@@ -11,6 +11,7 @@ import { checkBaseUrl } from "../../models/endpoint.js";
 import { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { recording } from "../../models/middleware/record-replies.js";
 import { cachingReplies } from "../../models/middleware/reply-cache.js";
+import { withPrices } from "../../models/middleware/with-prices.js";
 import { type ModelName, parseModelName } from "../../models/model-name.js";
 import { isRemote } from "../../models/provider-names.js";
 import { resolveModel, wireApiOf } from "../../models/resolve-model.js";
@@ -68,9 +69,10 @@ export async function createModel(
   const throttle = isRemote(name.provider) ? new RateLimiter({ concurrency, rpm, tpm }) : null;
   const remote = isEstimate ? neverCalled(run.model) : await resolveModel(name, connection, DEFAULT_RETRY, throttle);
   const price = priceOfRun(run);
-  const withCache = options.cache ? cached(remote, run, name, settings) : remote;
+  const priced = withPrices(remote, price);
+  const withCache = options.cache ? cached(priced, run, name, settings) : priced;
   const record = options.record === undefined ? null : openRecord(options.record, append ? "a" : "w");
-  const model = record === null ? withCache : recording(withCache, price, record.write);
+  const model = record === null ? withCache : recording(withCache, record.write);
   const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
   return {
     model,
@@ -106,7 +108,7 @@ function cached(model: Model, run: RunSettings, { provider }: ModelName, { cache
   const baseUrl = run.baseUrl === null ? null : checkBaseUrl(run.baseUrl);
   const wireApi = provider === "openai" ? wireApiOf(run.wireApi, baseUrl) : null;
   const folder = join(cacheDir, "replies");
-  return cachingReplies(model, { model: run.model, baseUrl, wireApi }, folder, priceOfRun(run));
+  return cachingReplies(model, { model: run.model, baseUrl, wireApi }, folder);
 }
 
 /** For an external agent, only the rate is limited here. Its cost is known if it reports cost or tokens. */

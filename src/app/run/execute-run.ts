@@ -180,7 +180,6 @@ async function answerAll(
             judge: judge?.judge ?? null,
           },
           backend: target?.backend,
-          priceOf: plan.model.priceOf,
         },
         session,
         budget,

@@ -5,6 +5,7 @@ import type { Judge, JudgeSettings } from "../../domain/scores/judgement.js";
 import { priceOf, priceOfReply } from "../../models/catalog/prices.js";
 import { openJsonFileCache } from "../../models/middleware/json-file-cache.js";
 import { RateLimiter } from "../../models/middleware/rate-limiter.js";
+import { withPrices } from "../../models/middleware/with-prices.js";
 import { parseModelName } from "../../models/model-name.js";
 import { resolveModel } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
@@ -44,11 +45,12 @@ export async function createJudge(
     settings.env,
   );
   const throttle = connection.throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null });
+  const resolved = await resolveModel(name, endpoint, DEFAULT_RETRY, throttle);
+  const model = withPrices(resolved, (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage));
   const opened = openJudge({
-    model: withOtherModelNotes(await resolveModel(name, endpoint, DEFAULT_RETRY, throttle), connection.note),
+    model: withOtherModelNotes(model, connection.note),
     settings: judge,
     cache: openJsonFileCache(join(settings.cacheDir, "verdicts")),
-    priceOf: (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage),
   });
   let judged = 0;
   const unscored: string[] = [];

@@ -1,19 +1,13 @@
-import { type Completion, type Model, ModelError, type PriceOf } from "../../domain/models/model.js";
+import { type Completion, type Model, ModelError } from "../../domain/models/model.js";
 import type { RecordedFailure } from "./replay-file.js";
 import { requestKey } from "./request-key.js";
-
-/** The reply with what it costs today, for a day when the price is another. */
-export function priced(completion: Completion, priceOf: PriceOf): Completion {
-  const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
-  return { ...completion, costUsd };
-}
 
 /**
  * A model that also hands every reply it gives, with its request, to `write`: one line of JSON, its line end included,
  * in the form `replay/FILE` answers from. So it does with a call that failed for good or outlasted its task; not with
  * one that the user interrupted.
  */
-export function recording(model: Model, priceOf: PriceOf, write: (line: string) => void): Model {
+export function recording(model: Model, write: (line: string) => void): Model {
   return {
     id: model.id,
     async complete(request, signal) {
@@ -22,7 +16,7 @@ export function recording(model: Model, priceOf: PriceOf, write: (line: string) 
       const append = (outcome: { completion: Completion } | { failure: RecordedFailure }) =>
         write(`${JSON.stringify({ key, model: model.id, request, ...outcome })}\n`);
       try {
-        const completion = priced(await model.complete(request, signal), priceOf);
+        const completion = await model.complete(request, signal);
         append({ completion });
         return completion;
       } catch (error) {

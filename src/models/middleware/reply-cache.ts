@@ -1,10 +1,9 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import type { Completion, Model, PriceOf } from "../../domain/models/model.js";
+import type { Completion, Model } from "../../domain/models/model.js";
 import { replaceFile } from "../../platform/atomic-file.js";
 import { completionSchema } from "./completion-schema.js";
-import { priced } from "./record-replies.js";
 import { type CachedServer, cacheKey, digest } from "./request-key.js";
 
 /** `sha256` is over the completion: a byte that was turned over on the disk makes no other answer. */
@@ -15,7 +14,7 @@ const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: c
  * they had. To be put outside of retries and throttle: a hit takes no place and no rate. Errors are not kept. A file
  * that cannot be read, is damaged or is another request's is a miss, and is written anew.
  */
-export function cachingReplies(model: Model, server: CachedServer, folder: string, priceOf: PriceOf): Model {
+export function cachingReplies(model: Model, server: CachedServer, folder: string): Model {
   return {
     id: model.id,
     async complete(request, signal) {
@@ -24,7 +23,7 @@ export function cachingReplies(model: Model, server: CachedServer, folder: strin
       const path = join(folder, key.slice(0, 2), `${key}.json`);
       const cachedReply = await readCached(path, key);
       if (cachedReply !== null) return { ...cachedReply, cached: true };
-      const completion = priced(await model.complete(request, signal), priceOf);
+      const completion = await model.complete(request, signal);
       await writeCached(path, key, completion);
       return completion;
     },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Model, NO_USAGE, type PriceOf, type Usage } from "../../domain/models/model.js";
+import { type Model, NO_USAGE, type Usage } from "../../domain/models/model.js";
 import { sumCost, sumUsage } from "../../domain/runs/cost.js";
 import {
   type Judge,
@@ -35,8 +35,6 @@ export interface JudgeRequest {
   readonly model: Model;
   readonly settings: JudgeSettings;
   readonly cache: VoteCache;
-  /** In US dollars; null if the price is unknown. */
-  readonly priceOf: PriceOf;
 }
 
 interface PaidVote {
@@ -62,7 +60,7 @@ export function protocolVersion(protocol: JudgeSettings["protocol"]): number {
  * A judge that asks a model. Missing answers and plain "I don't know" are judged without a call. A failed call or an
  * unreadable reply gives a vote without a verdict, which is not cached.
  */
-export function openJudge({ model, settings, cache: memory, priceOf }: JudgeRequest): Judge {
+export function openJudge({ model, settings, cache: memory }: JudgeRequest): Judge {
   const protocol = PROTOCOLS[settings.protocol];
   const current = { ...settings, version: protocol.version };
 
@@ -73,9 +71,8 @@ export function openJudge({ model, settings, cache: memory, priceOf }: JudgeRequ
     if (cached !== undefined) return { vote: { ...cached, cached: true }, ...FREE };
     try {
       const reply = await model.complete(protocol.request(item), signal);
-      // Priced per call: some models charge a higher rate for long prompts.
-      const { usage, model: replyModel } = reply;
-      const paid = { usage, costUsd: usage === null ? null : priceOf(usage, replyModel) };
+      const { usage, costUsd = null, model: replyModel } = reply;
+      const paid = { usage, costUsd };
       const verdict = protocol.read(reply);
       const answeredBy = replyModel === undefined ? {} : { model: replyModel };
       if (verdict === null)

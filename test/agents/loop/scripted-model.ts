@@ -1,4 +1,5 @@
 /** A model that says what a test tells it to, and an agent's run around it. */
+
 import { type AgentRun, newTranscript, runAgent } from "../../../src/agents/loop/agent-loop.js";
 import { type AgentSettings, agentSettingsSchema } from "../../../src/domain/agents/agent.js";
 import type { Rollout } from "../../../src/domain/agents/agent-backend.js";
@@ -6,6 +7,7 @@ import type { Tool } from "../../../src/domain/agents/tool.js";
 import type { JsonValue } from "../../../src/domain/json.js";
 import type { ToolCall } from "../../../src/domain/models/conversation.js";
 import type { Completion, Model, ModelRequest } from "../../../src/domain/models/model.js";
+import { withPrices } from "../../../src/models/middleware/with-prices.js";
 import { MARCUS, never } from "../../app/run/demo-setup.js";
 
 export interface Line extends Partial<Omit<Completion, "toolCalls">> {
@@ -55,7 +57,11 @@ export async function roll(
   changes: Changes = {},
 ): Promise<Rollout & { readonly requests: readonly ModelRequest[] }> {
   const model = scripted(lines);
-  const run = agentRun(model, tools, changes);
+  const run = agentRun(
+    withPrices(model, ({ outputTokens }) => outputTokens / 1000),
+    tools,
+    changes,
+  );
   return { ...(await runAgent(run, newTranscript(run))), requests: model.requests };
 }
 
@@ -67,7 +73,6 @@ export function agentRun(model: Model, tools: readonly Tool[], changes: Changes 
     question: "How much are the dues?",
     context: { inbox: MARCUS, cutoff: null, signal: never },
     maxCostUsd: null,
-    priceOf: (usage) => usage.outputTokens / 1000,
     ...changes,
     settings: agentSettingsSchema.parse(changes.settings ?? {}),
   };

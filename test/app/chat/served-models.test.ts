@@ -43,9 +43,9 @@ it("falls back to a model that can be reached, and names the default where none 
 it("takes the model asked for before the agent's own", async () => {
   const models = modelsWith("openai");
   const own = await models.get(agentOf("baseline"), undefined, undefined);
-  expect(own.model.id).toBe("offline/baseline");
-  expect((await models.get(agentOf("baseline"), "openai", "gpt-4.1")).model.id).toBe("openai/gpt-4.1");
-  expect((await models.get(agentOf("email-search"), undefined, undefined)).model.id).toBe("openai/gpt-6.1-sol");
+  expect(own.id).toBe("offline/baseline");
+  expect((await models.get(agentOf("baseline"), "openai", "gpt-4.1")).id).toBe("openai/gpt-4.1");
+  expect((await models.get(agentOf("email-search"), undefined, undefined)).id).toBe("openai/gpt-6.1-sol");
   expect(await models.get(agentOf("baseline"), undefined, undefined)).toBe(own);
 });
 

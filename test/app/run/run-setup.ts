@@ -1,4 +1,5 @@
 /** A whole run as the program makes one, and everything it left behind. */
+
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Answering } from "../../../src/app/run/answer-question.js";
@@ -16,6 +17,7 @@ import { type Trace, traceSchema } from "../../../src/domain/runs/trace.js";
 import type { Judge } from "../../../src/domain/scores/judgement.js";
 import type { Question, QuestionSet } from "../../../src/domain/tasks/question.js";
 import { priceOf } from "../../../src/models/catalog/prices.js";
+import { withPrices } from "../../../src/models/middleware/with-prices.js";
 import { parseModelName } from "../../../src/models/model-name.js";
 import { resolveModel } from "../../../src/models/resolve-model.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../../src/scoring/scorers.js";
@@ -116,7 +118,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
   return {
     runId,
     agent: agentOf(db, wanted),
-    model,
+    model: withPrices(model, (usage) => priceOf(model.id, usage)),
     tools: toolsOf(db, wanted),
     cutoff,
     taskTimeoutMs,
@@ -126,7 +128,6 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
       scorers: wanted.scorers ?? RESULT_FILE_SCORERS,
       judge: wanted.judge ?? null,
     },
-    priceOf: (usage) => priceOf(model.id, usage),
   };
 }
 

@@ -116,13 +116,9 @@ describe("a recording", () => {
 
   test("is answered from: the nth time the nth reply, then no more", async () => {
     let text = "";
-    const live = recording(
-      counting(),
-      () => null,
-      (line) => {
-        text += line;
-      },
-    );
+    const live = recording(counting(), (line) => {
+      text += line;
+    });
     const given = [];
     for (const question of ["a", "b", "a"]) given.push(await live.complete(asked(question), never));
     writeFileSync(file, text);
@@ -141,13 +137,9 @@ describe("a recording", () => {
     let text = "";
     for (const error of [failure, late]) {
       const broken: Model = { id: "x/y", complete: () => Promise.reject(error) };
-      const live = recording(
-        broken,
-        () => null,
-        (line) => {
-          text += line;
-        },
-      );
+      const live = recording(broken, (line) => {
+        text += line;
+      });
       await expect(live.complete(asked("a"), never)).rejects.toBe(error);
     }
     writeFileSync(file, text);
@@ -160,13 +152,9 @@ describe("a recording", () => {
   test("does not hold calls that were interrupted", async () => {
     let text = "";
     const broken: Model = { id: "x/y", complete: () => Promise.reject(new Error("no")) };
-    const live = recording(
-      broken,
-      () => null,
-      (line) => {
-        text += line;
-      },
-    );
+    const live = recording(broken, (line) => {
+      text += line;
+    });
     await expect(live.complete(asked("a"), never)).rejects.toThrow("no");
     expect(text).toBe("");
   });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../../src/domain/models/model.js";
 import { cachingReplies } from "../../../src/models/middleware/reply-cache.js";
 import { cacheKey, digest } from "../../../src/models/middleware/request-key.js";
+import { withPrices } from "../../../src/models/middleware/with-prices.js";
 
 let folder: string;
 beforeEach(() => {
@@ -46,7 +47,12 @@ function counting(answer = (call: number) => `answer ${call}`) {
   return { model, state };
 }
 
-const opened = (model: Model, price = 0.5) => cachingReplies(model, SERVER, folder, () => price);
+const opened = (model: Model, price = 0.5) =>
+  cachingReplies(
+    withPrices(model, () => price),
+    SERVER,
+    folder,
+  );
 const files = () =>
   readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.(json|tmp)$/.test(name));
 
@@ -123,7 +129,7 @@ test("errors are not kept", async () => {
 
 test("a folder that cannot be written to costs no reply", async () => {
   writeFileSync(join(folder, "file"), "");
-  const cache = cachingReplies(counting().model, SERVER, join(folder, "file"), () => null);
+  const cache = cachingReplies(counting().model, SERVER, join(folder, "file"));
   expect(await cache.complete(asked("q"), never)).toMatchObject({ content: "answer 1" });
 });
 

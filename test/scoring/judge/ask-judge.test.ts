@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Model } from "../../../src/domain/models/model.js";
 import { type Judgement, judgementSchema } from "../../../src/domain/scores/judgement.js";
 import { openJsonFileCache } from "../../../src/models/middleware/json-file-cache.js";
+import { withPrices } from "../../../src/models/middleware/with-prices.js";
 import { parseModelName } from "../../../src/models/model-name.js";
 import { resolveModel } from "../../../src/models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../../src/platform/retry.js";
@@ -50,10 +51,9 @@ async function reach(provider: FakeProvider, format: WireFormat = "openai-chat")
 
 function judge(model: Model, settings: Partial<JudgeRequest["settings"]> = {}) {
   return openJudge({
-    model,
+    model: withPrices(model, (usage) => usage.inputTokens / 1_000),
     settings: { model: model.id, baseUrl: null, protocol: "verdict", version: 1, votes: 1, ...settings },
     cache: openJsonFileCache(folder),
-    priceOf: (usage) => usage.inputTokens / 1_000,
   });
 }
 
@@ -102,7 +102,7 @@ describe("a judge", () => {
     const model = await reach(provider);
     const settings = { model: model.id, baseUrl: "http://judge", protocol: "verdict", version: 1, votes: 2 } as const;
     const memory = { get: (key: unknown) => void keys.push(key), put: async (key: unknown) => void keys.push(key) };
-    await openJudge({ model, settings, cache: memory, priceOf: () => 0 }).judge(ITEM, never);
+    await openJudge({ model, settings, cache: memory }).judge(ITEM, never);
     const key = (vote: number) => [
       model.id,
       "http://judge",
@@ -146,14 +146,14 @@ describe("a judge", () => {
   test("is priced call by call: many short prompts are no long one", async () => {
     const provider = await provide([1, 2, 3].map(() => says("correct")));
     const asked: number[] = [];
+    const model = withPrices(await reach(provider), ({ inputTokens }, answeredBy) => {
+      asked.push(inputTokens);
+      return answeredBy === "gpt-4.1-mini" ? (inputTokens > 150 ? 100 : 1) : null;
+    });
     const judge = openJudge({
-      model: await reach(provider),
+      model,
       settings: { model: "openai/gpt-4.1-mini", baseUrl: null, protocol: "verdict", version: 1, votes: 3 },
       cache: openJsonFileCache(folder),
-      priceOf: ({ inputTokens }, answeredBy) => {
-        asked.push(inputTokens);
-        return answeredBy === "gpt-4.1-mini" ? (inputTokens > 150 ? 100 : 1) : null;
-      },
     });
     const { costUsd } = await judge.judge(ITEM, never);
     expect({ costUsd, asked }).toEqual({ costUsd: 3, asked: [100, 100, 100] });

@@ -38,7 +38,6 @@ async function judgeOf(protocol: "verdict" | "art") {
     model: await resolveModel(parseModelName("openai/judge", null), connection),
     settings: { model: "openai/judge", baseUrl: provider.url, protocol, version: 1, votes: 1 },
     cache: { get: () => null, async put() {} },
-    priceOf: () => 0,
   });
 }
 
