@@ -10,7 +10,7 @@ import { type AttachedTool, getTool, listAttachedTools } from "../store/registry
 import type { Handler, ToolResources } from "./handler.js";
 import { DEFAULT_TOOL_IDS, HANDLERS } from "./handlers.js";
 import { compileArgumentSchema, type SchemaValidator } from "./json-schema/compile-schema.js";
-import { toolError } from "./mailbox.js";
+import { toolError } from "./open-mailbox.js";
 import { SEARCH_HANDLERS } from "./search-pool/search-handlers.js";
 
 /** The agent's callable tools, from its rows; an agent without rows gets the defaults. */

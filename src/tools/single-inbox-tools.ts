@@ -6,7 +6,7 @@ import type { Db } from "../store/connection/open-store.js";
 import { getTool } from "../store/registry/tool-rows.js";
 import type { ToolResources } from "./handler.js";
 import { toTool } from "./load-tools.js";
-import { findReadableMail } from "./mailbox.js";
+import { findReadableMail } from "./open-mailbox.js";
 
 const schemaSchema = z.looseObject({
   properties: z.record(z.string(), jsonObjectSchema),

@@ -11,7 +11,7 @@ import { ChatLimits } from "../../src/servers/http/chat-limits.js";
 import type { Services } from "../../src/servers/http/server-services.js";
 import { type Running, startServer } from "../../src/servers/start-server.js";
 import { openExternalResources } from "../../src/tools/external/external-resources.js";
-import { openMailbox } from "../../src/tools/mailbox.js";
+import { openMailbox } from "../../src/tools/open-mailbox.js";
 import { openDemo, openWith, type TestDb } from "../app/run/demo-setup.js";
 
 export interface Changes {

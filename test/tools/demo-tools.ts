@@ -4,7 +4,7 @@ import type { Tool, ToolContext, ToolErrorKind } from "../../src/domain/agents/t
 import type { JsonValue } from "../../src/domain/json.js";
 import { getTool, listTools } from "../../src/store/registry/tool-rows.js";
 import { toTool } from "../../src/tools/load-tools.js";
-import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
+import { type Mailbox, openMailbox } from "../../src/tools/open-mailbox.js";
 import { MARCUS, never, openDemo, type TestDb } from "../app/run/demo-setup.js";
 
 export interface DemoTools extends TestDb {

@@ -9,7 +9,7 @@ import type { Tool } from "../../src/domain/agents/tool.js";
 import type { JsonObject } from "../../src/domain/json.js";
 import { type ExternalResources, openExternalResources } from "../../src/tools/external/external-resources.js";
 import { toTool } from "../../src/tools/load-tools.js";
-import { openMailbox } from "../../src/tools/mailbox.js";
+import { openMailbox } from "../../src/tools/open-mailbox.js";
 import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { startHttpServer, stdioServerFile } from "../mcp/behaving-server.js";
 

@@ -9,7 +9,7 @@ import type { SandboxChoice } from "../../src/sandbox/python-sandbox.js";
 import { openWorkspace } from "../../src/sandbox/workspace/workspace.js";
 import { getTool } from "../../src/store/registry/tool-rows.js";
 import { toTool } from "../../src/tools/load-tools.js";
-import { openMailbox } from "../../src/tools/mailbox.js";
+import { openMailbox } from "../../src/tools/open-mailbox.js";
 import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { needs } from "../machine-requirements.js";
 import { gone, isThere } from "../processes/processes.js";

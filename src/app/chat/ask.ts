@@ -8,7 +8,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { getAgent } from "../../store/registry/agent-rows.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import { attachedOrDefault, toTool } from "../../tools/load-tools.js";
-import { openMailbox } from "../../tools/mailbox.js";
+import { openMailbox } from "../../tools/open-mailbox.js";
 import { saveCurrentVersion } from "../registry/versions.js";
 import { createModel } from "../run/create-model.js";
 import { agentOf, newRunSettings } from "../run/plan/choose-settings.js";

@@ -1,6 +1,6 @@
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { endOfDay } from "../../store/search/date-range.js";
-import { findReadableMail, type Mailbox } from "../../tools/mailbox.js";
+import { findReadableMail, type Mailbox } from "../../tools/open-mailbox.js";
 
 /** A mail that an answer names as its source; null where the mailbox has no such mail. */
 export interface CitedMail {

@@ -1,7 +1,7 @@
 import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
 import { PROVIDERS, type Provider } from "../../models/provider-names.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
-import { openMailbox } from "../../tools/mailbox.js";
+import { openMailbox } from "../../tools/open-mailbox.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { withOtherModelNotes } from "../run/warn-of-other-model.js";
 import { baseUrlOf, connectionOf } from "../settings/endpoints.js";

@@ -1,6 +1,6 @@
 import { measureSearch, type SearchQuality } from "../../evaluation/search-quality.js";
 import { endOfDay } from "../../store/search/date-range.js";
-import { openMailbox } from "../../tools/mailbox.js";
+import { openMailbox } from "../../tools/open-mailbox.js";
 import {
   type DatasetOptions,
   loadDataset,

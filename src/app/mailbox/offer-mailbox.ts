@@ -2,7 +2,7 @@ import type { ToolContext } from "../../domain/agents/tool.js";
 import type { MailOffer } from "../../mcp/mail-server.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { openMailboxListing } from "../../store/search/mailbox-listing.js";
-import { openMailbox } from "../../tools/mailbox.js";
+import { openMailbox } from "../../tools/open-mailbox.js";
 import { readMailText, singleInboxTools } from "../../tools/single-inbox-tools.js";
 import { resolveInbox } from "../chat/resolve-inbox.js";
 import { programVersion } from "../settings/program-version.js";

@@ -3,7 +3,7 @@ import type { JsonValue } from "../../domain/json.js";
 import { getTool } from "../../store/registry/tool-rows.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { toTool } from "../../tools/load-tools.js";
-import { openMailbox } from "../../tools/mailbox.js";
+import { openMailbox } from "../../tools/open-mailbox.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 

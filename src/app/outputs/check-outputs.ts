@@ -1,7 +1,7 @@
 import { UserError } from "../../domain/errors.js";
 import { checkWritable } from "../../platform/atomic-file.js";
 import { isSameFile } from "../../platform/same-file.js";
-import { checkKind, isOfSqlite, type OutputKind } from "./output-kind.js";
+import { checkKind, isOfSqlite, type OutputKind } from "./detect-output-kind.js";
 
 /** A file that a command would write; `path` is undefined where it was not requested. */
 export interface OutputFile {

@@ -5,7 +5,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { getTool } from "../../store/registry/tool-rows.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import { toTool } from "../../tools/load-tools.js";
-import { openMailbox } from "../../tools/mailbox.js";
+import { openMailbox } from "../../tools/open-mailbox.js";
 import { addInboxArgument } from "../../tools/single-inbox-tools.js";
 import type { AppSettings } from "../use-case-context.js";
 

@@ -1,5 +1,5 @@
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
-import { AllScores } from "../../evaluation/aggregate/all-scores.js";
+import { AllScores } from "../../evaluation/aggregate/aggregate-scores.js";
 import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import { SCORERS } from "../../scoring/scorers.js";

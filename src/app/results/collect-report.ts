@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
 import type { Estimate } from "../../domain/scores/estimate.js";
 import type { ScorerEntry } from "../../domain/scores/score.js";
-import { otherModels } from "../../models/answering-model.js";
-import { RunTally } from "../../reports/html/run-figures.js";
+import { otherModels } from "../../models/middleware/watch-reply-model.js";
+import { RunTally } from "../../reports/html/summarize-run.js";
 import { TaskRows } from "../../reports/html/task-rows.js";
 import { type MailSource, traceView } from "../../reports/html/trace-view.js";
 import type {

@@ -2,7 +2,7 @@ import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { htmlReport, type Report } from "../../reports/html/html-report.js";
 import { readPageAssets } from "../../reports/html/page-assets.js";
 import type { ReportHead } from "../../reports/page/report-data.js";
-import type { TraceStore } from "./trace-placement.js";
+import type { TraceStore } from "./report-conversations.js";
 
 export interface WrittenPage {
   readonly head: ReportHead;

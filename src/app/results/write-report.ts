@@ -10,7 +10,7 @@ import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 import { collectReport, scoreMeanings, storedResults } from "./collect-report.js";
-import { type TracePlacement, TraceStore } from "./trace-placement.js";
+import { type TracePlacement, TraceStore } from "./report-conversations.js";
 import { type WrittenPage, writePage } from "./write-page.js";
 
 type Write = (pieces: Iterable<string>) => Promise<void>;

@@ -13,7 +13,7 @@ import type { Ending } from "../../domain/tasks/task-ending.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { attemptAnswer } from "../answer/attempt-answer.js";
 import { type Scoring, withVerdict } from "../score/score-trace.js";
-import { failsEveryTask } from "./server-watch.js";
+import { failsEveryTask } from "./detect-dead-server.js";
 
 /** What all questions of a run have in common. */
 export interface Answering {

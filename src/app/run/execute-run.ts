@@ -10,7 +10,7 @@ import { attemptPages } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import { toTool } from "../../tools/load-tools.js";
-import { openMailbox } from "../../tools/mailbox.js";
+import { openMailbox } from "../../tools/open-mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { openGates } from "../gates/run-gates.js";
 import { fromDatabase } from "../results/open-results.js";
@@ -19,7 +19,7 @@ import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/creat
 import type { AppContext } from "../use-case-context.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
-import { guardDatabase } from "./guard-database.js";
+import { guardDatabase } from "./detect-lost-database.js";
 import { forcedProcess, thisProcess } from "./lock-owner.js";
 import type { OpenAgentTarget } from "./open-agent-target.js";
 import { limitsText } from "./plan/choose-limits.js";

@@ -15,7 +15,7 @@ import { withScores } from "../score/score-trace.js";
 import { type Answering, answerQuestion } from "./answer-question.js";
 import type { Budget, LimitReached } from "./budget.js";
 import type { RunSession } from "./create-run.js";
-import { type ServerFault, ServerWatch } from "./server-watch.js";
+import { type ServerFault, ServerWatch } from "./detect-dead-server.js";
 import { runConcurrently } from "./task-pool.js";
 import { toTaskResult } from "./to-task-result.js";
 

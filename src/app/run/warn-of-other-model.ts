@@ -1,5 +1,5 @@
 import type { Model } from "../../domain/models/model.js";
-import { otherModelNote, watchAnsweringModel } from "../../models/answering-model.js";
+import { otherModelNote, watchAnsweringModel } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 
 /** The same model. Notes once for each other model that its replies name. */

@@ -4,7 +4,7 @@ import { parseModelName } from "../../models/model-name.js";
 import { count } from "../../reports/text/format-number.js";
 import type { ScorerName } from "../../scoring/scorers.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
-import { openMailbox } from "../../tools/mailbox.js";
+import { openMailbox } from "../../tools/open-mailbox.js";
 import { aggregateRun } from "../results/aggregate-run.js";
 import { saveResults } from "../results/save-results.js";
 import { thisProcess } from "../run/lock-owner.js";
@@ -14,7 +14,7 @@ import { withStore } from "../with-store.js";
 import { chosenScorers, wantsJudge } from "./choose-scorers.js";
 import { createJudge, JUDGE_CONCURRENCY } from "./create-judge.js";
 import { asksJudge, cheapModel, hasKey, isJudgeOff, type JudgeOptions, judgeSettings } from "./judge-settings.js";
-import { scoreRun } from "./score-run.js";
+import { scoreRun } from "./score-traces.js";
 
 const JUDGE_TIMEOUT_MS = 180_000;
 

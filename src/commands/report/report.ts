@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkOutputs } from "../../app/outputs/check-outputs.js";
-import { TRACE_PLACEMENTS } from "../../app/results/trace-placement.js";
+import { TRACE_PLACEMENTS } from "../../app/results/report-conversations.js";
 import { readReport, writeCsvReport, writePageReport } from "../../app/results/write-report.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";

@@ -6,7 +6,7 @@ import { ChatLimits } from "../../servers/http/chat-limits.js";
 import { startServer } from "../../servers/start-server.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags, text, wholeNumber } from "../cli/read-flags.js";
-import { originOf, tokenOf } from "./access.js";
+import { originOf, tokenOf } from "./token-and-origin.js";
 
 const schema = z.object({
   port: wholeNumber(0, 65_535).default(8787),

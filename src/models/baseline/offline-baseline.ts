@@ -1,9 +1,9 @@
 import { UserError } from "../../domain/errors.js";
 import type { JsonValue } from "../../domain/json.js";
 import { type Completion, type Model, type ModelRequest, NO_USAGE } from "../../domain/models/model.js";
-import { type History, readHistory } from "./history.js";
 import { rareWords } from "./keywords.js";
 import { pickPassage } from "./passages.js";
+import { type History, readHistory } from "./read-conversation.js";
 
 const RESULTS = 10;
 const MAILS_READ = 3;

@@ -1,5 +1,5 @@
 import type { RunTotals, ScoreFigures } from "../../domain/runs/benchmark-result.js";
-import { otherModels } from "../../models/answering-model.js";
+import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
 import { count, duration, oneDecimal, share, usd } from "./format-number.js";

@@ -5,7 +5,7 @@ import type { ChatTrace } from "../../domain/runs/chat.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Judgement } from "../../domain/scores/judgement.js";
-import { otherModels } from "../../models/answering-model.js";
+import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { readToolResult } from "../html/tool-results.js";
 import { count, duration, share } from "./format-number.js";

@@ -1,5 +1,5 @@
 import type { Db } from "../connection/open-store.js";
-import { withTickTransaction } from "../connection/tick-transaction.js";
+import { withTickTransaction } from "../connection/transaction-per-tick.js";
 
 /**
  * Tokens of the index's `parties` column. They end in digits, which the Porter stemmer does not change.

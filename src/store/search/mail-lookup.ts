@@ -1,5 +1,5 @@
 import type { Db } from "../connection/open-store.js";
-import { withTickTransaction } from "../connection/tick-transaction.js";
+import { withTickTransaction } from "../connection/transaction-per-tick.js";
 import { PARTY } from "./address-book.js";
 
 /** A complete mail. */

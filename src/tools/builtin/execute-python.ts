@@ -3,7 +3,7 @@ import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
 import { type PythonRun, runPython, type Stopped } from "../../sandbox/run-python.js";
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../sandbox/sandbox-limits.js";
 import { defineHandler } from "../handler.js";
-import { toolError } from "../mailbox.js";
+import { toolError } from "../open-mailbox.js";
 import { NO_WORKSPACE } from "./with-workspace.js";
 
 /**

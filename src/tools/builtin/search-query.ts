@@ -1,6 +1,6 @@
 import type { ToolContext } from "../../domain/agents/tool.js";
 import type { MailQuery } from "../../store/search/mail-search.js";
-import { chooseInbox, type Mailbox, toolError } from "../mailbox.js";
+import { chooseInbox, type Mailbox, toolError } from "../open-mailbox.js";
 
 /** A search as a tool call asks for it; days are YYYY-MM-DD. */
 export interface SearchCall {

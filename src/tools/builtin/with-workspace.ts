@@ -1,7 +1,7 @@
 import type { ToolContext, ToolResult } from "../../domain/agents/tool.js";
 import type { WorkspaceFolders } from "../../domain/agents/workspace.js";
 import { WorkspaceRefusal } from "../../sandbox/workspace/workspace-error.js";
-import { toolError } from "../mailbox.js";
+import { toolError } from "../open-mailbox.js";
 
 /** Runs a file tool in the task's workspace. Errors the agent can fix become error results. */
 export async function inWorkspace(

@@ -4,7 +4,7 @@ import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } fr
 import { redact, redactJson } from "../../domain/redact.js";
 import { defineHandler, type Handler } from "../handler.js";
 import { compileResultSchema } from "../json-schema/compile-schema.js";
-import { toolError } from "../mailbox.js";
+import { toolError } from "../open-mailbox.js";
 import type { ExternalResources } from "./external-resources.js";
 
 /** Configuration that all external tools share. */

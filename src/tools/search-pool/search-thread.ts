@@ -4,7 +4,7 @@ import type { ToolResult } from "../../domain/agents/tool.js";
 import { lowerThreadPriority } from "../../platform/thread-priority.js";
 import type { RpcAnswer, RpcCall } from "../../platform/worker-rpc.js";
 import { openReadOnly } from "../../store/connection/open-store.js";
-import { openMailbox } from "../mailbox.js";
+import { openMailbox } from "../open-mailbox.js";
 import { SEARCH_HANDLERS } from "./search-handlers.js";
 import type { SearchAnswer, SearchCall } from "./search-pool.js";
 import { warmupSearches } from "./search-warmup.js";

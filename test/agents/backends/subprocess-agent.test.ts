@@ -6,7 +6,7 @@ import { type OpenSubprocessAgent, openSubprocessAgent } from "../../../src/agen
 import type { AgentTask, Transcript } from "../../../src/domain/agents/agent-backend.js";
 import type { JsonObject } from "../../../src/domain/json.js";
 import type { ProgramReply } from "../../../src/processes/agent-process.js";
-import { openMailbox } from "../../../src/tools/mailbox.js";
+import { openMailbox } from "../../../src/tools/open-mailbox.js";
 import { singleInboxTools } from "../../../src/tools/single-inbox-tools.js";
 import { DANA, MARCUS, never, openDemo, type TestDb } from "../../app/run/demo-setup.js";
 

@@ -9,7 +9,7 @@ import { replayModel } from "../../../src/models/middleware/replay.js";
 import { getAgent } from "../../../src/store/registry/agent-rows.js";
 import { endOfDay } from "../../../src/store/search/date-range.js";
 import { loadTools } from "../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../src/tools/mailbox.js";
+import { openMailbox } from "../../../src/tools/open-mailbox.js";
 import { DANA, MARCUS, never, openDemo, type TestDb } from "../../app/run/demo-setup.js";
 import { agentRun } from "./scripted-model.js";
 

@@ -4,7 +4,7 @@ import { checkPrompt, renderPrompt } from "../../../src/domain/agents/prompt.js"
 import { UserError } from "../../../src/domain/errors.js";
 import { getAgent, listAgents } from "../../../src/store/registry/agent-rows.js";
 import { loadTools } from "../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../src/tools/mailbox.js";
+import { openMailbox } from "../../../src/tools/open-mailbox.js";
 import { openEmpty } from "../../app/run/demo-setup.js";
 
 const variables = {

@@ -6,7 +6,7 @@ import { describeModule, importServerTools } from "../../../src/app/registry/imp
 import { getTool, listTools } from "../../../src/store/registry/tool-rows.js";
 import { type ExternalResources, openExternalResources } from "../../../src/tools/external/external-resources.js";
 import { toTool } from "../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../src/tools/mailbox.js";
+import { openMailbox } from "../../../src/tools/open-mailbox.js";
 import { stdioServerFile } from "../../mcp/behaving-server.js";
 import { never } from "../run/demo-setup.js";
 import { freshRegistry } from "./registry-db.js";

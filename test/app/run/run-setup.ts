@@ -29,7 +29,7 @@ import { getRun, type RunRow } from "../../../src/store/runs/runs.js";
 import { iterateTraces } from "../../../src/store/runs/traces.js";
 import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
 import { loadTools, toolsDigest } from "../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../src/tools/mailbox.js";
+import { openMailbox } from "../../../src/tools/open-mailbox.js";
 import type { WireFormat } from "../../providers/wire-request.js";
 import { never } from "./demo-setup.js";
 

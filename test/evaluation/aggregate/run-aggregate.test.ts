@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { AllScores } from "../../../src/evaluation/aggregate/all-scores.js";
+import { AllScores } from "../../../src/evaluation/aggregate/aggregate-scores.js";
 import { RunAggregate } from "../../../src/evaluation/aggregate/run-aggregate.js";
 import { SCORERS } from "../../../src/scoring/scorers.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { markdownReport } from "../../../src/reports/ci/markdown-report.js";
-import { RunTally } from "../../../src/reports/html/run-figures.js";
+import { RunTally } from "../../../src/reports/html/summarize-run.js";
 import type { ReportHead } from "../../../src/reports/page/report-data.js";
 import { FAILED } from "../../exports/traces.js";
 import { finished } from "../../store/runs/saved-runs.js";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ToolContext, ToolResult } from "../../../src/domain/agents/tool.js";
-import { openMailbox } from "../../../src/tools/mailbox.js";
+import { openMailbox } from "../../../src/tools/open-mailbox.js";
 import type { SearchPool } from "../../../src/tools/search-pool/search-pool.js";
 import { MARCUS, openDemo, type TestDb } from "../../app/run/demo-setup.js";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ToolResult } from "../../../src/domain/agents/tool.js";
 import { emailSearch } from "../../../src/tools/builtin/email-search.js";
-import { openMailbox } from "../../../src/tools/mailbox.js";
+import { openMailbox } from "../../../src/tools/open-mailbox.js";
 import { warmupSearches } from "../../../src/tools/search-pool/search-warmup.js";
 import { openDemo, type TestDb } from "../../app/run/demo-setup.js";
 import { mail, openCorpus } from "../../store/search/small-corpus.js";

@@ -1,5 +1,5 @@
-import type { Completion, Model } from "../domain/models/model.js";
-import { isProvider, isRemote } from "./provider-names.js";
+import type { Completion, Model } from "../../domain/models/model.js";
+import { isProvider, isRemote } from "../provider-names.js";
 
 /** Suffixes of snapshots and aliases: dates, Google's version numbers, `-latest`. */
 const SNAPSHOT = /[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}|latest)$/;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { AllScores } from "../../../src/evaluation/aggregate/all-scores.js";
+import { AllScores } from "../../../src/evaluation/aggregate/aggregate-scores.js";
 import { SCORERS } from "../../../src/scoring/scorers.js";
 import { wilson } from "../../../src/statistics/wilson.js";
 import { finished } from "../../store/runs/saved-runs.js";
