@@ -16,7 +16,7 @@ function asNobody(source: string) {
 }
 
 const isRoot = process.getuid?.() === 0;
-const canRead = isRoot && asNobody(`await import("${DIST}/limits.js")`).status === 0;
+const canRead = isRoot && asNobody(`await import("${DIST}/sandbox-limits.js")`).status === 0;
 const works = canRead && (await chooseSandbox()).ok;
 
 const PROGRAMS = {
@@ -36,7 +36,7 @@ describe("as nobody", needs("root", works), () => {
       import { existsSync } from "node:fs";
       import { chooseSandbox } from "${DIST}/choose-sandbox.js";
       import { runPython } from "${DIST}/run-python.js";
-      import { openWorkspace } from "${DIST}/workspace.js";
+      import { openWorkspace } from "${DIST}/workspace/workspace.js";
       const { sandbox } = await chooseSandbox();
       const results = {};
       for (const [name, code] of Object.entries(${JSON.stringify(PROGRAMS)})) {

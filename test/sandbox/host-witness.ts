@@ -105,13 +105,20 @@ async function ended(child: ChildProcess): Promise<void> {
  * orphaned for a moment as it ends.
  */
 export async function leftInSandboxes(): Promise<number[]> {
-  const own = sandboxProcesses();
+  const own = await staying(sandboxProcesses(), 500);
   if (own.length > 0) return own;
-  const orphans = sandboxPids().filter((pid) => !ancestorsOf(pid).some(isNode));
-  for (let attempt = 0; attempt < 100 && orphans.some(isInSandbox); attempt++) {
+  return staying(
+    sandboxPids().filter((pid) => !ancestorsOf(pid).some(isNode)),
+    2_000,
+  );
+}
+
+/** Those of the processes that are still there after so many ms: one that was killed takes a moment to go. */
+async function staying(pids: readonly number[], waitMs: number): Promise<number[]> {
+  for (let waited = 0; waited < waitMs && pids.some(isInSandbox); waited += 20) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  return orphans.filter(isInSandbox);
+  return pids.filter(isInSandbox);
 }
 
 /** Sandbox processes below this process. */
