@@ -6,6 +6,7 @@ import { EXIT, UserError } from "../domain/errors.js";
 import { listenMcp } from "../mcp/http-listener.js";
 import { type MailOffer, mailServer } from "../mcp/mail-server.js";
 import { isLoopback } from "../platform/http-access.js";
+import { checkToken } from "./cli/check-token.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { day, readFlags, text, wholeNumber } from "./cli/read-flags.js";
 
@@ -76,13 +77,12 @@ async function overHttp(
   { host, port }: Flags,
   { settings, out, signal }: CommandContext,
 ): Promise<void> {
-  const token = settings.env.ART_E_TOKEN || null;
-  if (token === null ? !isLoopback(host) : !/^[\x21-\x7e]{16,}$/.test(token)) {
+  const written = settings.env.ART_E_TOKEN || null;
+  const token = written === null ? null : checkToken(written, "ART_E_TOKEN");
+  if (token === null && !isLoopback(host)) {
     throw new UserError(
       "token_unusable",
-      token === null
-        ? `--host ${host} would let others in, and ART_E_TOKEN is not set.`
-        : "ART_E_TOKEN cannot be used: expected at least 16 characters without white space.",
+      `--host ${host} would let others in, and ART_E_TOKEN is not set.`,
       "Make one: openssl rand -hex 24.",
     );
   }

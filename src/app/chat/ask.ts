@@ -11,10 +11,12 @@ import { attachedOrDefault, toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import { saveCurrentVersion } from "../registry/versions.js";
 import { createModel } from "../run/create-model.js";
-import { agentOf, newRunSettings } from "../run/plan/choose-settings.js";
+import { newRunSettings } from "../run/plan/new-settings.js";
 import type { RunOptions } from "../run/plan/run-options.js";
 import { notesOnSent } from "../run/plan/sent-parameters.js";
-import { withOtherModelNotes } from "../run/warn-of-other-model.js";
+import { agentOf } from "../run/plan/stored-settings.js";
+import { warnOfOtherModel } from "../run/warn-of-other-model.js";
+import { hasKey } from "../settings/endpoints.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
@@ -52,7 +54,7 @@ function chooseAgent(options: AskOptions, { settings, note }: AppContext): { age
     options.modelId !== undefined || options.modelProvider !== undefined || options.baseUrl !== undefined;
   const agentId = options.agent ?? "email-search";
   if (isModelGiven || options.agent !== undefined) return { agentId, chosen: options };
-  const [, modelId] = KEYED.find(([provider]) => API_KEY_VARIABLES[provider].some((name) => settings.env[name])) ?? [];
+  const [, modelId] = KEYED.find(([provider]) => hasKey(provider, settings.env)) ?? [];
   if (modelId !== undefined) {
     note(`Asking ${agentId} with ${modelId}.`);
     return { agentId, chosen: { ...options, modelId } };
@@ -83,7 +85,7 @@ async function answer(
         sessionId: `session_${randomUUID()}`,
         agent: agentOf(settings),
         agentVersion: saveCurrentVersion(db, agentId),
-        model: withOtherModelNotes(model.model, context.note),
+        model: warnOfOtherModel(model.model, context.note),
         tools: attachedOrDefault(db, agentId).map((tool) => toTool(tool, { mailbox, outside })),
         history: [],
         question: options.question,

@@ -3,7 +3,7 @@ import { PROVIDERS, type Provider } from "../../models/provider-names.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
-import { withOtherModelNotes } from "../run/warn-of-other-model.js";
+import { warnOfOtherModel } from "../run/warn-of-other-model.js";
 import { baseUrlOf, connectionOf } from "../settings/endpoints.js";
 import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
@@ -29,7 +29,7 @@ export async function withChatServices<T>(
   };
   // Refuse an address that its key may not be sent to now, not at the first chat.
   for (const provider of PROVIDERS) endpointOf(provider);
-  const models = new ServedModels(endpointOf, DEFAULT_MODEL, (model) => withOtherModelNotes(model, note));
+  const models = new ServedModels(endpointOf, DEFAULT_MODEL, (model) => warnOfOtherModel(model, note));
   return withStore(settings, async (db) => {
     const outside = openExternalResources(env);
     const searchThreads = new SearchPool(settings.db);

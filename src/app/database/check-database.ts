@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { count, rate } from "../../reports/text/format-number.js";
+import { mailProgress } from "../../reports/text/format-number.js";
 import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
 import type { SandboxChoice } from "../../sandbox/python-sandbox.js";
 import { checkHealth, type Finding, repairIndex } from "../../store/connection/health.js";
@@ -76,8 +76,6 @@ export function checkDatabase(repair: boolean, context: AppContext): Promise<Dat
 function rebuildIndex(db: Db, { progress }: AppContext): void {
   const started = performance.now();
   const bar = progress("Indexing");
-  repairIndex(db, (done, total) =>
-    bar.update(done, total, `${count(done)} mails  ${rate(done, performance.now() - started)}`),
-  );
+  repairIndex(db, (done, total) => bar.update(done, total, mailProgress(done, performance.now() - started)));
   bar.stop();
 }

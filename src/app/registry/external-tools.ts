@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { UserError } from "../../domain/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
+import { flagName } from "../../platform/flag-name.js";
 import { splitShellWords } from "../../platform/shell-words.js";
 import { openExternalResources } from "../../tools/external/external-resources.js";
 import type { AppSettings } from "../use-case-context.js";
@@ -52,10 +53,9 @@ export function kindOf(described: ToolDescription): ToolKind | null {
 export function refuseFieldsOfOtherKinds(described: ToolDescription, kind: string): void {
   for (const [name, kinds] of Object.entries(KINDS_OF_FIELD)) {
     if (described[name as keyof ToolDescription] === undefined || kinds.includes(kind)) continue;
-    const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     throw new UserError(
       "flags_contradict",
-      `--${flag} is not for a tool of the kind ${kind}.`,
+      `${flagName(name)} is not for a tool of the kind ${kind}.`,
       `It is for: ${kinds.join(", ")}.`,
     );
   }

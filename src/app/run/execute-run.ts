@@ -19,7 +19,7 @@ import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/creat
 import type { AppContext } from "../use-case-context.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
-import { guardDatabase } from "./detect-lost-database.js";
+import { detectLostDatabase } from "./detect-lost-database.js";
 import { forcedProcess, thisProcess } from "./lock-owner.js";
 import type { OpenAgentTarget } from "./open-agent-target.js";
 import { limitsText } from "./plan/choose-limits.js";
@@ -31,7 +31,7 @@ import type { RunOptions, RunRequest } from "./plan/run-options.js";
 import type { RunPlan } from "./plan/run-plan.js";
 import { notesOnSent } from "./plan/sent-parameters.js";
 import { runTasks, type SessionEnd } from "./run-tasks.js";
-import { withOtherModelNotes } from "./warn-of-other-model.js";
+import { warnOfOtherModel } from "./warn-of-other-model.js";
 
 /** The database, open on this thread and on the search threads. */
 export interface OpenDatabase {
@@ -147,7 +147,7 @@ async function answerAll(
   let target: OpenAgentTarget | null = null;
   const waiting = { signal: stopNow, onWait: noteOnce(note, otherWriter(settings.db)) };
   const writer = threadedResultWriter(settings.db, waiting);
-  const guard = guardDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
+  const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
   try {
     const owner = options.force ? forcedProcess : thisProcess;
     const session = await plan.begin(owner, { ...waiting, signal: context.signal });
@@ -169,7 +169,7 @@ async function answerAll(
         answering: {
           runId: plan.runId,
           agent: plan.agent,
-          model: withOtherModelNotes(plan.model.model, note),
+          model: warnOfOtherModel(plan.model.model, note),
           tools: plan.tools.map((tool) => toTool(tool, resources)),
           cutoff: plan.settings.cutoff,
           taskTimeoutMs: plan.settings.taskTimeoutMs,

@@ -3,6 +3,6 @@ import { otherModelNote, watchAnsweringModel } from "../../models/middleware/wat
 import { stripControls } from "../../platform/strip-controls.js";
 
 /** The same model. Notes once for each other model that its replies name. */
-export function withOtherModelNotes(model: Model, note: (text: string) => void): Model {
+export function warnOfOtherModel(model: Model, note: (text: string) => void): Model {
   return watchAnsweringModel(model, (named) => note(stripControls(otherModelNote(model.id, named))));
 }

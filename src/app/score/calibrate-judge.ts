@@ -1,40 +1,48 @@
 import pLimit from "p-limit";
-import { z } from "zod";
+import { UserError } from "../../domain/errors.js";
 import { addCost } from "../../domain/runs/cost.js";
-import type { Calibration, Label, LabelledVerdict } from "../../domain/scores/judge-calibration.js";
-import type { Judge } from "../../domain/scores/judgement.js";
+import type { Calibration, LabelledVerdict } from "../../domain/scores/judge-calibration.js";
+import type { Judge, JudgeSettings } from "../../domain/scores/judgement.js";
 import { calibration } from "../../evaluation/measure-calibration.js";
+import { count } from "../../reports/text/format-number.js";
+import type { AppContext } from "../use-case-context.js";
+import { createJudge, JUDGE_CONCURRENCY, JUDGE_TIMEOUT_MS } from "./create-judge.js";
+import { anyCheapModel, type JudgeOptions, judgeSettings } from "./judge-settings.js";
+import { type Labelled, readLabels } from "./read-labels.js";
 
-/** Labels as people write them. */
-const LABELS: Readonly<Record<string, Label>> = {
-  correct: "correct",
-  true: "correct",
-  yes: "correct",
-  partly: "partly",
-  partial: "partly",
-  wrong: "wrong",
-  incorrect: "wrong",
-  false: "wrong",
-  no: "wrong",
-  abstained: "abstained",
-};
+/** A calibration as a user asks for it. */
+export interface CalibrateOptions extends JudgeOptions {
+  /** File of labels. */
+  readonly labels: string;
+}
 
-/** One line of a labels file: a question, its gold answer, an answer, and a person's label. */
-export const labelledSchema = z.object({
-  question: z.string().min(1),
-  gold: z.string(),
-  answer: z.string(),
-  label: z
-    .union([z.boolean(), z.string(), z.number()])
-    .transform((label) => {
-      const word = String(label).trim().toLowerCase();
-      return LABELS[word === "1" ? "true" : word === "0" ? "false" : word];
-    })
-    .refine((label) => label !== undefined, "label must be correct, partly, wrong, abstained, true or false")
-    .transform((label) => label as Label),
-});
+export interface JudgeCalibration {
+  readonly judge: JudgeSettings;
+  readonly figures: CalibrationRun;
+  /** One line about answers that the judge gave no verdict on. */
+  readonly shortfall: string | null;
+}
 
-export type Labelled = z.output<typeof labelledSchema>;
+/** Compares the verdicts of a judge with labels that people gave. Throws where there is no judge. */
+export async function calibrateJudge(options: CalibrateOptions, context: AppContext): Promise<JudgeCalibration> {
+  const { settings, note, signal } = context;
+  const items = readLabels(options.labels);
+  const judge = judgeSettings(options, null, anyCheapModel(settings.env), settings.env);
+  if (judge === null) {
+    throw new UserError(
+      "judge_missing",
+      "There is no judge to calibrate.",
+      "Name one: --judge provider/model, or set the key of a provider.",
+    );
+  }
+  const created = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note });
+  const bar = context.progress("Judging");
+  const showProgress = (judged: number) => bar.update(judged, items.length, `${count(judged)}/${count(items.length)}`);
+  const figures = await calibrate(items, created.judge, JUDGE_CONCURRENCY, showProgress, signal).finally(() =>
+    bar.stop(),
+  );
+  return { judge, figures, shortfall: created.shortfall() };
+}
 
 export interface CalibrationRun extends Calibration {
   readonly costUsd: number | null;

@@ -10,12 +10,15 @@ import { parseModelName } from "../../models/model-name.js";
 import { resolveModel } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
 import { openJudge } from "../../scoring/judge/ask-judge.js";
-import { withOtherModelNotes } from "../run/warn-of-other-model.js";
+import { warnOfOtherModel } from "../run/warn-of-other-model.js";
 import { connectionOf } from "../settings/endpoints.js";
 import type { AppSettings } from "../use-case-context.js";
 
 /** Answers judged at once, at most; the rate limiter finds out how many the server takes. */
 export const JUDGE_CONCURRENCY = 20;
+
+/** Of one call, where the answers are there already. */
+export const JUDGE_TIMEOUT_MS = 180_000;
 
 export interface CreatedJudge {
   readonly judge: Judge;
@@ -48,7 +51,7 @@ export async function createJudge(
   const resolved = await resolveModel(name, endpoint, DEFAULT_RETRY, throttle);
   const model = withPrices(resolved, (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage));
   const opened = openJudge({
-    model: withOtherModelNotes(model, connection.note),
+    model: warnOfOtherModel(model, connection.note),
     settings: judge,
     cache: openJsonFileCache(join(settings.cacheDir, "verdicts")),
   });

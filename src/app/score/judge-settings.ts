@@ -3,9 +3,9 @@ import type { JudgeSettings } from "../../domain/scores/judgement.js";
 import { JUDGE_MODELS } from "../../models/catalog/judge-models.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
 import { type ModelName, parseModelName } from "../../models/model-name.js";
-import { API_KEY_VARIABLES, isProvider, type Provider } from "../../models/provider-names.js";
+import { isProvider, type Provider } from "../../models/provider-names.js";
 import { protocolVersion } from "../../scoring/judge/ask-judge.js";
-import { baseUrlOf, refuseStoredAddress } from "../settings/endpoints.js";
+import { baseUrlOf, hasKey, refuseStoredAddress } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 
 /** What a user may ask of the judge. */
@@ -109,8 +109,4 @@ export function cheapModel(provider: Provider, baseUrl: string | null, env: Envi
 export function anyCheapModel(env: Environment): ModelName | null {
   const provider = (Object.keys(JUDGE_MODELS) as Provider[]).find((name) => hasKey(name, env));
   return provider === undefined ? null : parseModelName(`${provider}/${JUDGE_MODELS[provider]}`, null);
-}
-
-export function hasKey(provider: Provider, env: Environment): boolean {
-  return API_KEY_VARIABLES[provider].some((variable) => env[variable]);
 }

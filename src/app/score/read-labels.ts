@@ -1,6 +1,38 @@
 import { readFileSync } from "node:fs";
+import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
-import { type Labelled, labelledSchema } from "./calibrate-judge.js";
+import type { Label } from "../../domain/scores/judge-calibration.js";
+
+/** Labels as people write them. */
+const LABELS: Readonly<Record<string, Label>> = {
+  correct: "correct",
+  true: "correct",
+  yes: "correct",
+  partly: "partly",
+  partial: "partly",
+  wrong: "wrong",
+  incorrect: "wrong",
+  false: "wrong",
+  no: "wrong",
+  abstained: "abstained",
+};
+
+/** One line of a labels file: a question, its gold answer, an answer, and a person's label. */
+const labelledSchema = z.object({
+  question: z.string().min(1),
+  gold: z.string(),
+  answer: z.string(),
+  label: z
+    .union([z.boolean(), z.string(), z.number()])
+    .transform((label) => {
+      const word = String(label).trim().toLowerCase();
+      return LABELS[word === "1" ? "true" : word === "0" ? "false" : word];
+    })
+    .refine((label) => label !== undefined, "label must be correct, partly, wrong, abstained, true or false")
+    .transform((label) => label as Label),
+});
+
+export type Labelled = z.output<typeof labelledSchema>;
 
 const HINT =
   'A line is {"question": "...", "gold": "...", "answer": "...", "label": "correct"}; label: correct, partly, wrong, abstained, true or false.';

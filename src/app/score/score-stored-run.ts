@@ -8,15 +8,14 @@ import { openMailbox } from "../../tools/open-mailbox.js";
 import { aggregateRun } from "../results/aggregate-run.js";
 import { saveResults } from "../results/save-results.js";
 import { thisProcess } from "../run/lock-owner.js";
+import { hasKey } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 import { chosenScorers, wantsJudge } from "./choose-scorers.js";
-import { createJudge, JUDGE_CONCURRENCY } from "./create-judge.js";
-import { asksJudge, cheapModel, hasKey, isJudgeOff, type JudgeOptions, judgeSettings } from "./judge-settings.js";
+import { createJudge, JUDGE_CONCURRENCY, JUDGE_TIMEOUT_MS } from "./create-judge.js";
+import { asksJudge, cheapModel, isJudgeOff, type JudgeOptions, judgeSettings } from "./judge-settings.js";
 import { scoreRun } from "./score-traces.js";
-
-const JUDGE_TIMEOUT_MS = 180_000;
 
 export interface ScoreOptions extends JudgeOptions {
   readonly run: string;

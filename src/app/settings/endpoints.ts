@@ -60,6 +60,10 @@ export function connectionOf(
   return { ...reach, apiKey: keyFor(addressOf(provider, ""), reach.baseUrl, env) };
 }
 
+export function hasKey(provider: Provider, env: Environment): boolean {
+  return API_KEY_VARIABLES[provider].some((variable) => env[variable]);
+}
+
 const PLAYGROUND = { url: "API_URL", keys: ["API_TOKEN"], flag: "--api-url" } as const;
 
 /** The playground server that the environment names; undefined: none. */

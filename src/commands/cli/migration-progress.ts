@@ -1,4 +1,4 @@
-import { count, rate } from "../../reports/text/format-number.js";
+import { mailProgress } from "../../reports/text/format-number.js";
 import { onMigrationIndexing } from "../../store/connection/migrate.js";
 import { openOutput } from "./output.js";
 import { openProgress, type Progress } from "./progress.js";
@@ -14,7 +14,7 @@ export function showMigrationProgress(settings: Settings): void {
       openOutput(settings).note(`${settings.db} was made by an earlier version: its mail is reindexed once.`);
       bar = openProgress(settings, "Indexing", total);
     }
-    bar.update(done, `${count(done)} mails  ${rate(done, performance.now() - started)}`);
+    bar.update(done, mailProgress(done, performance.now() - started));
     if (done === total) bar.stop();
   });
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
+import { flagName } from "../../platform/flag-name.js";
 
 /** Checks a command's flags. The error names the first invalid one as the user writes it. */
 export function readFlags<T extends z.ZodType>(
@@ -14,15 +15,14 @@ export function readFlags<T extends z.ZodType>(
   const [name] = issue?.path ?? [];
   throw new UserError(
     "flag_invalid",
-    `${name === undefined ? "" : `${asFlag(String(name))}: `}${issue?.message ?? "cannot be used"}.`,
+    `${name === undefined ? "" : `${writtenName(String(name))}: `}${issue?.message ?? "cannot be used"}.`,
     `See art-e ${command} --help.`,
   );
 }
 
-/** `minRealism` becomes `--min-realism`, and a positional its name in upper case. */
-function asFlag(name: string): string {
-  if (POSITIONALS.has(name)) return name.toUpperCase();
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+/** A flag as it is typed; a positional in upper case, as help names it. */
+function writtenName(name: string): string {
+  return POSITIONALS.has(name) ? name.toUpperCase() : flagName(name);
 }
 
 const POSITIONALS: ReadonlySet<string> = new Set([

@@ -1,4 +1,5 @@
-import { anyCheapModel, hasKey } from "../../app/score/judge-settings.js";
+import { anyCheapModel } from "../../app/score/judge-settings.js";
+import { hasKey } from "../../app/settings/endpoints.js";
 import type { Environment } from "../../app/settings/env-file.js";
 import { UserError } from "../../domain/errors.js";
 import { JUDGE_MODELS } from "../../models/catalog/judge-models.js";

@@ -1,5 +1,5 @@
 import type { ImportProgress } from "../../ingest/import-corpus.js";
-import { count, rate } from "../../reports/text/format-number.js";
+import { mailProgress } from "../../reports/text/format-number.js";
 import { openProgress, type Progress } from "../cli/progress.js";
 import type { Settings } from "../cli/settings.js";
 
@@ -20,7 +20,7 @@ export function importBars(settings: Settings) {
             : openProgress(settings, "Indexing", progress.total);
       }
       const done = progress.phase === "read" ? progress.bytes : progress.mails;
-      bar?.update(done, `${count(progress.mails)} mails  ${rate(progress.mails, performance.now() - started)}`);
+      bar?.update(done, mailProgress(progress.mails, performance.now() - started));
     },
     stop: () => bar?.stop(),
   };

@@ -1,4 +1,5 @@
 import { UserError } from "../../domain/errors.js";
+import { checkToken } from "../cli/check-token.js";
 import { readText } from "../cli/read-text.js";
 import type { Settings } from "../cli/settings.js";
 
@@ -15,12 +16,7 @@ export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
   const given = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
   const token = (given ?? env.ART_E_TOKEN ?? "").trim();
   if (token === "" && given === undefined) return null;
-  if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
-  throw new UserError(
-    "serve_token",
-    "The token cannot be used: expected at least 16 characters without white space.",
-    "Make one: openssl rand -hex 24.",
-  );
+  return checkToken(token, "The token");
 }
 
 /** The origin whose pages may call the API. */

@@ -28,6 +28,11 @@ export function duration(ms: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
 }
 
+/** What a progress bar says of mails: `12,000 mails  3,400/s`. */
+export function mailProgress(mails: number, elapsedMs: number): string {
+  return `${count(mails)} mails  ${rate(mails, elapsedMs)}`;
+}
+
 /** `1,234/s`: items a second. */
 export function rate(done: number, elapsedMs: number): string {
   const perSecond = elapsedMs <= 0 ? 0 : (done / elapsedMs) * 1_000;

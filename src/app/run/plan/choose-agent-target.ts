@@ -1,21 +1,14 @@
-import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { agentSettingsSchema } from "../../../domain/agents/agent.js";
 import type { AgentTarget } from "../../../domain/agents/agent-target.js";
 import { UserError } from "../../../domain/errors.js";
-import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import { trimEndOf } from "../../../domain/trim-end.js";
 import { parseModelName } from "../../../models/model-name.js";
+import { flagName } from "../../../platform/flag-name.js";
 import { parseHttpUrl } from "../../../platform/http-url.js";
 import { splitShellWords } from "../../../platform/shell-words.js";
-import { chosenScorers } from "../../score/choose-scorers.js";
-import { judgeSettings } from "../../score/judge-settings.js";
 import { playgroundUrlOf } from "../../settings/endpoints.js";
 import type { Environment } from "../../settings/env-file.js";
-import { flagOf, type RunOptions, type RunRequest } from "./run-options.js";
-
-/** Tools that a subprocess agent gets over MCP. */
-const PROGRAM_TOOLS = ["email_search", "email_get"];
+import type { RunOptions, RunRequest } from "./run-options.js";
 
 /** Options that an external agent of each kind would ignore. */
 const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
@@ -82,7 +75,7 @@ export function refuseFlagsTargetIgnores(
 ): void {
   const ignored = NOT_FOR[kind].find((name) => given.has(name));
   if (ignored !== undefined) {
-    throw contradiction(`${flagOf(ignored)} does not reach an agent of ${FLAG_OF[kind]}`, "Leave it out.");
+    throw contradiction(`${flagName(ignored)} does not reach an agent of ${FLAG_OF[kind]}`, "Leave it out.");
   }
   if (given.has("cutoff") && options.cutoff === "off" && kind !== "command") {
     throw contradiction(`--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see`, "Leave it out.");
@@ -95,44 +88,6 @@ export function targetModelName(where: AgentTarget, agentId: string, options: Ru
   if (where.kind === "endpoint") return `endpoint/${agentId}`;
   const { modelId, modelProvider } = options;
   return modelId === undefined ? `playground/${agentId}` : parseModelName(modelId, modelProvider ?? null).id;
-}
-
-/** The settings of a run with an external agent: what it ignores has its default. */
-export function agentTargetSettings(
-  where: AgentTarget,
-  agentId: string,
-  options: RunOptions,
-  env: Environment,
-): RunSettings {
-  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
-  const tools = where.kind === "command" ? PROGRAM_TOOLS : [];
-  const { maxTurns, maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
-  const judge = judgeSettings(options, null, null, env);
-  return {
-    agentId,
-    agentVersion: 0,
-    elsewhere: where,
-    model: targetModelName(where, agentId, options),
-    baseUrl: null,
-    wireApi: null,
-    prompt: "",
-    tools,
-    toolsDigest: createHash("sha256").update(JSON.stringify(tools)).digest("hex"),
-    maxTurns: options.maxTurns ?? maxTurns,
-    maxTokens,
-    temperature: null,
-    toolCalls,
-    toolChoice,
-    cutoff: options.cutoff,
-    taskTimeoutMs: options.taskTimeout * 1_000,
-    maxTaskCostUsd: null,
-    price: options.price ?? null,
-    concurrency: options.concurrency,
-    epochs: options.epochs,
-    scorers: chosenScorers(options.scorers, judge !== null),
-    judge,
-    selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
-  };
 }
 
 /** Whether the agent reads this database's mail: it runs in this process, or as a subprocess with our tools. */

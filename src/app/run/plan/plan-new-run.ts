@@ -9,12 +9,13 @@ import { saveCurrentVersion } from "../../registry/versions.js";
 import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
 import { checkMailboxes } from "./check-mailboxes.js";
-import { agentTargetOf, agentTargetSettings, refuseFlagsTargetIgnores, usesMailHere } from "./choose-agent-target.js";
+import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./choose-agent-target.js";
 import { limitsOf, outputToKeep } from "./choose-limits.js";
-import { agentOf, newRunSettings } from "./choose-settings.js";
+import { externalAgentSettings, newRunSettings } from "./new-settings.js";
 import { noteUnsetConditions } from "./note-protocol-differences.js";
 import { agentOfNewRun, type RunRequest } from "./run-options.js";
 import { createRunOnce, newRunId, type RunPlan, toolsNow } from "./run-plan.js";
+import { agentOf } from "./stored-settings.js";
 
 /** Loads and selects the questions of a new run, and creates its model. */
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
@@ -29,7 +30,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   const settings =
     target === undefined
       ? newRunSettings(db, options, getAgent(db, agentId), context)
-      : agentTargetSettings(target, agentId, options, env);
+      : externalAgentSettings(target, agentId, options, env);
   noteUnsetConditions(options, db, context);
   // Before the download: a missing key is found at once.
   const model = await createModel(settings, options, context.settings, { append: false, isEstimate });

@@ -8,9 +8,9 @@ import { getRun } from "../../../store/runs/runs.js";
 import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
 import { limitsOf, outputToKeep } from "./choose-limits.js";
-import { agentOf, differences, requestedSettings } from "./choose-settings.js";
 import type { RunRequest } from "./run-options.js";
 import { createRunOnce, newRunId, type RunPlan, refuseOptionsOfNewRun, toolsOfRun } from "./run-plan.js";
+import { agentOf, differences, requestedSettings } from "./stored-settings.js";
 
 /**
  * A new run over the questions of an old one, with its prompt, model, settings and tools, even where the agent has

@@ -8,9 +8,9 @@ import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
 import { findLeft, resumeRun } from "../create-run.js";
 import { limitsOf, outputToKeep } from "./choose-limits.js";
-import { agentOf, differences, requestedSettings } from "./choose-settings.js";
 import type { RunRequest } from "./run-options.js";
 import { type RunPlan, refuseOptionsOfNewRun, toolsNow, toolsOfRun } from "./run-plan.js";
+import { agentOf, differences, requestedSettings } from "./stored-settings.js";
 
 /**
  * A stored run, with the settings it was created with. Other options, other mail or other tools would make its answers

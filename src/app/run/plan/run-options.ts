@@ -74,11 +74,6 @@ export function outputsOf({ output, record, junit }: RunOptions): readonly Outpu
   ];
 }
 
-/** `maxTaskCost` as the user writes it: `--max-task-cost`. */
-export function flagOf(name: string): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
 /** The agent of a new run. Throws where none is named, or where an option is only for a run that goes on. */
 export function agentOfNewRun(options: RunOptions): string {
   if (options.agent === undefined && options.agentCommand === undefined) {

@@ -3,6 +3,7 @@ import type { Agent } from "../../../domain/agents/agent.js";
 import { UserError } from "../../../domain/errors.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../../domain/runs/run-limits.js";
+import { flagName } from "../../../platform/flag-name.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import type { LockWait } from "../../../store/connection/write-transaction.js";
 import { getVersion } from "../../../store/registry/agent-versions.js";
@@ -12,7 +13,7 @@ import { attachedOrDefault } from "../../../tools/load-tools.js";
 import type { CreatedModel } from "../create-model.js";
 import { createRun, type NewRunRequest, type RunSession } from "../create-run.js";
 import type { RunOwner } from "../run-lock.js";
-import { flagOf, type RunOptionName } from "./run-options.js";
+import type { RunOptionName } from "./run-options.js";
 
 /** A run that can start: nothing has been written or spent yet. */
 export interface RunPlan {
@@ -60,8 +61,8 @@ export function refuseOptionsOfNewRun(given: ReadonlySet<string>, how: "resume" 
   if (other === undefined) return;
   const message =
     how === "resume"
-      ? `--resume answers what is missing of run ${runId}: ${flagOf(other)} cannot choose anything else.`
-      : `--repeat asks what run ${runId} asked, with the agent it had: ${flagOf(other)} cannot change that.`;
+      ? `--resume answers what is missing of run ${runId}: ${flagName(other)} cannot choose anything else.`
+      : `--repeat asks what run ${runId} asked, with the agent it had: ${flagName(other)} cannot change that.`;
   throw new UserError("flags_contradict", message, "Leave it out, or begin a new run.");
 }
 

@@ -2,58 +2,14 @@ import { type Agent, agentSettingsSchema } from "../../../domain/agents/agent.js
 import type { AgentTarget } from "../../../domain/agents/agent-target.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import { parseModelName } from "../../../models/model-name.js";
-import type { Db } from "../../../store/connection/open-store.js";
-import { readImportFilter } from "../../../store/import/corpus-stats.js";
-import { attachedOrDefault, toolsDigest } from "../../../tools/load-tools.js";
-import { currentVersion } from "../../registry/versions.js";
-import { chosenScorers, wantsJudge } from "../../score/choose-scorers.js";
+import { chosenScorers } from "../../score/choose-scorers.js";
 import { asksJudge, cheapModel, judgeSettings } from "../../score/judge-settings.js";
-import { baseUrlOf, refuseStoredAddress } from "../../settings/endpoints.js";
+import { refuseStoredAddress } from "../../settings/endpoints.js";
 import type { AppContext } from "../../use-case-context.js";
 import { modelNameOf } from "../create-model.js";
 import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./choose-agent-target.js";
 import type { RunOptions, RunRequest } from "./run-options.js";
 import { withSent } from "./sent-parameters.js";
-
-/** The settings of a new run of this agent. */
-export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { settings }: AppContext): RunSettings {
-  const name = modelNameOf(options, agent);
-  const baseUrl = baseUrlOf(name.provider, options.baseUrl, settings.env);
-  // A judge that nobody asked for is not paid for where no scorer uses it.
-  const isUnused = !asksJudge(options) && !wantsJudge(options.scorers);
-  const cheap = isUnused ? null : cheapModel(name.provider, baseUrl, settings.env);
-  const judge = judgeSettings(options, null, cheap, settings.env);
-  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
-  const reasoningTokens = options.reasoningTokens ?? agent.settings.reasoningTokens;
-  const mailFilter = readImportFilter(db);
-  return withSent({
-    agentId: agent.id,
-    agentVersion: currentVersion(db, agent.id),
-    model: name.id,
-    baseUrl,
-    wireApi: options.wireApi ?? null,
-    prompt: agent.prompt,
-    tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
-    toolsDigest: toolsDigest(db, agent.id),
-    maxTurns: options.maxTurns ?? agent.settings.maxTurns,
-    maxTokens: options.maxTokens ?? agent.settings.maxTokens,
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
-    temperature: options.temperature ?? agent.settings.temperature ?? null,
-    toolCalls: agent.settings.toolCalls,
-    toolChoice: agent.settings.toolChoice,
-    cutoff: options.cutoff,
-    ...(mailFilter === null ? {} : { mailFilter }),
-    taskTimeoutMs: options.taskTimeout * 1_000,
-    maxTaskCostUsd: options.maxTaskCost ?? null,
-    price: options.price ?? null,
-    concurrency: options.concurrency,
-    epochs: options.epochs,
-    ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
-    scorers: chosenScorers(options.scorers, judge !== null),
-    judge,
-    selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
-  });
-}
 
 /** The agent as it was when the run was created: its row may have changed since. */
 export function agentOf(settings: RunSettings): Agent {
