@@ -1,6 +1,5 @@
 import type { QuestionSet } from "../domain/tasks/question.js";
 import type { HubRequest } from "../huggingface/hub-request.js";
-import { loadHubParquet } from "./hub-parquet.js";
 import { loadHubRows } from "./hub-rows.js";
 import { loadQuestionFile } from "./local-file.js";
 
@@ -17,5 +16,7 @@ export interface QuestionRequest extends HubRequest {
  */
 export async function loadQuestions(request: QuestionRequest, signal: AbortSignal): Promise<QuestionSet> {
   if (request.dataset !== null) return loadQuestionFile(request.dataset, request.split, signal);
-  return request.useJson ? loadHubRows(request, signal) : loadHubParquet(request, signal);
+  if (request.useJson) return loadHubRows(request, signal);
+  const { loadHubParquet } = await import("./hub-parquet.js");
+  return loadHubParquet(request, signal);
 }

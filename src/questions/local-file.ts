@@ -3,10 +3,8 @@ import { basename, extname, resolve } from "node:path";
 import { UserError } from "../domain/errors.js";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
 import { sha256Of } from "../huggingface/download-cache.js";
-import { csvRows } from "./csv-rows.js";
 import { detectQuestionFormat } from "./detect-question-format.js";
 import { jsonLinesRows, jsonRows } from "./json-rows.js";
-import { parquetRows } from "./parquet-rows.js";
 import type { RawRow } from "./raw-row.js";
 import { validateQuestions } from "./validate-questions.js";
 
@@ -42,8 +40,9 @@ async function readRows(path: string, bytes: Buffer): Promise<RawRow[]> {
   if (format === null || (text === null && format !== "parquet"))
     throw unreadable(path, explainUnknownFormat(path, text));
   try {
-    if (format === "parquet") return await parquetRows(bytes);
-    if (format === "csv") return csvRows(text ?? "");
+    // Each format's library is loaded where it is met.
+    if (format === "parquet") return await (await import("./parquet-rows.js")).parquetRows(bytes);
+    if (format === "csv") return (await import("./csv-rows.js")).csvRows(text ?? "");
     if (format === "jsonl") return jsonLinesRows(text ?? "");
     const rows = jsonRows(JSON.parse(text ?? ""));
     if (rows !== null) return rows;

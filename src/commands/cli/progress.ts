@@ -1,4 +1,5 @@
-import { type Options, SingleBar } from "cli-progress";
+import { createRequire } from "node:module";
+import type { Options } from "cli-progress";
 import { stripControls } from "../../platform/strip-controls.js";
 import { duration } from "../../reports/text/format-number.js";
 import type { Settings } from "./settings.js";
@@ -42,6 +43,8 @@ export function openProgressLater(settings: Settings, title: string) {
 function openBar(title: string, total: number | null): Progress {
   const started = performance.now();
   let detail = "";
+  // Loaded only where a bar is drawn.
+  const { SingleBar } = createRequire(import.meta.url)("cli-progress") as typeof import("cli-progress");
   const bar = new SingleBar({
     stream: process.stderr,
     hideCursor: true,
