@@ -1,0 +1,27 @@
+export interface MachineCommand {
+  /** Program and arguments; a shell is one of them where one is meant. */
+  readonly argv: readonly string[];
+  /** Absolute path in the machine; null: the user's home. */
+  readonly cwd: string | null;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+}
+
+export interface CommandResult {
+  /** Null where the time limit ended it. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The machine that an agent works on: set up before it, collected from and graded after it. Paths are the machine's. */
+export interface TaskMachine {
+  /** Copies a file or folder in, creates missing folders, and replaces what is there. */
+  copyIn(from: string, path: string): Promise<void>;
+  /** Copies a regular file out without following links; false where there is none. */
+  copyOut(path: string, to: string): Promise<boolean>;
+  /** Whether commands can be run in it. A folder that only holds files cannot. */
+  readonly canRun: boolean;
+  /** Throws where `canRun` is false. */
+  run(command: MachineCommand, signal: AbortSignal): Promise<CommandResult>;
+}
