@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, inject } from "vitest";
 import type { Question } from "../../src/domain/tasks/question.js";
+import { CommandHosts } from "./command-hosts.js";
 
 export const ROOT = join(import.meta.dirname, "../..");
 export const BIN = join(ROOT, "bin/art-e.js");
@@ -18,6 +19,9 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** Variables that a process reads once. */
+const OF_A_PROCESS = new Set(["PATH", "TMPDIR", "NODE_OPTIONS", "TZ"]);
+
 /** Words of a command line, as one text where none of them holds a space. */
 export type Line = string | readonly string[];
 type Variables = Readonly<Record<string, string>>;
@@ -28,12 +32,19 @@ export interface Started {
 }
 
 export function start(folder: string, line: Line, variables: Variables = {}): Started {
-  const args = typeof line === "string" ? line.split(" ").filter((word) => word !== "") : line;
-  return startProgram(folder, process.execPath, [BIN, ...args], variables);
+  return startProgram(folder, process.execPath, [BIN, ...wordsOf(line)], variables);
+}
+
+function wordsOf(line: Line): readonly string[] {
+  return typeof line === "string" ? line.split(" ").filter((word) => word !== "") : line;
+}
+
+function environment(folder: string, variables: Variables): Record<string, string> {
+  return { PATH: process.env.PATH ?? "", HOME: folder, NO_COLOR: "1", ...variables };
 }
 
 export function startProgram(folder: string, program: string, args: readonly string[], variables: Variables): Started {
-  const env = { PATH: process.env.PATH ?? "", HOME: folder, NO_COLOR: "1", ...variables };
+  const env = environment(folder, variables);
   const child = spawn(program, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
@@ -61,6 +72,7 @@ export async function interruptTwice(child: ChildProcess): Promise<void> {
 
 export interface WorkFolder {
   path(name: string): string;
+  /** Runs to the end, in a process that has run others before where nothing forbids it. */
   artE(line: Line, variables?: Variables): Promise<Ended>;
   start(line: Line, variables?: Variables): Started;
   write(name: string, content: string | Buffer): string;
@@ -79,14 +91,22 @@ export function workFolder({ mail }: { mail?: string } = {}): WorkFolder {
     const { code, stderr } = await start(folder, ["import", mail, "--quiet"]).ended;
     if (code !== 0) throw new Error(`the mail was not imported: ${stderr}`);
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const hosts = new CommandHosts();
+  afterAll(() => {
+    hosts.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
   const path = (name: string) => join(folder, name);
   const read = (name: string) => readFileSync(path(name), "utf8");
   return {
     path,
     read,
     readJson: (name) => JSON.parse(read(name)),
-    artE: (line, variables) => start(folder, line, variables).ended,
+    artE(line, variables = {}) {
+      return Object.keys(variables).some((name) => OF_A_PROCESS.has(name))
+        ? start(folder, line, variables).ended
+        : hosts.run(wordsOf(line), folder, environment(folder, variables));
+    },
     start: (line, variables) => start(folder, line, variables),
     write(name, content) {
       writeFileSync(path(name), content);

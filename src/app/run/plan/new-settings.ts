@@ -27,7 +27,6 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
   const reasoningTokens = options.reasoningTokens ?? agent.settings.reasoningTokens;
   const mailFilter = readImportFilter(db);
   return withSent({
-    ...settingsOfAnyAgent(options),
     agentId: agent.id,
     agentVersion: currentVersion(db, agent.id),
     model: name.id,
@@ -42,6 +41,7 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
     temperature: options.temperature ?? agent.settings.temperature ?? null,
     toolCalls: agent.settings.toolCalls,
     toolChoice: agent.settings.toolChoice,
+    ...settingsOfAnyAgent(options),
     ...(mailFilter === null ? {} : { mailFilter }),
     maxTaskCostUsd: options.maxTaskCost ?? null,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
@@ -64,7 +64,6 @@ export function externalAgentSettings(
   const { maxTurns, maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
   const judge = judgeSettings(options, null, null, env);
   return {
-    ...settingsOfAnyAgent(options),
     agentId,
     agentVersion: 0,
     elsewhere: target,
@@ -79,6 +78,7 @@ export function externalAgentSettings(
     temperature: null,
     toolCalls,
     toolChoice,
+    ...settingsOfAnyAgent(options),
     maxTaskCostUsd: null,
     scorers: chosenScorers(options.scorers, judge !== null),
     judge,

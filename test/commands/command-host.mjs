@@ -1,0 +1,32 @@
+/**
+ * Runs command lines of the built program one after the other in this process, so that a test does not pay for loading
+ * it each time. Order: `{ args, cwd, env }`; answer: `{ code, stdout, stderr }`.
+ */
+import { main } from "../../dist/cli.js";
+
+/** Where what a command writes goes meanwhile. */
+const texts = { stdout: "", stderr: "" };
+for (const name of ["stdout", "stderr"]) {
+  process[name].write = (chunk, encoding, callback) => {
+    const isText = typeof chunk === "string";
+    texts[name] += isText ? chunk : Buffer.from(chunk).toString("utf8");
+    const called = typeof encoding === "function" ? encoding : callback;
+    if (called !== undefined) process.nextTick(called);
+    return true;
+  };
+}
+
+process.on("message", async ({ args, cwd, env }) => {
+  process.chdir(cwd);
+  for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
+  Object.assign(process.env, env);
+  texts.stdout = "";
+  texts.stderr = "";
+  const code = await main(args);
+  // What a process that ends takes with it.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(signal);
+  for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error");
+  process.send({ code, ...texts });
+});
+process.on("disconnect", () => process.exit());
+process.send("ready");
