@@ -13,7 +13,8 @@ export const PYTHON_LIMITS = {
   memoryBytes: 512 * 2 ** 20,
   processes: 32,
   openFiles: 64,
-  cpuSeconds: 5,
+  /** Of each process. More than threads can use before `wallMs`, which says why it stopped; this one would not. */
+  cpuSeconds: 60,
   /** Total bytes written: files deleted while open do not show in the workspace. */
   writtenBytes: 256 * 2 ** 20,
   /** Kept of stdout and stderr each. */

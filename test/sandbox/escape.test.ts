@@ -88,6 +88,16 @@ print(sqlite3.connect(":memory:").execute("select 1").fetchone())`;
     expect(await run("while True: pass")).toMatchObject({ stopped: "time", exitCode: null });
   });
 
+  test("an endless loop on several cores, which uses more of the processor than time passes", async () => {
+    const { stopped, exitCode } = await run(`
+import hashlib, threading
+block = bytes(2 ** 20)
+def work():
+    while True: hashlib.sha256(block)
+for _ in range(4): threading.Thread(target=work).start()`);
+    expect({ stopped, exitCode }).toEqual({ stopped: "time", exitCode: null });
+  });
+
   test("an endless loop that ignores every signal it can", async () => {
     const { stdout, stopped } = await run(`
 import signal
