@@ -1,5 +1,3 @@
-import { limitHeapGrowth } from "../../platform/heap-growth.js";
-import { prioritizeThisThread } from "../../platform/thread-priority.js";
 import { FileWatch } from "../../store/connection/file-watch.js";
 import { deferCheckpoints, limitPageCache, openStore } from "../../store/connection/open-store.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
@@ -8,18 +6,6 @@ import type { OpenDatabase, OpenMonitor, RunOutcome } from "./execute-run.js";
 import { agentTargetOf, usesMailHere } from "./plan/choose-agent-target.js";
 import type { RunEstimate } from "./plan/estimate-run.js";
 import type { RunRequest } from "./plan/run-options.js";
-
-/**
- * Compiling takes half a core in the first seconds of a run, when all tasks begin at once. At 10 a run of 5,000 tasks
- * at 200 ms a call is 2 % faster on two cores, and one without latency not slower; at 19 it varies more.
- */
-const COMPILER_NICENESS = 10;
-
-/** Sets up this process for a run. Before anything large is loaded. */
-export function tuneProcess(): void {
-  limitHeapGrowth();
-  prioritizeThisThread(COMPILER_NICENESS);
-}
 
 /** Runs an agent over the questions; see `execute`. */
 export function runBenchmark(request: RunRequest, context: AppContext, monitor: OpenMonitor): Promise<RunOutcome> {

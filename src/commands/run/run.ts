@@ -2,9 +2,10 @@ import { throwIfMissed } from "../../app/gates/run-gates.js";
 import { checkOutputs, type InputFile, replayFile } from "../../app/outputs/check-outputs.js";
 import { refuseContradictions } from "../../app/questions/load-dataset.js";
 import { agentOfNewRun, outputsOf } from "../../app/run/plan/run-options.js";
-import { estimateBenchmark, runBenchmark, tuneProcess } from "../../app/run/run-benchmark.js";
+import { estimateBenchmark, runBenchmark } from "../../app/run/run-benchmark.js";
 import type { SessionEnd } from "../../app/run/run-tasks.js";
 import { EXIT, type ExitCode } from "../../domain/errors.js";
+import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { givenFlags, readFlags } from "../cli/read-flags.js";
 import { withProtocol } from "../flags/protocol-flag.js";
@@ -17,7 +18,7 @@ import { stoppedError } from "./stopped-error.js";
 export const runCommand: Command = {
   flags: RUN_FLAGS,
   async run(argv, context) {
-    tuneProcess();
+    limitHeapGrowth();
     const preset = withProtocol(argv, context.settings.env);
     const flags = readFlags("run", runSchema, preset);
     refuseContradictions(flags);

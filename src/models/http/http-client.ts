@@ -2,7 +2,6 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Agent, type Dispatcher } from "undici";
 import { ModelError } from "../../domain/models/model.js";
-import { timeSliced } from "../../platform/time-slice.js";
 import { MAX_BYTES, replyTooLarge } from "./bounded-body.js";
 import { timeoutError } from "./deadline.js";
 
@@ -95,7 +94,7 @@ function redirectTarget(from: string, location: string, status: number, redirect
 function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
   return new Promise((resolve, reject) => {
-    const handler = new ReplyHandler(url, options, resolve, reject);
+    const handler = new ReplyHandler(options, resolve, reject);
     const path = `${pathname}${search}`;
     connections.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, handler);
   });
@@ -116,7 +115,6 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   private fail: (error: Error) => void;
 
   constructor(
-    private readonly url: string,
     private readonly options: HttpOptions,
     private readonly resolve: (reply: WholeReply) => void,
     reject: (error: Error) => void,
@@ -156,7 +154,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     });
     // The caller may have stopped listening before it fails.
     body.catch(() => undefined);
-    this.resolve(new WholeReply(this.url, status, headers, body));
+    this.resolve(new WholeReply(status, headers, body));
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -169,7 +167,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     this.end();
     const [first] = this.chunks;
     const body = this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks);
-    timeSliced(() => this.finish(body));
+    this.finish(body);
   }
 
   /** As the platform's fetch reports it, which is what toModelError recognises. */
@@ -181,16 +179,11 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 
 type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The members of a Response that the SDKs read. */
 class WholeReply implements HttpReply {
-  readonly statusText = "";
   readonly ok: boolean;
-  /** Null: the body is read whole or not at all, so there is no stream to cancel. */
-  readonly body = null;
   private read: Headers | null = null;
 
   constructor(
-    readonly url: string,
     readonly status: number,
     private readonly received: ReceivedHeaders,
     readonly bytes: Promise<Buffer>,
@@ -216,10 +209,6 @@ class WholeReply implements HttpReply {
     const decode = DECODERS[encoding?.trim().toLowerCase() ?? ""];
     const text = (decode === undefined ? bytes : await decompress(decode, bytes)).toString("utf8");
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
-  }
-
-  async json(): Promise<unknown> {
-    return JSON.parse(await this.text());
   }
 }
 

@@ -28,41 +28,29 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const headers = jsonHeaders(openaiHeaders(endpoint));
   const { apiKey, timeoutMs } = endpoint;
   const bodyOf = bodyWriter(name, endpoint);
-  const toolsOf = toolsWriter();
   const rules = openaiRules(name, "chat");
   return {
     id: `openai/${name}`,
     complete: (request, signal) => {
       const sent = sentOf(rules, request);
       // Before the call, so that nothing but the bytes is kept while it is under way.
-      const body = withMore(jsonBytes(bodyOf(request, sent)), toolsOf(request));
+      const body = jsonBytes(bodyOf(request, sent));
       const send = () => postJson(url, headers, body, { signal, timeoutMs });
       return attempt(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
     },
   };
 }
 
-/** All but the tools. */
 function bodyWriter(name: string, endpoint: Endpoint) {
   // OpenAI takes the newer name for all models; other servers mostly know the older one alone.
   const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
-  return ({ system, messages }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
+  return ({ system, messages, tools, toolChoice }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
     model: name,
     messages: [...(system === "" ? [] : [{ role: "system", content: wellFormed(system) }]), ...messages.map(toMessage)],
     [limit]: maxTokens,
     ...(temperature === null ? {} : { temperature }),
+    ...toToolFields(tools, toolChoice),
   });
-}
-
-/** The fields for the tools. They are the same in all calls of a run, and a third of what most of them say. */
-function toolsWriter(): (request: ModelRequest) => Buffer {
-  let last: { readonly tools: ModelRequest["tools"]; readonly choice: string; readonly bytes: Buffer } | null = null;
-  return ({ tools, toolChoice }) => {
-    if (last?.tools !== tools || last.choice !== toolChoice) {
-      last = { tools, choice: toolChoice, bytes: jsonBytes(toToolFields(tools, toolChoice)) };
-    }
-    return last.bytes;
-  };
 }
 
 function toToolFields(tools: ModelRequest["tools"], toolChoice: ModelRequest["toolChoice"]) {
@@ -74,12 +62,6 @@ function toToolFields(tools: ModelRequest["tools"], toolChoice: ModelRequest["to
     })),
     tool_choice: toolChoice,
   };
-}
-
-/** Two JSON objects as one: that of the first, which has fields, and those of the second behind them. */
-function withMore(first: Buffer, second: Buffer): Buffer {
-  const isEmpty = second.length === "{}".length;
-  return isEmpty ? first : Buffer.concat([first.subarray(0, -1), Buffer.from(","), second.subarray(1)]);
 }
 
 function toMessage(message: Message): Record<string, JsonValue> {

@@ -1,15 +1,11 @@
 /** The thread of `threadedResultWriter`: saves each batch of finished tasks in one transaction. */
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
-import { lowerThreadPriority } from "../../platform/thread-priority.js";
 import type { RpcAnswer, RpcCall } from "../../platform/worker-rpc.js";
 import { FileWatch } from "../connection/file-watch.js";
 import { limitPageCache, openStore } from "../connection/open-store.js";
 import { FILE_LOST, type SaveCall, type SaveOutcome } from "./result-writer.js";
 import { openRowWriter, type ResultRow } from "./results.js";
-
-/** Only finished tasks wait for this thread. At equal priority it would preempt the event loop each time it wakes. */
-lowerThreadPriority(5);
 
 /**
  * WAL pages (16 MB) between checkpoints, four times the default: a checkpoint waits for the disk, and delays saves.

@@ -3,7 +3,6 @@ import { PARTY } from "./address-book.js";
 import { ALL_POSITIONS, type PositionRange } from "./date-range.js";
 import { termExpression } from "./fts-query.js";
 import { isRare, POSTING_LIST_LIMIT, postingsWithin } from "./posting-lists.js";
-import { SearchCache } from "./search-cache.js";
 
 /** Whose mail, and when it was sent. Ids are those of the address book; null: any. */
 export interface MailFilter {
@@ -34,10 +33,7 @@ export const POSTINGS_SQL = {
   mailAt: "SELECT mail_id FROM mail_order WHERE position = ?",
 } as const;
 
-/**
- * Asks the index which mails match. It does not rank: FTS5's bm25() reads every mail of the file that holds a word.
- * Posting lists are cached, as an agent that searches a mailbox again mostly repeats words.
- */
+/** Asks the index which mails match. It does not rank: FTS5's bm25() reads every mail of the file that holds a word. */
 export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   const matching = db.prepare(POSTINGS_SQL.newest).pluck();
   const inInbox = db.prepare(POSTINGS_SQL.inInbox).pluck();
@@ -45,26 +41,18 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   const all = db.prepare("SELECT coalesce(max(position), 0) FROM mail_order").pluck();
   const state = db.prepare("SELECT fingerprint FROM corpus_state").pluck();
   const mailAt = db.prepare(POSTINGS_SQL.mailAt).pluck();
-  // An imported corpus never has the fingerprint null.
-  let cache = new SearchCache(null, 0);
+  // Until the next import. An imported corpus never has the fingerprint null.
+  let sizes = { fingerprint: null as unknown, all: 0, byInbox: new Map<number, number>() };
 
   const newest = (expression: string, { first, last }: PositionRange, limit: number) =>
     first > last ? [] : (matching.all(expression, first, last, limit) as number[]);
 
-  const listOf = (expression: string): readonly number[] => {
-    const known = cache.lists.get(expression);
-    if (known !== undefined) return known;
-    const list = newest(expression, ALL_POSITIONS, POSTING_LIST_LIMIT);
-    cache.lists.set(expression, list);
-    return list;
-  };
-
   const sizeOf = (inboxId: number | null): number => {
-    if (inboxId === null) return cache.mails;
-    let size = cache.mailboxSizes.get(inboxId);
+    if (inboxId === null) return sizes.all;
+    let size = sizes.byInbox.get(inboxId);
     if (size === undefined) {
       size = inInbox.get(`parties : ${PARTY.in(inboxId)}`) as number;
-      cache.mailboxSizes.set(inboxId, size);
+      sizes.byInbox.set(inboxId, size);
     }
     return size;
   };
@@ -72,26 +60,20 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   return (filter) => {
     // Another process may have imported mail meanwhile.
     const fingerprint = state.get();
-    if (fingerprint !== cache.fingerprint) cache = new SearchCache(fingerprint, all.get() as number);
+    if (fingerprint !== sizes.fingerprint) sizes = { fingerprint, all: all.get() as number, byInbox: new Map() };
     const parties = partiesExpression(filter);
     return {
       newestMatching: (words, range, limit) => newest(expressionOf(parties, words), range, limit),
       postingsOf(term) {
         const expression = expressionOf(parties, termExpression(term));
-        const list = listOf(expression);
+        const list = newest(expression, ALL_POSITIONS, POSTING_LIST_LIMIT);
         // A list cut at `COUNTED_TO` lacks the older mails.
         return isRare(list) ? postingsWithin(list, filter.range) : newest(expression, filter.range, POSTING_LIST_LIMIT);
       },
       get mailboxSize() {
         return sizeOf(filter.inboxId);
       },
-      mailAt(position) {
-        const known = cache.mailIds[position];
-        if (known !== undefined && known !== 0) return known;
-        const id = mailAt.get(position) as number;
-        cache.mailIds[position] = id;
-        return id;
-      },
+      mailAt: (position) => mailAt.get(position) as number,
     };
   };
 }

@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import type { ToolContext, ToolResult } from "../../domain/agents/tool.js";
-import type { JsonValue } from "../../domain/json.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 
 /** A call of a search handler. Arguments and config are checked already. */
@@ -10,9 +9,6 @@ export interface SearchCall {
   readonly context: Omit<ToolContext, "signal">;
   readonly config: unknown;
 }
-
-/** Posting JSON text between threads takes a third of the time of posting the value. */
-export type SearchAnswer = { readonly ok: true; readonly json: string } | Extract<ToolResult, { ok: false }>;
 
 /** More threads contend for SQLite's pages. */
 const MAX_THREADS = 3;
@@ -25,7 +21,7 @@ const YOUNG_GENERATION_MB = 32;
  * second thread costs it, and the first thread, more than it gains.
  */
 export class SearchPool {
-  private readonly threads: readonly WorkerRpc<SearchCall, SearchAnswer>[];
+  private readonly threads: readonly WorkerRpc<SearchCall, ToolResult>[];
 
   constructor(path: string, count = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))) {
     const file = new URL("./search-thread.js", import.meta.url);
@@ -36,16 +32,11 @@ export class SearchPool {
   /** Rejects only if a thread failed, which is a bug. */
   async call(handlerKey: string, args: unknown, context: ToolContext, config: unknown): Promise<ToolResult> {
     const { inbox, cutoff } = context;
-    const answer = await this.threadFor(inbox).call({ handlerKey, args, context: { inbox, cutoff }, config });
-    return answer.ok ? { ...answer, value: JSON.parse(answer.json) as JsonValue } : answer;
+    return this.leastBusy().call({ handlerKey, args, context: { inbox, cutoff }, config });
   }
 
-  /** The least busy; among equals always the same for a mailbox, whose posting lists it has cached. */
-  private threadFor(inbox: string | null): WorkerRpc<SearchCall, SearchAnswer> {
-    const leastBusy = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
-    const hash = [...(inbox ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
-    const preferred = this.threads[hash % this.threads.length];
-    return preferred !== undefined && preferred.pending <= leastBusy.pending ? preferred : leastBusy;
+  private leastBusy(): WorkerRpc<SearchCall, ToolResult> {
+    return this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
   }
 
   async close(): Promise<void> {

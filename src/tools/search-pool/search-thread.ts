@@ -1,19 +1,11 @@
 /** Entry point of a search thread: receives calls of the search handlers and posts their results. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { ToolResult } from "../../domain/agents/tool.js";
-import { lowerThreadPriority } from "../../platform/thread-priority.js";
 import type { RpcAnswer, RpcCall } from "../../platform/worker-rpc.js";
 import { openReadOnly } from "../../store/connection/open-store.js";
 import { openMailbox } from "../open-mailbox.js";
 import { SEARCH_HANDLERS } from "./search-handlers.js";
-import type { SearchAnswer, SearchCall } from "./search-pool.js";
-import { warmupSearches } from "./search-warmup.js";
-
-/**
- * Measured: with nice 5 a run against a real model gains 4 %, and one whose model answers at once loses 1 % (7 % with
- * 15).
- */
-lowerThreadPriority(5);
+import type { SearchCall } from "./search-pool.js";
 
 const db = openReadOnly((workerData as { path: string }).path);
 const mailbox = openMailbox(db);
@@ -28,10 +20,9 @@ const executeSearch = db.transaction(({ handlerKey, args, context, config }: Sea
   return handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
 });
 
-function toRpcAnswer({ id, call }: RpcCall<SearchCall>): RpcAnswer<SearchAnswer> {
+function toRpcAnswer({ id, call }: RpcCall<SearchCall>): RpcAnswer<ToolResult> {
   try {
-    const result = executeSearch(call);
-    return { id, answer: result.ok ? { ok: true, json: JSON.stringify(result.value) } : result };
+    return { id, answer: executeSearch(call) };
   } catch (error) {
     const { code, message, stack } = error as Error & { code?: string };
     // SQLite's errors are about the user's file: message only. Anything else is a bug: with stack.
@@ -39,22 +30,6 @@ function toRpcAnswer({ id, call }: RpcCall<SearchCall>): RpcAnswer<SearchAnswer>
   }
 }
 
-let hasReceivedCall = false;
-
-/** Runs until the first call arrives. Errors of the file are reported by that call. */
-function warmUp(calls: Iterator<SearchCall, void>): void {
-  try {
-    const call = hasReceivedCall ? undefined : calls.next().value;
-    if (call === undefined) return;
-    executeSearch(call);
-    setImmediate(warmUp, calls);
-  } catch {
-    return;
-  }
-}
-warmUp(warmupSearches(db));
-
 parentPort?.on("message", (calls: readonly RpcCall<SearchCall>[]) => {
-  hasReceivedCall = true;
   for (const call of calls) parentPort?.postMessage([toRpcAnswer(call)]);
 });
