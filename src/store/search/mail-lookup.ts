@@ -1,18 +1,11 @@
+import type { Email } from "../../domain/mail/email.js";
 import type { Db } from "../connection/open-store.js";
 import { withTickTransaction } from "../connection/transaction-per-tick.js";
 import { PARTY } from "./address-book.js";
 
-/** A complete mail. */
-export interface StoredMail {
+/** A complete mail as it is stored. */
+export interface StoredMail extends Omit<Email, "asWritten"> {
   readonly mailId: number;
-  readonly messageId: string;
-  readonly subject: string;
-  readonly sender: string;
-  readonly to: readonly string[];
-  readonly cc: readonly string[];
-  readonly bcc: readonly string[];
-  readonly date: string | null;
-  readonly body: string;
 }
 
 export interface MailLookup {
