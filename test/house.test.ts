@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { workFolder } from "./commands/art-e.js";
 import { cliFiles } from "./docs/cli-files.js";
 import { FORBIDDEN_FILES, FORBIDDEN_NAMES } from "./forbidden-words.js";
-import { CROWDED_FOLDERS, LONG_COMMANDS, PROCESS_USERS } from "./house-exceptions.js";
+import { CROWDED_FOLDERS, LONG_COMMANDS, PROCESS_USERS } from "./house-rule-exceptions.js";
 
 const ROOT = join(import.meta.dirname, "..");
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkOutputs } from "../app/outputs/check-outputs.js";
+import { checkOutputs } from "../app/output-files/check-outputs.js";
 import { exportTraces } from "../app/results/export-traces.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { BANDS } from "../domain/scores/score.js";

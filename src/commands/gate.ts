@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { openGates, throwIfMissed } from "../app/gates/run-gates.js";
-import { checkOutputs } from "../app/outputs/check-outputs.js";
+import { checkOutputs } from "../app/output-files/check-outputs.js";
 import { RunSources, unfinished } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { gateText } from "../reports/text/gate-text.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkOutputs, replayFile } from "../app/outputs/check-outputs.js";
+import { checkOutputs, replayFile } from "../app/output-files/check-outputs.js";
 import { scoreStoredRun } from "../app/score/score-stored-run.js";
 import { EXIT } from "../domain/errors.js";
 import type { Command } from "./cli/command.js";

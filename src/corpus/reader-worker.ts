@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { setLibraryDecoder } from "./mime/decode-body.js";
-import { MimeThread } from "./mime/mime-thread.js";
+import { MimeThread } from "./mime/mime-worker-client.js";
 import { openCorpus } from "./open-corpus.js";
-import { type ReadMessage, type ReadRequest, serializeError } from "./worker-messages.js";
+import { type ReadMessage, type ReadRequest, serializeError } from "./reader-worker-messages.js";
 
 async function read(port: MessagePort, { path, format, ahead }: ReadRequest): Promise<void> {
   const post = (message: ReadMessage) => port.postMessage(message);

@@ -1,6 +1,6 @@
 import type { MetricComparison, RunHead } from "../domain/scores/comparison.js";
-import { NO_ESTIMATE } from "../domain/scores/estimate.js";
 import type { Gate, Threshold } from "../domain/scores/gate.js";
+import { NO_ESTIMATE } from "../domain/scores/interval-estimate.js";
 import { scorerOfMetric } from "../domain/scores/metric-name.js";
 
 /**

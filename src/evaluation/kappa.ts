@@ -1,4 +1,4 @@
-import type { Estimate } from "../domain/scores/estimate.js";
+import type { Estimate } from "../domain/scores/interval-estimate.js";
 import { Z_975 } from "../statistics/normal.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { Estimate } from "../domain/scores/estimate.js";
+import type { Estimate } from "../domain/scores/interval-estimate.js";
 import type { Calibration, LabelledVerdict } from "../domain/scores/judge-calibration.js";
 import { wilson } from "../statistics/wilson.js";
 import { kappa } from "./kappa.js";

@@ -10,7 +10,7 @@ import { type Access, checkContentType, checkHost, checkOrigin, checkToken } fro
 import { openapiDocument } from "./http/openapi.js";
 import { readJsonBody } from "./http/request-body.js";
 import type { Env, Route } from "./http/route.js";
-import type { Services } from "./http/server-services.js";
+import type { Services } from "./http/route-services.js";
 import { openaiError } from "./openai/openai-error.js";
 import { openaiRoutes } from "./openai/openai-routes.js";
 import { responsesRoutes } from "./openai/responses-routes.js";
@@ -18,14 +18,14 @@ import { chatRoutes } from "./playground/chat-routes.js";
 import { playgroundSessionRoutes } from "./playground/playground-session-routes.js";
 import { addPage, isPage } from "./playground/serve-page.js";
 import { agentRoutes } from "./routes/agent-routes.js";
+import { versionRoutes } from "./routes/agent-version-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";
-import { metaRoutes } from "./routes/meta-routes.js";
 import { isReport, ReportLinks } from "./routes/report-links.js";
 import { runRoutes } from "./routes/run-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
+import { metaRoutes } from "./routes/status-routes.js";
 import { toolRoutes } from "./routes/tool-routes.js";
 import { traceRoutes } from "./routes/trace-routes.js";
-import { versionRoutes } from "./routes/version-routes.js";
 
 export function allRoutes(services: Services, reports = new ReportLinks(services)): Route[] {
   return [

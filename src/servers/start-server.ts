@@ -2,11 +2,11 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { UserError } from "../domain/errors.js";
-import { isLoopback } from "../platform/http-access.js";
+import { isLoopback } from "../platform/host-and-origin.js";
 import { createApp } from "./create-app.js";
 import type { WriteLog } from "./http/access-log.js";
 import type { Access } from "./http/auth.js";
-import type { Services } from "./http/server-services.js";
+import type { Services } from "./http/route-services.js";
 
 /** Time limits for receiving a request. */
 const HEADERS_MS = 10_000;

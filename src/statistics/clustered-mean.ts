@@ -1,4 +1,4 @@
-import { type Estimate, type Interval, NO_ESTIMATE } from "../domain/scores/estimate.js";
+import { type Estimate, type Interval, NO_ESTIMATE } from "../domain/scores/interval-estimate.js";
 import type { Scale } from "../domain/scores/score.js";
 import { Z_975 } from "./normal.js";
 import { t975 } from "./student-t.js";

@@ -1,5 +1,5 @@
 import { mean, sampleStandardDeviation } from "simple-statistics";
-import { type Estimate, NO_ESTIMATE } from "../domain/scores/estimate.js";
+import { type Estimate, NO_ESTIMATE } from "../domain/scores/interval-estimate.js";
 import { belowNormal } from "./normal.js";
 import { quantileOfSorted } from "./quantile.js";
 import { seededRandom } from "./seeded-random.js";

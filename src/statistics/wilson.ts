@@ -1,4 +1,4 @@
-import type { Interval } from "../domain/scores/estimate.js";
+import type { Interval } from "../domain/scores/interval-estimate.js";
 import { Z_975 } from "./normal.js";
 
 /**

@@ -7,11 +7,11 @@ import { jsonObjectSchema } from "../domain/json.js";
 import { parseJsonOrNull } from "../platform/parse-json.js";
 import type { Db } from "../store/connection/open-store.js";
 import { type AttachedTool, getTool, listAttachedTools } from "../store/registry/tool-rows.js";
-import type { Handler, ToolResources } from "./handler.js";
-import { DEFAULT_TOOL_IDS, HANDLERS } from "./handlers.js";
 import { compileArgumentSchema, type SchemaValidator } from "./json-schema/compile-schema.js";
 import { toolError } from "./open-mailbox.js";
 import { SEARCH_HANDLERS } from "./search-pool/search-handlers.js";
+import type { Handler, ToolResources } from "./tool-handler.js";
+import { DEFAULT_TOOL_IDS, HANDLERS } from "./tool-handler-table.js";
 
 /** The agent's callable tools, from its rows; an agent without rows gets the defaults. */
 export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {

@@ -4,9 +4,9 @@ import { type JsonObject, type JsonValue, jsonObjectSchema } from "../domain/jso
 import { formatMail } from "../domain/mail/format-mail.js";
 import type { Db } from "../store/connection/open-store.js";
 import { getTool } from "../store/registry/tool-rows.js";
-import type { ToolResources } from "./handler.js";
 import { toTool } from "./load-tools.js";
 import { findReadableMail } from "./open-mailbox.js";
+import type { ToolResources } from "./tool-handler.js";
 
 const schemaSchema = z.looseObject({
   properties: z.record(z.string(), jsonObjectSchema),

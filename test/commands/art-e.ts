@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, inject } from "vitest";
 import type { Question } from "../../src/domain/tasks/question.js";
-import { CommandHosts } from "./command-hosts.js";
+import { CommandHosts } from "./command-line-processes.js";
 
 export const ROOT = join(import.meta.dirname, "../..");
 export const BIN = join(ROOT, "bin/art-e.js");

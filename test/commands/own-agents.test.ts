@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { stdioServerFile } from "../mcp/behaving-server.js";
+import { stdioServerFile } from "../mcp/sdk-servers.js";
 import { MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
 const { artE, path, write, read } = workFolder({ mail: MAIL });

@@ -2,11 +2,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { McpConnections } from "../../src/mcp/connections.js";
-import { callServerTool, listServerTools } from "../../src/mcp/server-tools.js";
+import { callServerTool, listServerTools } from "../../src/mcp/remote-tools.js";
 import { startSupervised } from "../../src/processes/supervised-process.js";
 import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { gone, isThere } from "../processes/processes.js";
-import { startHttpServer, stdioServerFile } from "./behaving-server.js";
+import { startHttpServer, stdioServerFile } from "./sdk-servers.js";
 
 let db: TestDb;
 let mcp: McpConnections;

@@ -8,9 +8,9 @@ import { ServedModels } from "../../src/app/chat/served-models.js";
 import type { JsonObject, JsonValue } from "../../src/domain/json.js";
 import type { Access } from "../../src/servers/http/auth.js";
 import { ChatLimits } from "../../src/servers/http/chat-limits.js";
-import type { Services } from "../../src/servers/http/server-services.js";
+import type { Services } from "../../src/servers/http/route-services.js";
 import { type Running, startServer } from "../../src/servers/start-server.js";
-import { openExternalResources } from "../../src/tools/external/external-resources.js";
+import { openExternalResources } from "../../src/tools/external/external-connections.js";
 import { openMailbox } from "../../src/tools/open-mailbox.js";
 import { openDemo, openWith, type TestDb } from "../app/run/demo-setup.js";
 

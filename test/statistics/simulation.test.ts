@@ -3,7 +3,7 @@
  * times as many simulations and prints the figures.
  */
 import { describe, expect, it } from "vitest";
-import type { Estimate } from "../../src/domain/scores/estimate.js";
+import type { Estimate } from "../../src/domain/scores/interval-estimate.js";
 import { ClusteredMean } from "../../src/statistics/clustered-mean.js";
 import { pairedDifference } from "../../src/statistics/paired-difference.js";
 import { expectBetween, LONG, TIMES, worlds } from "./simulated-runs.js";

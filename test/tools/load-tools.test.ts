@@ -4,9 +4,9 @@ import type { Tool } from "../../src/domain/agents/tool.js";
 import { UserError } from "../../src/domain/errors.js";
 import { getAgent, listAgents } from "../../src/store/registry/agent-rows.js";
 import { listTools } from "../../src/store/registry/tool-rows.js";
-import { HANDLERS } from "../../src/tools/handlers.js";
 import { loadTools } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/open-mailbox.js";
+import { HANDLERS } from "../../src/tools/tool-handler-table.js";
 import { openDemo, openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { context } from "./demo-tools.js";
 

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { createTool, type NewTool } from "../../src/app/registry/edit-tools.js";
 import type { Tool } from "../../src/domain/agents/tool.js";
 import type { JsonObject } from "../../src/domain/json.js";
-import { type ExternalResources, openExternalResources } from "../../src/tools/external/external-resources.js";
+import { type ExternalResources, openExternalResources } from "../../src/tools/external/external-connections.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/open-mailbox.js";
 import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
-import { startHttpServer, stdioServerFile } from "../mcp/behaving-server.js";
+import { startHttpServer, stdioServerFile } from "../mcp/sdk-servers.js";
 
 /** What the environment of the tests holds for tools. */
 export const SECRET = "sk-test-0123456789";

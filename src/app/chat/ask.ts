@@ -6,7 +6,7 @@ import { API_KEY_VARIABLES } from "../../models/provider-names.js";
 import { saveChat } from "../../store/chats/sessions.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getAgent } from "../../store/registry/agent-rows.js";
-import { openExternalResources } from "../../tools/external/external-resources.js";
+import { openExternalResources } from "../../tools/external/external-connections.js";
 import { attachedOrDefault, toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import { saveCurrentVersion } from "../registry/versions.js";

@@ -1,6 +1,6 @@
 import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
 import { PROVIDERS, type Provider } from "../../models/provider-names.js";
-import { openExternalResources } from "../../tools/external/external-resources.js";
+import { openExternalResources } from "../../tools/external/external-connections.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { warnOfOtherModel } from "../run/warn-of-other-model.js";

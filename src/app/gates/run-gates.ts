@@ -10,7 +10,7 @@ import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { junit } from "../../reports/ci/junit.js";
 import { stepSummary } from "../../reports/ci/step-summary.js";
 import { gateText } from "../../reports/text/gate-text.js";
-import { refuseInputs } from "../outputs/check-outputs.js";
+import { refuseInputs } from "../output-files/check-outputs.js";
 import { type RunSource, RunSources, unfinished } from "../results/open-results.js";
 import type { AppContext } from "../use-case-context.js";
 import { checkGateOptions, type GateOptions } from "./gate-options.js";

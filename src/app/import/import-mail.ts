@@ -1,5 +1,5 @@
 import { openCorpus } from "../../corpus/open-corpus.js";
-import { readInWorker } from "../../corpus/read-in-worker.js";
+import { readInWorker } from "../../corpus/reader-worker-client.js";
 import { UserError } from "../../domain/errors.js";
 import type { CorpusFormat } from "../../domain/mail/email.js";
 import { downloadEnronEmails } from "../../huggingface/enron-emails.js";

@@ -2,7 +2,7 @@ import type { StoredTool } from "../../domain/agents/tool.js";
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getTool } from "../../store/registry/tool-rows.js";
-import { openExternalResources } from "../../tools/external/external-resources.js";
+import { openExternalResources } from "../../tools/external/external-connections.js";
 import type { AppSettings } from "../use-case-context.js";
 import { createTool, updateTool } from "./edit-tools.js";
 import {

@@ -3,7 +3,7 @@ import { UserError } from "../../domain/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
 import { flagName } from "../../platform/flag-name.js";
 import { splitShellWords } from "../../platform/shell-words.js";
-import { openExternalResources } from "../../tools/external/external-resources.js";
+import { openExternalResources } from "../../tools/external/external-connections.js";
 import type { AppSettings } from "../use-case-context.js";
 import type { NewTool } from "./edit-tools.js";
 import { describeModule } from "./import-tools.js";

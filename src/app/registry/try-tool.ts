@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "../../domain/json.js";
 import { openWorkspace } from "../../sandbox/workspace/workspace.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getTool } from "../../store/registry/tool-rows.js";
-import { openExternalResources } from "../../tools/external/external-resources.js";
+import { openExternalResources } from "../../tools/external/external-connections.js";
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import { addInboxArgument } from "../../tools/single-inbox-tools.js";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
-import type { Estimate } from "../../domain/scores/estimate.js";
+import type { Estimate } from "../../domain/scores/interval-estimate.js";
 import type { ScorerEntry } from "../../domain/scores/score.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { RunTally } from "../../reports/html/summarize-run.js";
@@ -22,7 +22,7 @@ import { iterateResults } from "../../store/runs/results.js";
 import type { RunRow } from "../../store/runs/runs.js";
 import { iterateTraces } from "../../store/runs/traces.js";
 import { openMailLookup } from "../../store/search/mail-lookup.js";
-import { aggregateRun } from "./aggregate-run.js";
+import { computeRunTotals } from "./compute-run-totals.js";
 
 /** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;
@@ -128,7 +128,7 @@ function mailSource(db: Db): MailSource {
 }
 
 async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[]) {
-  const { usage, costUsd, retries, scores, slices, answeredBy = {} } = await aggregateRun(db, run);
+  const { usage, costUsd, retries, scores, slices, answeredBy = {} } = await computeRunTotals(db, run);
   const { id: runId, agentId, model, split, status, startedAt, corpusFingerprint, totalTasks: plannedTasks } = run;
   return {
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },

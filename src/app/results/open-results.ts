@@ -5,7 +5,7 @@ import { type RunHead, runFileSchema, runHeadSchema } from "../../domain/scores/
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";
-import { aggregateRun } from "./aggregate-run.js";
+import { computeRunTotals } from "./compute-run-totals.js";
 
 /** A run from the database or from a results file. */
 export interface RunSource {
@@ -26,7 +26,7 @@ export class RunSources {
       throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
     }
     this.db ??= openStore(this.path, { mustExist: true });
-    return fromDatabase(this.db, await aggregateRun(this.db, getRun(this.db, name)));
+    return fromDatabase(this.db, await computeRunTotals(this.db, getRun(this.db, name)));
   }
 
   close(): void {

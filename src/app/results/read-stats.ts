@@ -3,7 +3,7 @@ import { type CorpusStats, readCorpusStats } from "../../store/import/corpus-sta
 import { getRun, listRuns, type RunSummary } from "../../store/runs/runs.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { aggregateRun } from "./aggregate-run.js";
+import { computeRunTotals } from "./compute-run-totals.js";
 
 /** Figures of the imported mail. */
 export function corpusStats(settings: AppSettings): Promise<CorpusStats> {
@@ -12,7 +12,7 @@ export function corpusStats(settings: AppSettings): Promise<CorpusStats> {
 
 /** Figures of one run. */
 export function runStats(name: string, settings: AppSettings): Promise<RunTotals> {
-  return withStore(settings, (db) => aggregateRun(db, getRun(db, name)));
+  return withStore(settings, (db) => computeRunTotals(db, getRun(db, name)));
 }
 
 /** The runs of the database, newest first. */

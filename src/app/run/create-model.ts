@@ -16,7 +16,7 @@ import { type ModelName, parseModelName } from "../../models/model-name.js";
 import { isRemote } from "../../models/provider-names.js";
 import { resolveModel, wireApiOf } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
-import { refuseInputs, replayFile } from "../outputs/check-outputs.js";
+import { refuseInputs, replayFile } from "../output-files/check-outputs.js";
 import { connectionOf } from "../settings/endpoints.js";
 import type { AppSettings } from "../use-case-context.js";
 import { outputsOf, type RunOptions } from "./plan/run-options.js";

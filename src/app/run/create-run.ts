@@ -1,7 +1,7 @@
 import type { RunSettings, TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { PlannedTask, QuestionSet } from "../../domain/tasks/question.js";
-import { chunk } from "../../platform/chunk.js";
+import { chunk } from "../../platform/split-into-chunks.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";

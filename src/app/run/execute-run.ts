@@ -8,7 +8,7 @@ import { type Db, openReadOnly } from "../../store/connection/open-store.js";
 import { threadedResultWriter } from "../../store/runs/result-writer.js";
 import { attemptPages } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";
-import { openExternalResources } from "../../tools/external/external-resources.js";
+import { openExternalResources } from "../../tools/external/external-connections.js";
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";

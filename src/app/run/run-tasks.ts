@@ -10,7 +10,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import type { ResultWriter } from "../../store/runs/result-writer.js";
 import { finishRun, getRun } from "../../store/runs/runs.js";
-import { aggregateRun } from "../results/aggregate-run.js";
+import { computeRunTotals } from "../results/compute-run-totals.js";
 import { withScores } from "../score/score-trace.js";
 import { type Answering, answerQuestion } from "./answer-question.js";
 import type { Budget, LimitReached } from "./budget.js";
@@ -151,7 +151,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   }
   await end(left > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: left > 0 });
-  const totals = await aggregateRun(db, getRun(db, runId));
+  const totals = await computeRunTotals(db, getRun(db, runId));
   if (left === 0) return { totals, asked, stopped: null };
   const limit = budget.reached();
   const byRun: Stopped | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });

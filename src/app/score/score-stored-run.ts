@@ -5,7 +5,7 @@ import { count } from "../../reports/text/format-number.js";
 import type { ScorerName } from "../../scoring/scorers.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
-import { aggregateRun } from "../results/aggregate-run.js";
+import { computeRunTotals } from "../results/compute-run-totals.js";
 import { saveResults } from "../results/save-results.js";
 import { thisProcess } from "../run/lock-owner.js";
 import { hasKey } from "../settings/endpoints.js";
@@ -15,7 +15,7 @@ import { withStore } from "../with-store.js";
 import { chosenScorers, wantsJudge } from "./choose-scorers.js";
 import { createJudge, JUDGE_CONCURRENCY, JUDGE_TIMEOUT_MS } from "./create-judge.js";
 import { asksJudge, cheapModel, isJudgeOff, type JudgeOptions, judgeSettings } from "./judge-settings.js";
-import { scoreRun } from "./score-traces.js";
+import { scoreRun } from "./score-saved-traces.js";
 
 export interface ScoreOptions extends JudgeOptions {
   readonly run: string;
@@ -53,7 +53,7 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
         `scoring of ${run.id} stopped: ${count(scored)} tasks are saved. Go on with the same command.`,
       );
     }
-    const totals = await aggregateRun(db, getRun(db, run.id));
+    const totals = await computeRunTotals(db, getRun(db, run.id));
     if (options.output !== undefined) await saveResults(db, options.output, totals);
     return { totals, shortfall: judge?.shortfall() ?? null };
   });

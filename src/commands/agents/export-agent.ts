@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkOutputs } from "../../app/outputs/check-outputs.js";
+import { checkOutputs } from "../../app/output-files/check-outputs.js";
 import { exportAgent } from "../../app/registry/agent-file.js";
 import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkOutputs } from "../../app/outputs/check-outputs.js";
+import { checkOutputs } from "../../app/output-files/check-outputs.js";
 import { TRACE_PLACEMENTS } from "../../app/results/report-conversations.js";
 import { readReport, writeCsvReport, writePageReport } from "../../app/results/write-report.js";
 import { EXIT, UserError } from "../../domain/errors.js";

@@ -1,5 +1,5 @@
 import { throwIfMissed } from "../../app/gates/run-gates.js";
-import { checkOutputs, type InputFile, replayFile } from "../../app/outputs/check-outputs.js";
+import { checkOutputs, type InputFile, replayFile } from "../../app/output-files/check-outputs.js";
 import { refuseContradictions } from "../../app/questions/load-dataset.js";
 import { agentOfNewRun, outputsOf } from "../../app/run/plan/run-options.js";
 import { estimateBenchmark, runBenchmark } from "../../app/run/run-benchmark.js";

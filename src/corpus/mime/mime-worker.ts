@@ -1,7 +1,7 @@
 /** The thread of `MimeThread`: decodes one mail at a time. */
 import { parentPort } from "node:worker_threads";
 import { decodeWithLibrary } from "./decode-body.js";
-import type { MimeReply, MimeRequest } from "./mime-thread.js";
+import type { MimeReply, MimeRequest } from "./mime-worker-client.js";
 
 const port = parentPort;
 port?.on("message", ({ raw, bodyStart }: MimeRequest) => {

@@ -2,7 +2,7 @@ import type { Email } from "../../domain/mail/email.js";
 import { buildEmail } from "./build-email.js";
 import { decodeBody } from "./decode-body.js";
 import { readMailFields } from "./mail-fields.js";
-import { MimeFailed } from "./mime-thread.js";
+import { MimeFailed } from "./mime-worker-client.js";
 
 /** Larger mails are skipped: the corpus has none, and a batch of them would fill the memory. */
 export const MAX_MAIL_BYTES = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { answeredBySchema } from "../models/answered-by.js";
 import { usageSchema } from "../models/model.js";
-import { estimateSchema, intervalSchema } from "../scores/estimate.js";
+import { estimateSchema, intervalSchema } from "../scores/interval-estimate.js";
 import { ENDINGS } from "../tasks/task-ending.js";
 import { runLimitsSchema } from "./run-limits.js";
 import { runSettingsSchema } from "./run-settings.js";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../runs/benchmark-result.js";
 import { runStatusSchema } from "../runs/run-status.js";
 import { taskResultSchema } from "../runs/task-result.js";
-import type { Estimate } from "./estimate.js";
+import type { Estimate } from "./interval-estimate.js";
 
 /** What comparing and gating read of a results file; what other versions write beside it does not matter. */
 export const runHeadSchema = benchmarkResultSchema

@@ -1,4 +1,4 @@
-import type { Estimate } from "./estimate.js";
+import type { Estimate } from "./interval-estimate.js";
 
 /** `accuracy=0.8`: what a metric must reach. */
 export interface Threshold {

@@ -1,4 +1,4 @@
-import type { Estimate } from "./estimate.js";
+import type { Estimate } from "./interval-estimate.js";
 import type { JudgeCase, Verdict } from "./judgement.js";
 
 /** What a person said of an answer, in a judge's words. */

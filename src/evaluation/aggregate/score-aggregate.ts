@@ -1,5 +1,5 @@
 import type { ScoreFigures } from "../../domain/runs/benchmark-result.js";
-import { type Estimate, NO_ESTIMATE } from "../../domain/scores/estimate.js";
+import { type Estimate, NO_ESTIMATE } from "../../domain/scores/interval-estimate.js";
 import type { Scale, ScorerEntry } from "../../domain/scores/score.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import { passAtK, passHatK } from "../../statistics/pass-at-k.js";

@@ -1,6 +1,6 @@
 import type { RunTotals, Slice, TaskResult } from "../../domain/runs/benchmark-result.js";
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
-import type { Estimate } from "../../domain/scores/estimate.js";
+import type { Estimate } from "../../domain/scores/interval-estimate.js";
 import type { ScorerEntry } from "../../domain/scores/score.js";
 import { realismBand } from "../../domain/scores/score-bands.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";

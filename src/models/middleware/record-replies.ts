@@ -1,6 +1,6 @@
 import { type Completion, type Model, ModelError } from "../../domain/models/model.js";
+import { requestKey } from "./cache-key.js";
 import type { RecordedFailure } from "./replay-file.js";
-import { requestKey } from "./request-key.js";
 
 /**
  * A model that also hands every reply it gives, with its request, to `write`: one line of JSON, its line end included,

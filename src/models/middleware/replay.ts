@@ -1,6 +1,6 @@
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../domain/models/model.js";
+import { requestKey } from "./cache-key.js";
 import { type Recorded, readReplayFile, type Script, type ScriptedReply } from "./replay-file.js";
-import { requestKey } from "./request-key.js";
 
 /**
  * `replay/FILE`: answers from a file, offline. A recorded reply answers the request it was recorded for, the nth

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { Completion, Model } from "../../domain/models/model.js";
 import { replaceFile } from "../../platform/atomic-file.js";
+import { type CachedServer, cacheKey, digest } from "./cache-key.js";
 import { completionSchema } from "./completion-schema.js";
-import { type CachedServer, cacheKey, digest } from "./request-key.js";
 
 /** `sha256` is over the completion: a byte that was turned over on the disk makes no other answer. */
 const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: completionSchema });

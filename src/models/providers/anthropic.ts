@@ -14,7 +14,7 @@ import { anthropicRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
 import { sdkFetch } from "../http/sdk-fetch.js";
-import { attempt, modelNameSchema, type Reply } from "./single-attempt.js";
+import { attempt, modelNameSchema, type Reply } from "./attempt-call.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 

@@ -6,7 +6,7 @@ import type { FinishReason, Model, ModelRequest, SentParameters, Usage } from ".
 import { googleRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
-import { attempt, modelNameSchema, type Reply } from "./single-attempt.js";
+import { attempt, modelNameSchema, type Reply } from "./attempt-call.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { googleSchema } from "./tool-schema.js";
 

@@ -11,9 +11,9 @@ import {
 import { openaiRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
+import { attempt, modelNameSchema, type Reply } from "./attempt-call.js";
 import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-address.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
-import { attempt, modelNameSchema, type Reply } from "./single-attempt.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 

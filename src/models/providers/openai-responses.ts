@@ -12,9 +12,9 @@ import { openaiRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
 import { httpError } from "../http/provider-errors.js";
+import { attempt, modelNameSchema, type Reply } from "./attempt-call.js";
 import { isReasoningModel } from "./openai-address.js";
 import { openaiClient, openaiHeaders } from "./openai-client.js";
-import { attempt, modelNameSchema, type Reply } from "./single-attempt.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 

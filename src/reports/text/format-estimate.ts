@@ -1,4 +1,4 @@
-import type { Estimate } from "../../domain/scores/estimate.js";
+import type { Estimate } from "../../domain/scores/interval-estimate.js";
 import { count, share } from "./format-number.js";
 
 /** `0.795 [0.689, 0.872] n=73`: the value, its 95 % interval if it has one, and its denominator. */

@@ -6,7 +6,7 @@ import type { ChatTrace } from "../../domain/runs/chat.js";
 import { getAgent, listAgents } from "../../store/registry/agent-rows.js";
 import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import type { SseWriter } from "../http/sse-writer.js";
 import { eventStreamResponse, logChat, toModelMessages } from "../playground/chat-routes.js";
 import { chatFailure, openaiError } from "./openai-error.js";

@@ -4,7 +4,7 @@ import type { Message } from "../../domain/models/conversation.js";
 import { lastAnswer, sessionMessages } from "../../store/chats/sessions.js";
 import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import type { SseWriter } from "../http/sse-writer.js";
 import { eventStreamResponse, logChat, toModelMessages } from "../playground/chat-routes.js";
 import { chatFailure } from "./openai-error.js";

@@ -4,7 +4,7 @@ import { type PreparedChat, prepareChat } from "../../app/chat/prepare-chat.js";
 import type { Message } from "../../domain/models/conversation.js";
 import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import { SseWriter } from "../http/sse-writer.js";
 import type { ChatEvent } from "./page/chat-events.js";
 import { chatEventSchema, endingEvents, stepEvents } from "./playground-events.js";

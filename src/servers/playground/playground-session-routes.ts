@@ -3,9 +3,9 @@ import type { ChatTrace } from "../../domain/runs/chat.js";
 import { deleteSession, pageOfSessions, type SessionDetails, sessionOfAgent } from "../../store/chats/sessions.js";
 import { findAgent, getAgent } from "../../store/registry/agent-rows.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import { answerText } from "../openai/chat-answer.js";
-import { versionId } from "../routes/version-routes.js";
+import { versionId } from "../routes/agent-version-routes.js";
 
 /** Sessions in camel case, as the playground API's client expects them. */
 

@@ -16,7 +16,7 @@ import { findAgent, getAgent, listAgents } from "../../store/registry/agent-rows
 import { getTool } from "../../store/registry/tool-rows.js";
 import { attachedOrDefault } from "../../tools/load-tools.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "./response-schemas.js";
 import { checkToolPermissions } from "./tool-permissions.js";
 

@@ -12,7 +12,7 @@ import {
 import { getTrace } from "../../store/runs/traces.js";
 import { readCursor, writeCursor } from "../http/cursor.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import { feedbackShape } from "./response-schemas.js";
 
 const feedbackFields = { rating: z.enum(RATINGS), notes: z.string().max(10_000).nullish() };

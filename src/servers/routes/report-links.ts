@@ -8,7 +8,7 @@ import { readPageAssets } from "../../reports/html/page-assets.js";
 import { getRun } from "../../store/runs/runs.js";
 import { ApiError } from "../http/api-error.js";
 import { defineRoute, type Env, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 
 /** A new tab cannot send a token, so the link itself is the secret; it expires soon. */
 const LINK_LIFETIME_MS = 5 * 60_000;

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { aggregateRun } from "../../app/results/aggregate-run.js";
+import { computeRunTotals } from "../../app/results/compute-run-totals.js";
 import { pageOfResults } from "../../store/runs/results.js";
 import { getRun, listRuns } from "../../store/runs/runs.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 
 const runLineShape = z.strictObject({
   id: z.string(),
@@ -43,7 +43,7 @@ export function runRoutes({ db }: Services): Route[] {
       response: z.looseObject({ runId: z.string(), agentId: z.string(), totalTasks: z.number().int() }),
       async handle({ params }) {
         const run = getRun(db, params.id);
-        const totals = await aggregateRun(db, run);
+        const totals = await computeRunTotals(db, run);
         return { ...totals, askedTasks: run.totalTasks, settings: run.settings };
       },
     }),

@@ -3,7 +3,7 @@ import type { Message } from "../../domain/models/conversation.js";
 import type { ChatSession } from "../../domain/runs/chat.js";
 import { getSession, listSessions, sessionMessages } from "../../store/chats/sessions.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import { messageShape, sessionShape } from "./response-schemas.js";
 
 export function sessionRoutes({ db }: Services): Route[] {

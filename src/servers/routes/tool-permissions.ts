@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../domain/json.js";
 import { ApiError } from "../http/api-error.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 
 /** Handlers that run programs named in their config, as the user who started the server. */
 const RUN_PROGRAMS: ReadonlySet<string> = new Set(["command", "module", "mcp"]);

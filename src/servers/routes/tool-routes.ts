@@ -5,7 +5,7 @@ import type { StoredTool } from "../../domain/agents/tool.js";
 import { getTool, listTools } from "../../store/registry/tool-rows.js";
 import { parseJson } from "../http/request-body.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import { isoTime, jsonObjectSchema, toolShape } from "./response-schemas.js";
 import { checkToolPermissions } from "./tool-permissions.js";
 

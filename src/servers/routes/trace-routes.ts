@@ -7,7 +7,7 @@ import { listFeedback } from "../../store/chats/feedback.js";
 import { getTrace, pageOfTraces, type TraceCursor, type TraceSummary } from "../../store/runs/traces.js";
 import { type PageEnd, readCursor, writeCursor } from "../http/cursor.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import { feedbackJson } from "./feedback-routes.js";
 import { feedbackShape, stepShape, traceLineShape } from "./response-schemas.js";
 

@@ -1,5 +1,5 @@
 import { type PlannedTask, type Question, type QuestionSet, questionSchema } from "../../domain/tasks/question.js";
-import { chunk } from "../../platform/chunk.js";
+import { chunk } from "../../platform/split-into-chunks.js";
 import type { Db } from "../connection/open-store.js";
 
 /** Saves the questions of a run and their dataset. Returns the dataset's id in the file. */

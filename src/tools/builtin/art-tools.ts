@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineHandler, textArgument } from "../handler.js";
+import { defineHandler, textArgument } from "../tool-handler.js";
 import { prepareQuery } from "./search-query.js";
 
 const day = z.iso.date();

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineHandler, textArgument } from "../handler.js";
 import { findReadableMail, toolError } from "../open-mailbox.js";
+import { defineHandler, textArgument } from "../tool-handler.js";
 
 /**
  * One complete mail; a body longer than a page is split into pages. Result: `{message_id, subject, sender, to, cc,

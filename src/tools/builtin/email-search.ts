@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { MailHit } from "../../store/search/mail-search.js";
-import { defineHandler, textArgument } from "../handler.js";
+import { defineHandler, textArgument } from "../tool-handler.js";
 import { prepareQuery } from "./search-query.js";
 
 const day = z.iso.date();

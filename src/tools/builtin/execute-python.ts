@@ -2,8 +2,8 @@ import { z } from "zod";
 import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
 import { type PythonRun, runPython, type Stopped } from "../../sandbox/run-python.js";
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../sandbox/sandbox-limits.js";
-import { defineHandler } from "../handler.js";
 import { toolError } from "../open-mailbox.js";
+import { defineHandler } from "../tool-handler.js";
 import { NO_WORKSPACE } from "./with-workspace.js";
 
 /**

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listEntries } from "../../sandbox/workspace/workspace-files.js";
-import { defineHandler } from "../handler.js";
+import { defineHandler } from "../tool-handler.js";
 import { inWorkspace } from "./with-workspace.js";
 
 /** More would fill a model's context with names. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readText } from "../../sandbox/workspace/workspace-files.js";
-import { defineHandler } from "../handler.js";
 import { toolError } from "../open-mailbox.js";
+import { defineHandler } from "../tool-handler.js";
 import { inWorkspace } from "./with-workspace.js";
 
 /** Characters of one line, and of all lines of one result. */

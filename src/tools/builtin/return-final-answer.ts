@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineHandler } from "../handler.js";
+import { defineHandler } from "../tool-handler.js";
 
 /** Ends the agent's loop. */
 export const returnFinalAnswer = defineHandler({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { writeText } from "../../sandbox/workspace/workspace-files.js";
-import { defineHandler } from "../handler.js";
+import { defineHandler } from "../tool-handler.js";
 import { inWorkspace } from "./with-workspace.js";
 
 /** Makes or replaces a text file. Result: `{path, bytes}`. */

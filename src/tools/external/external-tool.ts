@@ -2,10 +2,10 @@ import { z } from "zod";
 import type { ToolContext, ToolResult, ToolRow } from "../../domain/agents/tool.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../domain/json.js";
 import { redact, redactJson } from "../../domain/redact.js";
-import { defineHandler, type Handler } from "../handler.js";
 import { compileResultSchema } from "../json-schema/compile-schema.js";
 import { toolError } from "../open-mailbox.js";
-import type { ExternalResources } from "./external-resources.js";
+import { defineHandler, type Handler } from "../tool-handler.js";
+import type { ExternalResources } from "./external-connections.js";
 
 /** Configuration that all external tools share. */
 export const limitsShape = {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { McpServer } from "../../mcp/connections.js";
 import { argvSchema } from "./command-tool.js";
-import type { ExternalResources } from "./external-resources.js";
+import type { ExternalResources } from "./external-connections.js";
 import { defineExternalTool, limitsShape, ToolFailed } from "./external-tool.js";
 import { cleanEnvironment, environmentName, fillInVariables, headersSchema, secretsIn } from "./secrets.js";
 
@@ -32,7 +32,7 @@ export const mcpTool = defineExternalTool({
   config,
   secrets: ({ server }, outside) => secretsOf(server, outside),
   async call({ args, outside, signal, secrets }, { server, tool, timeoutMs }) {
-    const { callServerTool } = await import("../../mcp/server-tools.js");
+    const { callServerTool } = await import("../../mcp/remote-tools.js");
     const connections = await outside.mcp();
     const client = await connections.to(resolveServer(server, outside), signal, secrets);
     const result = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });

@@ -1,6 +1,6 @@
 import { searchEmails } from "../builtin/art-tools.js";
 import { emailSearch } from "../builtin/email-search.js";
-import type { Handler } from "../handler.js";
+import type { Handler } from "../tool-handler.js";
 
 /**
  * The handlers that run on search threads: each takes milliseconds of SQLite. Reading one mail takes a fiftieth of

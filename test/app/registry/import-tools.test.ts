@@ -4,10 +4,10 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { callTool } from "../../../src/agents/loop/call-tool.js";
 import { describeModule, importServerTools } from "../../../src/app/registry/import-tools.js";
 import { getTool, listTools } from "../../../src/store/registry/tool-rows.js";
-import { type ExternalResources, openExternalResources } from "../../../src/tools/external/external-resources.js";
+import { type ExternalResources, openExternalResources } from "../../../src/tools/external/external-connections.js";
 import { toTool } from "../../../src/tools/load-tools.js";
 import { openMailbox } from "../../../src/tools/open-mailbox.js";
-import { stdioServerFile } from "../../mcp/behaving-server.js";
+import { stdioServerFile } from "../../mcp/sdk-servers.js";
 import { never } from "../run/demo-setup.js";
 import { freshRegistry } from "./registry-db.js";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { UserError } from "../../../src/domain/errors.js";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../../src/domain/models/model.js";
+import { requestKey } from "../../../src/models/middleware/cache-key.js";
 import { recording } from "../../../src/models/middleware/record-replies.js";
 import { replayModel } from "../../../src/models/middleware/replay.js";
-import { requestKey } from "../../../src/models/middleware/request-key.js";
 
 let folder: string;
 let file: string;

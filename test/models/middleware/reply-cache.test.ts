@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../../src/domain/models/model.js";
+import { cacheKey, digest } from "../../../src/models/middleware/cache-key.js";
 import { cachingReplies } from "../../../src/models/middleware/reply-cache.js";
-import { cacheKey, digest } from "../../../src/models/middleware/request-key.js";
 import { withPrices } from "../../../src/models/middleware/with-prices.js";
 
 let folder: string;

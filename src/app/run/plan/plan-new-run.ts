@@ -12,7 +12,7 @@ import { checkMailboxes } from "./check-mailboxes.js";
 import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./choose-agent-target.js";
 import { limitsOf, outputToKeep } from "./choose-limits.js";
 import { externalAgentSettings, newRunSettings } from "./new-settings.js";
-import { noteUnsetConditions } from "./note-protocol-differences.js";
+import { noteUnsetConditions } from "./note-differences-from-published.js";
 import { agentOfNewRun, type RunRequest } from "./run-options.js";
 import { createRunOnce, newRunId, type RunPlan, toolsNow } from "./run-plan.js";
 import { agentOf } from "./stored-settings.js";

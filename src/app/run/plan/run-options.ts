@@ -3,7 +3,7 @@ import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../../domain/runs/run-limits.js";
 import type { ScorerName } from "../../../scoring/scorers.js";
 import type { GateOptions } from "../../gates/gate-options.js";
-import type { OutputFile } from "../../outputs/check-outputs.js";
+import type { OutputFile } from "../../output-files/check-outputs.js";
 import type { DatasetOptions, SelectionOptions } from "../../questions/load-dataset.js";
 import type { JudgeOptions } from "../../score/judge-settings.js";
 

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { UserError } from "../domain/errors.js";
 import type { CorpusBatch, CorpusSource } from "../domain/mail/email.js";
-import { deserializeError, type ReadMessage, type ReadRequest, serializeError } from "./worker-messages.js";
+import { deserializeError, type ReadMessage, type ReadRequest, serializeError } from "./reader-worker-messages.js";
 
 /** A source that needs more memory is broken or malicious. */
 const LIMIT_MB = 2_048;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ToolContext, ToolResult, ToolRow } from "../domain/agents/tool.js";
 import type { SandboxChoice } from "../sandbox/python-sandbox.js";
-import type { ExternalResources } from "./external/external-resources.js";
+import type { ExternalResources } from "./external/external-connections.js";
 import type { Mailbox } from "./open-mailbox.js";
 import type { SearchPool } from "./search-pool/search-pool.js";
 

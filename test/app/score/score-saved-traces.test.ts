@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { scoreRun } from "../../../src/app/score/score-traces.js";
+import { scoreRun } from "../../../src/app/score/score-saved-traces.js";
 import { ModelError } from "../../../src/domain/models/model.js";
 import type { Judge, JudgeSettings, Verdict } from "../../../src/domain/scores/judgement.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";

@@ -10,7 +10,7 @@ import { commandTool } from "./external/command-tool.js";
 import { httpTool } from "./external/http-tool.js";
 import { mcpTool } from "./external/mcp-tool.js";
 import { moduleTool } from "./external/module-tool.js";
-import type { Handler } from "./handler.js";
+import type { Handler } from "./tool-handler.js";
 
 /** handler_key to the code behind it. A new tool is a file beside these and a line here. */
 export const HANDLERS: Readonly<Record<string, Handler>> = {

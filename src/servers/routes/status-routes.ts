@@ -3,7 +3,7 @@ import { readCorpusStats } from "../../store/import/corpus-stats.js";
 import { listImportedInboxes } from "../../store/import/owners.js";
 import { listAgents } from "../../store/registry/agent-rows.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 
 /** Mailboxes and models to choose from, and the health check. */
 export function metaRoutes({ db, models, chats, version }: Services): Route[] {

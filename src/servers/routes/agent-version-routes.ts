@@ -6,7 +6,7 @@ import { UserError } from "../../domain/errors.js";
 import { getAgent } from "../../store/registry/agent-rows.js";
 import { type AgentVersion, listVersions } from "../../store/registry/agent-versions.js";
 import { defineRoute, type Route } from "../http/route.js";
-import type { Services } from "../http/server-services.js";
+import type { Services } from "../http/route-services.js";
 import { isoTime } from "./response-schemas.js";
 
 /** The form that `agents show` accepts. */

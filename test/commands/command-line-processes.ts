@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Ended } from "./art-e.js";
 
-const HOST = join(import.meta.dirname, "command-host.mjs");
+const HOST = join(import.meta.dirname, "run-command-lines.mjs");
 
 interface Host {
   readonly child: ChildProcess;

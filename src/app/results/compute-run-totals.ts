@@ -8,7 +8,7 @@ import { attemptPages } from "../../store/runs/results.js";
 import type { RunRow } from "../../store/runs/runs.js";
 
 /** The totals of a stored run; of a stopped one, over its finished tasks. Yields to the event loop between pages. */
-export async function aggregateRun(db: Db, run: RunRow): Promise<RunTotals> {
+export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> {
   const tally = new RunAggregate();
   const scores = new AllScores(SCORERS);
   for await (const page of yieldBetween(attemptPages(db, run.id))) {
