@@ -70,6 +70,14 @@ describe("files:", () => {
     });
   });
 
+  test("at most 200 are listed, and how many there are is said", async () => {
+    for (let i = 0; i < 201; i++) await call("write_file", { path: `f${i}`, content: "" });
+    const result = await call("list_files", {});
+    expect(result).toMatchObject({ ok: true, value: { total: 201 } });
+    const { files } = (result as unknown as { value: { files: unknown[] } }).value;
+    expect(files).toHaveLength(200);
+  });
+
   test("a long file comes in pages, each line once", async () => {
     await call("write_file", { path: "long", content: `${lines(450).join("\n")}\n` });
     const read: string[] = [];

@@ -47,6 +47,13 @@ describe("a schema is refused", () => {
   });
 });
 
+test("a schema that names draft-07 is read as that draft", () => {
+  const draft = { $schema: "http://json-schema.org/draft-07/schema#" };
+  const check = withValue({ type: "object", dependencies: { a: ["b"] } }, draft);
+  expect(check({ v: { a: 1 } }).ok).toBe(false);
+  expect(check({ v: { a: 1, b: 2 } }).ok).toBe(true);
+});
+
 describe("arguments are checked by", () => {
   const cases: [string, JsonValue, JsonValue[], JsonValue[]][] = [
     ["minimum and maximum", { type: "integer", minimum: 1, maximum: 50 }, [1, 50], [0, 51, 1.5, "1", null]],
