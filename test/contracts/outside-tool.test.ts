@@ -60,6 +60,9 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     const result = await own.tool(kind, { maxResultChars: 1_000 }).call({ do: "huge" }, context);
     expect(result).toMatchObject({ ok: true, value: { truncated: true, characters: 300_010 } });
     expect(result.ok && JSON.stringify(result.value).length).toBeLessThan(1_200);
+    const whole = await own.tool(kind, { maxResultChars: 1_000_000 }).call({ do: "huge" }, context);
+    const beginning = whole.ok ? JSON.stringify(whole.value).slice(0, 1_000) : "";
+    expect(result).toMatchObject({ value: { beginning } });
   });
 
   it("may not answer with more bytes than it is allowed", async () => {
