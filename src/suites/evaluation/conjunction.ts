@@ -1,6 +1,6 @@
 /**
- * Spider2-V's conjunction, which evaluates no more than it must: `and` is 0 at the first zero and else the mean, `or` is
- * 1 at the first 1 and else the largest.
+ * Spider2-V's conjunction, which evaluates no more than it must: `and` is 0 at the first zero and else the mean, `or`
+ * is 1 at the first 1 and else the largest.
  */
 export async function combineMetrics(
   conjunction: "and" | "or",

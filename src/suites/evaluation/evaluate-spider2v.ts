@@ -45,7 +45,12 @@ function requireKnown(kind: FunctionKind, name: string): void {
   if (known === null) throw new CannotGrade("unsupported", `${word} ${name} is not known`);
   if (known.isImplemented) return;
   if (known.needs === "account") throw new CannotGrade("needs_account", `${word} ${name} needs an account`);
-  const needs = { files: "is not implemented", script: "is not implemented", process: "needs a server", screen: "needs a screen" };
+  const needs = {
+    files: "is not implemented",
+    script: "is not implemented",
+    process: "needs a server",
+    screen: "needs a screen",
+  };
   throw new CannotGrade("unsupported", `${word} ${name} ${needs[known.needs]}`);
 }
 

@@ -25,6 +25,7 @@ export async function runCommand(
   timeoutMs: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
-  if (!machine.canRun) throw new CannotGrade("unsupported", `it runs ${argv.join(" ")}, and this machine only holds files`);
+  if (!machine.canRun)
+    throw new CannotGrade("unsupported", `it runs ${argv.join(" ")}, and this machine only holds files`);
   return await machine.run({ argv, cwd: null, env, timeoutMs }, signal);
 }

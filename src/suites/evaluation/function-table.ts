@@ -4,7 +4,7 @@ import { SPIDER2V_FUNCTIONS } from "../spider2v/functions.js";
 import { GETTERS } from "./getters/getter-table.js";
 import { POSTCONFIG_ACTIONS } from "./postconfig.js";
 
-/** What a function needs: files that lie in the machine, a script run there, a server's process, an account, a screen. */
+/** What a function needs: files in the machine, a script run there, a server's process, an account, a screen. */
 export type FunctionNeed = "files" | "script" | "process" | "account" | "screen";
 
 export type FunctionKind = "evaluation" | "getter" | "postconfig";

@@ -76,7 +76,11 @@ const runScript: Action = async (args, { machine, options, signal }) => {
   if (!machine.canRun) return NEEDS_COMMANDS;
   const path = expandHome(dest);
   await machine.copyIn(source, path);
-  for (const argv of [["chmod", "a+x", path], ["/bin/bash", path, ...words], ["rm", "-f", path]]) {
+  for (const argv of [
+    ["chmod", "a+x", path],
+    ["/bin/bash", path, ...words],
+    ["rm", "-f", path],
+  ]) {
     await machine.run({ argv, cwd: null, env: {}, timeoutMs: TIMEOUT_MS }, signal);
   }
   return null;

@@ -4,7 +4,7 @@ import { basename, isAbsolute, join, relative, sep } from "node:path";
 /** Files that an agent leaves, or that a suite brings, are graded up to this size. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** The path of an existing file below a folder of the suite; null where there is none. Links must not lead out of it. */
+/** The path of a file below a folder of the suite; null where there is none. Links must not lead out of it. */
 export async function resolveSuiteFile(root: string, path: string): Promise<string | null> {
   const inside = relative(root, join(root, path));
   if (isAbsolute(path) || inside === ".." || inside.startsWith(`..${sep}`)) throw new Error(`${path} leaves the suite`);

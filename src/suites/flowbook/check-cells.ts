@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { jsonValueSchema } from "../../domain/json.js";
+import { readCollectedFile } from "../evaluation/suite-files.js";
 import { findCells, isExecuted, type NotebookCell, readNotebook, requireDict } from "../formats/notebook.js";
 import { equalValues, fromJson, isList, isTruthy } from "../formats/python/values.js";
-import { readCollectedFile } from "../evaluation/suite-files.js";
 import { collectResult, type FlowbookFunction, parseArguments } from "./flowbook-function.js";
 
 const schema = z.looseObject({

@@ -1,11 +1,18 @@
 import { z } from "zod";
 import { haveEqualOutputs } from "../formats/compare-outputs.js";
-import { type NotebookCell, readNotebook, requireDict, requireKey, requireList, requireString } from "../formats/notebook.js";
+import {
+  type NotebookCell,
+  readNotebook,
+  requireDict,
+  requireKey,
+  requireList,
+  requireString,
+} from "../formats/notebook.js";
 import { stripText } from "../formats/python/text.js";
 import { equalValues } from "../formats/python/values.js";
-import { collectFiles, filePair, type FlowbookFunction, parseArguments } from "./flowbook-function.js";
+import { collectFiles, type FlowbookFunction, filePair, parseArguments } from "./flowbook-function.js";
 
-/** Flowbook's `compare_notebook_cells`: as many cells, of equal types and stripped sources. Spider2-V does not strip. */
+/** Flowbook's `compare_notebook_cells`: as many cells, equal types and stripped sources. Spider2-V does not strip. */
 export const compareNotebookCells: FlowbookFunction = async (args, context) => {
   const { local_expected, vm_result } = parseArguments(filePair, args);
   const { result, expected } = await collectFiles(context, vm_result, local_expected);

@@ -41,7 +41,9 @@ async function runScript(script: string, context: EvaluationContext): Promise<vo
 export function scoreLog(log: string, rules: JsonValue | undefined): number {
   if (!isTruthy(rules)) return 0;
   const { include, exclude } = rules as JsonObject;
-  return Number(textsOf(include).every((text) => log.includes(text)) && !textsOf(exclude).some((text) => log.includes(text)));
+  return Number(
+    textsOf(include).every((text) => log.includes(text)) && !textsOf(exclude).some((text) => log.includes(text)),
+  );
 }
 
 function textsOf(list: JsonValue | undefined): readonly string[] {

@@ -26,7 +26,8 @@ export const evaluateMultipleNotebooks: FlowbookFunction = async (args, context)
   const { operator, comparisons } = parseArguments(schema, args);
   const scores: number[] = [];
   for (const { func, arguments: given = {} } of comparisons) {
-    const evaluate = typeof func === "string" && Object.hasOwn(NOTEBOOK_FUNCTIONS, func) ? NOTEBOOK_FUNCTIONS[func] : null;
+    const evaluate =
+      typeof func === "string" && Object.hasOwn(NOTEBOOK_FUNCTIONS, func) ? NOTEBOOK_FUNCTIONS[func] : null;
     scores.push(
       (await evaluate?.(given, context).catch((error) => {
         if (error instanceof CannotGrade || context.signal.aborted) throw error;

@@ -1,5 +1,5 @@
-import { equalValues, isDict, type PythonDict, type PythonValue } from "./python/values.js";
 import { type NotebookCell, requireDict, requireKey, requireList, requireString } from "./notebook.js";
+import { equalValues, isDict, type PythonDict, type PythonValue } from "./python/values.js";
 
 /** Lines that pip prints, which differ from machine to machine. */
 const PIP = ["Requirement already satisfied:", "Successfully installed"];
@@ -17,9 +17,13 @@ export function haveEqualOutputs(result: readonly NotebookCell[], expected: read
     const type = requireKey(cell, "cell_type");
     if (!equalValues(type, requireKey(other, "cell_type"))) return false;
     if (type !== "code") return true;
-    const outputs = outputsOf(cell).filter((output) => (isStdout(output) && !isFromPip(output)) || hasPlainText(output));
+    const outputs = outputsOf(cell).filter(
+      (output) => (isStdout(output) && !isFromPip(output)) || hasPlainText(output),
+    );
     const others = outputsOf(other).filter((output) => isStdout(output) || hasPlainText(output));
-    return outputs.length === others.length && outputs.every((output, k) => isEqualOutput(output, others[k] as PythonDict));
+    return (
+      outputs.length === others.length && outputs.every((output, k) => isEqualOutput(output, others[k] as PythonDict))
+    );
   });
 }
 

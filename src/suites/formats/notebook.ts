@@ -1,6 +1,6 @@
+import { parsePythonJson } from "./python/json.js";
 import { decodeText } from "./python/text.js";
 import { equalValues, isDict, isTruthy, type PythonDict, type PythonValue } from "./python/values.js";
-import { parsePythonJson } from "./python/json.js";
 
 /** A cell of a notebook: its JSON with multi-line texts joined. */
 export type NotebookCell = Map<PythonValue, PythonValue>;

@@ -1,8 +1,7 @@
-import { constants } from "node:fs";
+import { constants, createWriteStream } from "node:fs";
 import { copyFile, cp, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { createWriteStream } from "node:fs";
 import type { TaskMachine } from "../../domain/tasks/task-machine.js";
 import { hasCode } from "../evaluation/suite-files.js";
 
@@ -41,7 +40,10 @@ export class FolderMachine implements TaskMachine {
   /** No part of the path may be a link or lead out of the folder. */
   async #resolve(path: string): Promise<string> {
     if (!posix.isAbsolute(path) || path.includes("\0")) throw new Error(`${path} is not an absolute path`);
-    const names = posix.normalize(path).split("/").filter((name) => name !== "");
+    const names = posix
+      .normalize(path)
+      .split("/")
+      .filter((name) => name !== "");
     let current = this.root;
     for (const name of names.slice(0, -1)) {
       current = join(current, name);

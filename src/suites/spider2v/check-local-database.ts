@@ -46,7 +46,8 @@ async function areDatabasesEqual(a: DatabaseReader, b: DatabaseReader, options: 
   const checks = isList(options.check_type) ? options.check_type : ["table", "view"];
   const names = new Map<string, readonly string[]>();
   for (const kind of ["table", "view"]) {
-    if (!checks.some((check) => check === kind || check === `${kind}-schema` || check === `${kind}-schema-content`)) continue;
+    if (!checks.some((check) => check === kind || check === `${kind}-schema` || check === `${kind}-schema-content`))
+      continue;
     const targets = options[`${kind}_targets`];
     const [own, other] = [await listNames(a, kind, targets), await listNames(b, kind, targets)];
     if (!areRowsEqual(own, other)) return false;

@@ -1,8 +1,16 @@
 import type { JsonValue } from "../../domain/json.js";
-import { decodeText } from "../formats/python/text.js";
-import { equalValues, fromJson, isDict, isList, isTruthy, type PythonDict, type PythonValue } from "../formats/python/values.js";
-import { parseYaml } from "../formats/python/yaml.js";
 import { readCollectedFile } from "../evaluation/suite-files.js";
+import { decodeText } from "../formats/python/text.js";
+import {
+  equalValues,
+  fromJson,
+  isDict,
+  isList,
+  isTruthy,
+  type PythonDict,
+  type PythonValue,
+} from "../formats/python/values.js";
+import { parseYaml } from "../formats/python/yaml.js";
 import { type MetricFunction, requireFile, requireValue } from "./metric-function.js";
 
 /**
@@ -59,7 +67,8 @@ function selectItem(value: PythonValue, step: PythonValue): PythonValue {
 
 /** What `int(step)` takes. */
 function toInteger(step: PythonValue): number | null {
-  if (typeof step === "number" || typeof step === "bigint" || typeof step === "boolean") return Math.trunc(Number(step));
+  if (typeof step === "number" || typeof step === "bigint" || typeof step === "boolean")
+    return Math.trunc(Number(step));
   return typeof step === "string" && /^\s*[+-]?\d+\s*$/.test(step) ? Number(step) : null;
 }
 

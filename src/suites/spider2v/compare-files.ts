@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../domain/json.js";
+import { readCollectedFile } from "../evaluation/suite-files.js";
 import { areTextsEqual } from "../formats/compare-texts.js";
 import { parsePythonJson } from "../formats/python/json.js";
 import { compareStrings, decodeText, decodeTextLeniently, splitLines, stripText } from "../formats/python/text.js";
 import { equalValues, isTruthy } from "../formats/python/values.js";
 import { matchingRatio } from "../formats/sequence-ratio.js";
-import { readCollectedFile } from "../evaluation/suite-files.js";
 import { type MetricFunction, readPair, refuseOptions, requireFile } from "./metric-function.js";
 
 /**

@@ -1,11 +1,18 @@
 import type { JsonObject } from "../../domain/json.js";
+import { readCollectedFile } from "../evaluation/suite-files.js";
 import { haveEqualOutputs } from "../formats/compare-outputs.js";
 import { findCells, isExecuted, type NotebookCell, readNotebook, requireKey } from "../formats/notebook.js";
 import { parsePythonJson } from "../formats/python/json.js";
 import { decodeText } from "../formats/python/text.js";
 import { equalValues, fromJson, isDict, type PythonValue } from "../formats/python/values.js";
-import { readCollectedFile } from "../evaluation/suite-files.js";
-import { type Collected, type MetricFunction, readPair, refuseOptions, requireFile, requireObject } from "./metric-function.js";
+import {
+  type Collected,
+  type MetricFunction,
+  readPair,
+  refuseOptions,
+  requireFile,
+  requireObject,
+} from "./metric-function.js";
 
 /** These functions catch what goes wrong, and score 0. */
 async function scoreOrZero(isEqual: () => Promise<boolean>): Promise<number> {

@@ -36,7 +36,8 @@ export const exactMatch: MetricFunction = (result, expected, options) => {
 export const literalMatch: MetricFunction = (result, expected, options) => {
   const [value, other] = [requireValue(result, "the result"), requireValue(expected, "the expected value")];
   const type = options.type ?? "str";
-  const fold = (item: JsonValue) => (isTruthy(options.ignore_case) ? formatValue(item).toLowerCase() : formatValue(item));
+  const fold = (item: JsonValue) =>
+    isTruthy(options.ignore_case) ? formatValue(item).toLowerCase() : formatValue(item);
   if (type === "str") return Number(fold(value) === fold(other));
   if (type !== "list") throw new Error(`literal_match of type ${formatValue(type)} is not known`);
   if (!isList(value) || !isList(other) || value.length !== other.length) return 0;

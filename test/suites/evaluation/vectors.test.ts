@@ -62,8 +62,13 @@ const EXTENSIONS: Readonly<Record<string, string>> = { compare_table: "xlsx", co
 async function scoreFlowbook(vector: Vector, folder: string): Promise<number | null> {
   const { func, result, expected, options } = vector;
   if (isObject(result) && "log" in result) return scoreLog(String(result.log), options.rules);
-  if (isObject(result) && "sub_scores" in result) return combineScores(String(options.operator), result.sub_scores as number[]);
-  const [task, machine, work] = ["task", "machine", "work"].map((name) => join(folder, name)) as [string, string, string];
+  if (isObject(result) && "sub_scores" in result)
+    return combineScores(String(options.operator), result.sub_scores as number[]);
+  const [task, machine, work] = ["task", "machine", "work"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   mkdirSync(task);
   mkdirSync(join(machine, "home"), { recursive: true });
   await writeInput(result, join(machine, "home", "result"));
@@ -72,10 +77,18 @@ async function scoreFlowbook(vector: Vector, folder: string): Promise<number | n
     compare_text_file: ["vm_result_file", "local_expected_file"],
     compare_jupyterlab_images: ["vm_result_image", "local_expected_image"],
   }[func] ?? ["vm_result", "local_expected"];
-  const args = { ...options, [names[0] as string]: "/home/result", ...(gold === null ? { expected } : { [names[1] as string]: "gold" }) };
+  const args = {
+    ...options,
+    [names[0] as string]: "/home/result",
+    ...(gold === null ? { expected } : { [names[1] as string]: "gold" }),
+  };
   const metric = { func, result: null, expected: null, options: args };
   const grade: Grade = await evaluateTask(
-    { dialect: "flowbook", folder: task, evaluation: { postconfig: [], metrics: [metric], conjunction: "and" } } as unknown as SuiteTask,
+    {
+      dialect: "flowbook",
+      folder: task,
+      evaluation: { postconfig: [], metrics: [metric], conjunction: "and" },
+    } as unknown as SuiteTask,
     new FolderMachine(machine),
     { workFolder: work, suiteRoot: folder },
     new AbortController().signal,

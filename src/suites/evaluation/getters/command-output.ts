@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { CannotGrade } from "../cannot-grade.js";
 import { runCommand } from "../evaluation-context.js";
-import { argvOf, commandSchema } from "../machine-command.js";
 import { expandHome } from "../expand-home.js";
+import { argvOf, commandSchema } from "../machine-command.js";
 import { resolveSuiteFile } from "../suite-files.js";
 import type { Getter } from "./getter.js";
 
@@ -11,7 +11,7 @@ const TIMEOUT_MS = 300_000;
 
 const script = z.looseObject({ src: z.string().min(1), dest: z.string().min(1) });
 
-/** `vm_script_output`: uploads a script of the suite, runs it with bash, and gives its stdout, whatever its exit code. */
+/** `vm_script_output`: uploads a script of the suite, runs it with bash, gives its stdout, whatever its exit code. */
 export const getVmScriptOutput: Getter = async (args, context) => {
   const { src, dest } = script.parse(args);
   if (/^https?:/.test(src)) throw new CannotGrade("unsupported", `the script ${src} would have to be downloaded`);

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { CannotGrade } from "../cannot-grade.js";
 import { runCommand } from "../evaluation-context.js";
-import { getVmFile } from "./vm-file.js";
 import type { Getter } from "./getter.js";
+import { getVmFile } from "./vm-file.js";
 
 const schema = z.looseObject({ dirs: z.array(z.string()), dest: z.string().min(1) });
 const TIMEOUT_MS = 300_000;

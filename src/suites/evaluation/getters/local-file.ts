@@ -16,7 +16,8 @@ export const getLocalFile: Getter = async (args, { options }) => {
   const { path, dest } = schema.parse(args);
   const source = await resolveSuiteFile(options.suiteRoot, path);
   if (source === null) return null;
-  if (!(await stat(source)).isFile()) throw new CannotGrade("unsupported", `${path} is a folder, which is not compared`);
+  if (!(await stat(source)).isFile())
+    throw new CannotGrade("unsupported", `${path} is a folder, which is not compared`);
   const target = await placeInFolder(options.workFolder, dest ?? posix.basename(path));
   await copyFile(source, target);
   return new CollectedFile(target);

@@ -3,8 +3,15 @@ import { parseFloatLikePandas, parseInteger, toCell } from "./parse-number.js";
 
 /** Texts that pandas 2 reads as a missing value. */
 export const MISSING_TEXTS: ReadonlySet<FrameCell> = new Set(
-  ["#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"]
-    .concat(["NULL", "NaN", "None", "n/a", "nan", "null", ""]),
+  ["#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"].concat([
+    "NULL",
+    "NaN",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+    "",
+  ]),
 );
 
 export interface TypedValues {
@@ -39,8 +46,8 @@ function readIntegers(texts: readonly string[]): TypedValues | null {
 }
 
 /**
- * After the first integer beyond 64 signed bits. Beyond unsigned ones, or beside a negative one, the column is text;
- * beside a missing value it is the raw text, in which `NA` and empty cells stay as they are.
+ * After the first integer beyond 64 signed bits. Beyond unsigned ones, or below signed ones, the column is text. Large
+ * ones beside a negative or a missing one are the raw text, in which `NA` and empty cells stay as they are.
  */
 function readUnsigned(texts: readonly string[]): TypedValues | null {
   const values: bigint[] = [];
@@ -56,7 +63,8 @@ function readUnsigned(texts: readonly string[]): TypedValues | null {
       values.push(integer.value);
     }
   }
-  if (missing || (signed && values.some((value) => value >= 2n ** 63n))) return { type: "object", values: texts };
+  const isBeyond = values.some((value) => value >= 2n ** 63n);
+  if (isBeyond && (missing || signed)) return { type: "object", values: texts };
   return signed ? readTexts(texts) : { type: "uint64", values: values.map(toCell) };
 }
 

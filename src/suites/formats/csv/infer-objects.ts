@@ -26,11 +26,19 @@ function inferNumbers(cells: readonly FrameCell[]): TypedValues | null {
   }
   const present = converted.filter((value) => value !== null);
   const hasMissing = present.length < converted.length;
-  if (hasMissing || present.some(({ value, isWhole }) => !isWhole && typeof value === "number")) return toFloats(converted);
-  if (present.every(({ value }) => typeof value === "boolean")) return { type: "bool", values: present.map(({ value }) => value) };
+  const whole = present.flatMap(({ value, isWhole }) => (isWhole && typeof value !== "boolean" ? [BigInt(value)] : []));
+  const isUnsigned = whole.some((value) => value >= 2n ** 63n && value < 2n ** 64n);
+  // A conflict that pandas leaves alone: the cells stay as they are, empty texts too.
+  if (isUnsigned && (hasMissing || whole.some((value) => value < 0n))) return { type: "object", values: cells };
+  if (hasMissing || present.some(({ value, isWhole }) => !isWhole && typeof value === "number"))
+    return toFloats(converted);
+  if (present.every(({ value }) => typeof value === "boolean"))
+    return { type: "bool", values: present.map(({ value }) => value) };
   const integers = present.map(({ value }) => BigInt(value));
-  if (integers.every((value) => value >= -(2n ** 63n) && value < 2n ** 63n)) return { type: "int64", values: integers.map(toCell) };
-  if (integers.every((value) => value >= 0n && value < 2n ** 64n)) return { type: "uint64", values: integers.map(toCell) };
+  if (integers.every((value) => value >= -(2n ** 63n) && value < 2n ** 63n))
+    return { type: "int64", values: integers.map(toCell) };
+  if (integers.every((value) => value >= 0n && value < 2n ** 64n))
+    return { type: "uint64", values: integers.map(toCell) };
   return toFloats(converted);
 }
 
@@ -68,7 +76,10 @@ const markMissing = (cells: readonly FrameCell[]) => cells.map((cell) => (isMiss
 
 /** Columns of dates only, or of durations only, have types of their own. */
 function inferTimes(values: readonly FrameCell[]): TypedValues {
-  for (const [kind, type] of [["datetime", "datetime64"], ["timedelta", "timedelta64"]] as const) {
+  for (const [kind, type] of [
+    ["datetime", "datetime64"],
+    ["timedelta", "timedelta64"],
+  ] as const) {
     const present = values.filter((value) => !Number.isNaN(value));
     if (present.length > 0 && present.every((value) => typeof value === "object" && value.kind === kind)) {
       return { type, values };

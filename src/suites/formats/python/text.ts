@@ -3,6 +3,8 @@ import { isUtf8 } from "node:buffer";
 /** What `str.isspace` and the expression `\s` hold for in Python: not JavaScript's set (NEL and 0x1c-0x1f, no BOM). */
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const SPACES = new RegExp(`[${SPACE}]+`, "g");
+const LINE_ENDS = "\\n-\\r\\x1c-\\x1e\\x85\\u2028\\u2029";
+const LINE_END = new RegExp(`\\r\\n|[${LINE_ENDS}]`);
 const IS_SPACE = new RegExp(`[${SPACE}]`);
 
 /** `str.strip()`. */
@@ -21,7 +23,7 @@ export function collapseSpaces(text: string): string {
 
 /** `str.splitlines()`: also at form feeds, NEL and the Unicode separators; no empty line after a final newline. */
 export function splitLines(text: string): string[] {
-  const lines = text.split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/);
+  const lines = text.split(LINE_END);
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }

@@ -8,6 +8,7 @@ export type PythonDict = ReadonlyMap<PythonValue, PythonValue>;
 
 /** `==`: true equals 1 equals 1.0, NaN equals nothing, the order of keys does not count. */
 export function equalValues(a: PythonValue, b: PythonValue): boolean {
+  // biome-ignore lint/suspicious/noDoubleEquals: compares numbers and big integers by value
   if (isNumeric(a) && isNumeric(b)) return numberOf(a) == numberOf(b);
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((item, i) => equalValues(item, b[i] as PythonValue));

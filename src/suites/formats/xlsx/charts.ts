@@ -86,4 +86,3 @@ function readAnchor(anchor: XmlNode): Chart["anchor"] {
   const [row, column] = [number(to, "row"), number(to, "col")];
   return [anchor.attributes.editAs ?? null, number(from, "col"), row, column, row];
 }
-

@@ -20,7 +20,9 @@ export function fromSerial(serial: number, isDuration: boolean, is1904: boolean)
 
 /** A cell of type `d`. */
 export function fromIsoDate(text: string): FrameTime {
-  const time = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text.endsWith("Z") ? text : `${text.slice(0, 23)}Z`) : Number.NaN;
+  const time = /^\d{4}-\d\d-\d\d/.test(text)
+    ? Date.parse(text.endsWith("Z") ? text : `${text.slice(0, 23)}Z`)
+    : Number.NaN;
   const date = Number.isNaN(time) ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : time;
   if (Number.isNaN(date)) throw new Error(`${text} is no date`);
   return { kind: "datetime", ms: date };

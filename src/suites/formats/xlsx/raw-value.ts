@@ -11,7 +11,10 @@ export function readRawValue(workbook: Workbook, sheetName: string, coordinate: 
   if (sheet === null) throw new Error(`there is no sheet ${sheetName}`);
   const part = `xl/worksheets/sheet${sheet.sheetId}.xml`;
   const cells = workbook.cellsOf({ ...sheet, part });
-  return toValue(workbook, cells.find((cell) => formatCoordinate(cell.row, cell.column) === coordinate));
+  return toValue(
+    workbook,
+    cells.find((cell) => formatCoordinate(cell.row, cell.column) === coordinate),
+  );
 }
 
 function toValue(workbook: Workbook, cell: RawCell | undefined): string | number | null {

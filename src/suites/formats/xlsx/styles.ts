@@ -1,7 +1,7 @@
 import { builtinFormat } from "./number-formats.js";
 import { childValue, findChild, findChildren, toBoolean, type XmlNode } from "./xml.js";
 
-/** An aRGB text; or that the colour is given otherwise (theme, index), for which openpyxl gives one and the same thing. */
+/** An aRGB text; or that it is given otherwise (theme, index), for which openpyxl gives one and the same thing. */
 export type CellColor = string | { readonly unset: true };
 
 const UNSET: CellColor = { unset: true };
@@ -110,8 +110,4 @@ function readColor({ attributes }: XmlNode): CellColor {
   if (isOther) return UNSET;
   const rgb = attributes.rgb ?? NO_COLOR;
   return rgb.length === 6 ? `00${rgb}` : rgb;
-}
-
-export function equalColors(a: CellColor | null, b: CellColor | null): boolean {
-  return typeof a === "object" && typeof b === "object" ? (a === null) === (b === null) : a === b;
 }

@@ -19,7 +19,11 @@ const DEFAULT_STYLE: CellStyle = {
 
 export const EMPTY_CELL: StyledCell = { hasValue: false, isNumber: false, style: DEFAULT_STYLE };
 
-export function styleCell(cell: RawCell, styles: readonly CellStyle[], isDate: (format: string) => boolean): StyledCell {
+export function styleCell(
+  cell: RawCell,
+  styles: readonly CellStyle[],
+  isDate: (format: string) => boolean,
+): StyledCell {
   const style = styles[cell.style] ?? DEFAULT_STYLE;
   return {
     hasValue: cell.hasFormula || cell.value !== null || cell.inline !== null,

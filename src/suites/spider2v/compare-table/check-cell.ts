@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../../domain/json.js";
-import { parseCoordinate } from "../../formats/xlsx/cells.js";
-import { formatCoordinate } from "../../formats/xlsx/cells.js";
+import { formatCoordinate, parseCoordinate } from "../../formats/xlsx/cells.js";
 import { readRawValue } from "../../formats/xlsx/raw-value.js";
 import { EMPTY_CELL, readStyleProperty } from "./cell-styles.js";
 import { readStyledCells } from "./compare-styles.js";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Chart, readCharts } from "../../formats/xlsx/charts.js";
 import { isList } from "../../formats/python/values.js";
+import { type Chart, readCharts } from "../../formats/xlsx/charts.js";
 import { type ChosenSheet, chooseSheet, type TableRule } from "./table-books.js";
 
 /** What `chart_props` can ask for. Width and height are openpyxl's defaults, since it does not read them. */
@@ -37,5 +37,7 @@ export const compareCharts: TableRule = (rule, books) => {
 function describeCharts({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> {
   if (sheet === null) return new Map();
   const known = Object.keys(PROPERTIES).filter((name) => names.includes(name));
-  return new Map(readCharts(book, sheet).map((chart) => [chart.source, known.map((name) => PROPERTIES[name]?.(chart))]));
+  return new Map(
+    readCharts(book, sheet).map((chart) => [chart.source, known.map((name) => PROPERTIES[name]?.(chart))]),
+  );
 }

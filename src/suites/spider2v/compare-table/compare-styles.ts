@@ -23,10 +23,17 @@ function describeStyles({ book, sheet }: ChosenSheet, names: readonly string[]):
   const styles = new Map<string, readonly StyleValue[]>();
   if (sheet === null) return styles;
   const cells = readStyledCells(book, sheet);
-  for (const [coordinate, cell] of cells) styles.set(coordinate, names.map((name) => readStyleProperty(name, cell)));
+  for (const [coordinate, cell] of cells)
+    styles.set(
+      coordinate,
+      names.map((name) => readStyleProperty(name, cell)),
+    );
   for (const { coordinate, format } of findActiveCells(book, sheet)) {
     const cell = cells.get(coordinate) ?? EMPTY_CELL;
-    styles.set(coordinate, names.map((name) => readStyleProperty(name, cell, format)));
+    styles.set(
+      coordinate,
+      names.map((name) => readStyleProperty(name, cell, format)),
+    );
   }
   return styles;
 }

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../domain/json.js";
 import { posix } from "node:path";
+import type { JsonObject } from "../../../domain/json.js";
 import { CannotGrade } from "../../evaluation/cannot-grade.js";
 import { readCollectedFile } from "../../evaluation/suite-files.js";
 import { isList } from "../../formats/python/values.js";
@@ -23,9 +23,15 @@ const RULES: Readonly<Record<string, TableRule>> = {
 };
 
 /** Rules that the origin has and no task of it uses. */
-const NOT_IMPLEMENTED = ["sheet_print", "sheet_fuzzy", "sparkline", "freeze", "zoom", "data_validation", "row_props"].concat(
-  ["col_props", "filter"],
-);
+const NOT_IMPLEMENTED = [
+  "sheet_print",
+  "sheet_fuzzy",
+  "sparkline",
+  "freeze",
+  "zoom",
+  "data_validation",
+  "row_props",
+].concat(["col_props", "filter"]);
 
 const EXTENSIONS = [".xlsx", ".xlsm", ".xltx", ".xltm"];
 
@@ -42,7 +48,8 @@ export const compareTable: MetricFunction = async (result, expected, options) =>
   } catch {
     return 0;
   }
-  const gold = expected === undefined || expected === null ? null : await openWorkbook(requireFile(expected, "the gold"));
+  const gold =
+    expected === undefined || expected === null ? null : await openWorkbook(requireFile(expected, "the gold"));
   const books: TableBooks = { result: book, expected: gold };
   if (!isList(options.rules)) throw new Error("there are no rules");
   try {
@@ -54,7 +61,8 @@ export const compareTable: MetricFunction = async (result, expected, options) =>
 };
 
 async function openWorkbook({ path }: CollectedFile): Promise<Workbook> {
-  if (!EXTENSIONS.includes(posix.extname(path).toLowerCase())) throw new Error(`${posix.basename(path)} is no workbook`);
+  if (!EXTENSIONS.includes(posix.extname(path).toLowerCase()))
+    throw new Error(`${posix.basename(path)} is no workbook`);
   return new Workbook(await readCollectedFile(path));
 }
 

@@ -12,13 +12,14 @@ interface ActiveCell {
 
 type Value = string | number | null;
 
-const COMPARISON = /^\s*\$?[A-Z]{1,3}\$?\d+\s*(=|<>|<=|>=|<|>)\s*(?:(MAX|MIN|AVERAGE|SUM)\((\$[A-Z]{1,3}\$\d+:\$[A-Z]{1,3}\$\d+)\)|(-?\d{1,15}(?:\.\d{1,15})?)|"([^"]*)")\s*$/i;
+const COMPARISON =
+  /^\s*\$?[A-Z]{1,3}\$?\d+\s*(=|<>|<=|>=|<|>)\s*(?:(MAX|MIN|AVERAGE|SUM)\((\$[A-Z]{1,3}\$\d+:\$[A-Z]{1,3}\$\d+)\)|(-?\d{1,15}(?:\.\d{1,15})?)|"([^"]*)")\s*$/i;
 const MAX_CELLS = 100_000;
 
 /**
  * The cells that a conditional format applies to. As at the origin only rules of type `expression` can be evaluated,
- * others raise. Of formulas we know a comparison of the cell with a number, a text, or the MAX, MIN, AVERAGE or SUM of a
- * fixed range; the origin knows Excel's functions.
+ * others raise. Of formulas we know a comparison of the cell with a number, a text, or the MAX, MIN, AVERAGE or SUM of
+ * a fixed range; the origin knows Excel's functions.
  */
 export function findActiveCells(book: Workbook, sheet: Sheet): ActiveCell[] {
   const formats = findChildren(book.package.read(sheet.part), "conditionalFormatting");
@@ -53,7 +54,8 @@ function listCells(ranges: string): string[] {
 
 function parseCondition(formula: string, book: Workbook, sheet: Sheet): (value: Value) => boolean {
   const match = COMPARISON.exec(formula);
-  if (match === null) throw new CannotGrade("unsupported", `the condition ${formula.slice(0, 100)} cannot be evaluated`);
+  if (match === null)
+    throw new CannotGrade("unsupported", `the condition ${formula.slice(0, 100)} cannot be evaluated`);
   const [, operator = "=", aggregate, range, number, text] = match;
   const other = aggregate === undefined ? (number === undefined ? (text ?? "") : Number(number)) : null;
   const limit = other ?? aggregateRange(aggregate ?? "", range ?? "", book, sheet);
@@ -76,7 +78,8 @@ function aggregateRange(name: string, range: string, book: Workbook, sheet: Shee
 
 /** In Excel texts are larger than numbers, and their case does not count. */
 function compareValues(a: string | number, b: string | number, operator: string): boolean {
-  const [x, y] = typeof a === typeof b ? [fold(a), fold(b)] : [Number(typeof a === "string"), Number(typeof b === "string")];
+  const [x, y] =
+    typeof a === typeof b ? [fold(a), fold(b)] : [Number(typeof a === "string"), Number(typeof b === "string")];
   if (operator === "=") return x === y;
   if (operator === "<>") return x !== y;
   if (operator === "<") return x < y;

@@ -1,7 +1,7 @@
 import { RE2JS } from "re2js";
 import type { JsonObject, JsonValue } from "../../../domain/json.js";
-import { equalValues, fromJson, isList } from "../../formats/python/values.js";
 import { CannotGrade } from "../../evaluation/cannot-grade.js";
+import { equalValues, fromJson, isList } from "../../formats/python/values.js";
 import type { StyleValue } from "./cell-styles.js";
 
 const FLAGS: Readonly<Record<string, number>> = {
@@ -31,7 +31,10 @@ export function matchesRule(value: StyleValue, rule: JsonObject): boolean {
 
 function matchesPattern(value: StyleValue, method: string, ref: JsonValue): boolean {
   if (typeof value !== "string" || typeof ref !== "string") throw new Error("a pattern needs a text");
-  const flags = method.split(".").slice(1).reduce((all, name) => all | (FLAGS[name] ?? 0), 0);
+  const flags = method
+    .split(".")
+    .slice(1)
+    .reduce((all, name) => all | (FLAGS[name] ?? 0), 0);
   return RE2JS.compile(ref, flags).matcher(value).find();
 }
 
@@ -47,7 +50,8 @@ function isOrdered(method: string, a: StyleValue | JsonValue, b: StyleValue | Js
 }
 
 function isClose(value: StyleValue, threshold: number, ref: number): boolean {
-  const number = typeof value === "number" || typeof value === "boolean" ? Number(value) : Number.parseFloat(String(value));
+  const number =
+    typeof value === "number" || typeof value === "boolean" ? Number(value) : Number.parseFloat(String(value));
   return !Number.isNaN(number) && Math.abs(number - ref) <= threshold;
 }
 

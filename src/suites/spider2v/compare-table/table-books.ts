@@ -22,8 +22,8 @@ export interface ChosenSheet {
 }
 
 /**
- * A sheet as rules name it: a number or "RI0" counts the result's, "RNname" names one of them, "EI0" and "ENname" one of
- * the gold's. An index out of range is a sheet that is not there; one below zero counts from the end.
+ * A sheet as rules name it: a number or "RI0" counts the result's, "RNname" names one of them, "EI0" and "ENname" one
+ * of the gold's. An index out of range is a sheet that is not there; one below zero counts from the end.
  */
 export function chooseSheet(index: JsonValue | undefined, books: TableBooks): ChosenSheet {
   const text = typeof index === "number" ? `RI${index}` : index;

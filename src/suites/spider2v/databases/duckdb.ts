@@ -5,8 +5,8 @@ import type { DatabaseReader, DatabaseValue } from "./open-database.js";
 const TIMEOUT_MS = 60_000;
 
 /**
- * A file of DuckDB. The library is 68 MB and optional, so it is loaded only here. A database may define views over other
- * files and addresses: these cannot be read.
+ * A file of DuckDB. The library is 68 MB and optional, so it is loaded only here. A database may define views over
+ * other files and addresses: these cannot be read.
  */
 export async function openDuckdb(path: string): Promise<DatabaseReader> {
   const { DuckDBInstance } = await loadDuckdb();
@@ -41,6 +41,9 @@ async function loadDuckdb() {
   try {
     return await import("@duckdb/node-api");
   } catch {
-    throw new CannotGrade("unsupported", "it compares DuckDB files, and @duckdb/node-api is not installed (npm install @duckdb/node-api)");
+    throw new CannotGrade(
+      "unsupported",
+      "it compares DuckDB files, and @duckdb/node-api is not installed (npm install @duckdb/node-api)",
+    );
   }
 }
