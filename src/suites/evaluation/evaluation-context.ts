@@ -1,0 +1,31 @@
+import type { SuiteTask } from "../../domain/tasks/suite-task.js";
+import type { CommandResult, TaskMachine } from "../../domain/tasks/task-machine.js";
+import { CannotGrade } from "./cannot-grade.js";
+
+export interface EvaluationOptions {
+  /** Holds what is collected; emptied by the caller. */
+  readonly workFolder: string;
+  readonly suiteRoot: string;
+  /** Sleeps are multiplied by it; 1. */
+  readonly timeScale?: number;
+}
+
+/** What a getter or a comparison may use. */
+export interface EvaluationContext {
+  readonly task: SuiteTask;
+  readonly machine: TaskMachine;
+  readonly options: EvaluationOptions;
+  readonly signal: AbortSignal;
+}
+
+/** Runs a command where the machine can. */
+export async function runCommand(
+  { machine, signal }: EvaluationContext,
+  argv: readonly string[],
+  timeoutMs: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  if (!machine.canRun)
+    throw new CannotGrade("unsupported", `it runs ${argv.join(" ")}, and this machine only holds files`);
+  return await machine.run({ argv, cwd: null, env, timeoutMs }, signal);
+}

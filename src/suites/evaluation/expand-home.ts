@@ -1,0 +1,7 @@
+const HOME = "/home/user";
+
+/** The origin's server expands `~`, and `$HOME` of variables. */
+export function expandHome(path: string): string {
+  if (path === "~" || path.startsWith("~/")) return HOME + path.slice(1);
+  return path.replace(/^\$(HOME|\{HOME\})(?=\/|$)/, HOME);
+}
