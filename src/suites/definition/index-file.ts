@@ -1,0 +1,49 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { UserError } from "../../domain/errors.js";
+import type { SuiteFolder } from "./suite-folder.js";
+
+const MAX_BYTES = 10_000_000;
+
+const indexSchema = z.record(z.string(), z.array(z.string()));
+
+/** A task that an index file lists: `{"jupyter": ["<id>", ...]}`. */
+export interface IndexedTask {
+  readonly tool: string;
+  readonly id: string;
+}
+
+/** Reads an index file: a path as it is, or the name of a file beside `examples/`. */
+export function readIndexFile(path: string, suite: SuiteFolder): IndexedTask[] {
+  const found = [path, join(suite.content, path)].find(isFile);
+  if (found === undefined) {
+    throw new UserError("index_missing", `There is no index file ${path}, here or in ${suite.content}.`, HINT);
+  }
+  if (statSync(found).size > MAX_BYTES) {
+    throw new UserError("index_invalid", `${found} has more than ${MAX_BYTES} bytes.`, HINT);
+  }
+  const index = indexSchema.safeParse(parseJson(found));
+  if (!index.success) {
+    throw new UserError("index_invalid", `${found} is not an object of tools, each with a list of task ids.`, HINT);
+  }
+  return Object.entries(index.data).flatMap(([tool, ids]) => ids.map((id) => ({ tool, id })));
+}
+
+const HINT = 'Name a file such as test_one.json: {"jupyter": ["<task id>", ...]}.';
+
+function parseJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw new UserError("index_invalid", `${path} is not JSON: ${(cause as Error).message}`, HINT, 2, { cause });
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
