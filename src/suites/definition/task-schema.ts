@@ -22,9 +22,8 @@ export const functionCallSchema = z.union([flowbookCall, spiderCall], {
 const calls = z.array(functionCallSchema, "expected a list of functions").nullish();
 
 /** `{}` and null stand for no getter. */
-const getter = z.union([z.looseObject({ type: name }), z.strictObject({}), z.null()], {
-  error: "expected {type, ...}, {} or null",
-});
+const NO_GETTER = "expected {type, ...}, {} or null";
+const getter = z.union([z.looseObject({ type: name }), z.strictObject({}, NO_GETTER), z.null()], NO_GETTER);
 
 const oneOrMore = <T extends z.ZodType>(schema: T, error: string) => z.union([schema, z.array(schema)], { error });
 

@@ -14,7 +14,6 @@ export const DEMO_SUITE = join(import.meta.dirname, "../../../fixtures/suites/de
 export function writeSuite(files: Readonly<Record<string, unknown>>): string {
   const folder = mkdtempSync(join(tmpdir(), "art-e-suite-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  mkdirSync(join(folder, "examples"));
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), typeof content === "string" ? content : JSON.stringify(content));
