@@ -9,7 +9,7 @@ import { fileStateOf } from "../../suites/definition/file-in-folder.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
 import { openSuiteFolder, type SuiteFolder } from "../../suites/definition/suite-folder.js";
 import { evaluateTask } from "../../suites/evaluation/evaluate-task.js";
-import { createFolderMachine } from "../../suites/machines/folder-machine.js";
+import { FolderMachine } from "../../suites/machines/folder-machine.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { type OracleLine, readOracle } from "./read-oracle.js";
 
@@ -85,7 +85,7 @@ async function gradeLine(
     const [files, workFolder] = [join(work, "machine"), join(work, "work")];
     mkdirSync(files);
     mkdirSync(workFolder);
-    const machine = createFolderMachine(files);
+    const machine = new FolderMachine(files);
     const placed = await placeFiles(line, task, derivedFolder, machine);
     if (placed.refused !== null) return graded("setup_error", null, placed.refused);
     // Waiting is for programs, and none runs here.
