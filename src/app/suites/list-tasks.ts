@@ -1,9 +1,9 @@
 import type { TaskEvaluation } from "../../domain/tasks/suite-task.js";
-import { readIndexFile } from "../../suites/definition/index-file.js";
-import { pairTasks } from "../../suites/definition/pair-tasks.js";
+import { classifyTask, type RunnableClass } from "../../suites/definition/functions/runnable-class.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
-import { classifyTask, type RunnableClass } from "../../suites/definition/runnable-class.js";
-import { selectTasks, type TaskSelection } from "../../suites/definition/select-tasks.js";
+import { readIndexFile } from "../../suites/definition/selection/index-file.js";
+import { pairTasks } from "../../suites/definition/selection/pair-tasks.js";
+import { selectTasks, type TaskSelection } from "../../suites/definition/selection/select-tasks.js";
 import { openSuiteFolder } from "../../suites/definition/suite-folder.js";
 
 /** A selection with the index file's path. */

@@ -1,10 +1,10 @@
 import type { SuiteTask } from "../../domain/tasks/suite-task.js";
 import { checkSuite } from "../../suites/definition/checks/check-suite.js";
 import type { SuiteFinding } from "../../suites/definition/finding.js";
-import { pairTasks } from "../../suites/definition/pair-tasks.js";
+import { classifyTask, type RunnableClass } from "../../suites/definition/functions/runnable-class.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
-import { classifyTask, type RunnableClass } from "../../suites/definition/runnable-class.js";
-import { findTask } from "../../suites/definition/select-tasks.js";
+import { pairTasks } from "../../suites/definition/selection/pair-tasks.js";
+import { findTask } from "../../suites/definition/selection/select-tasks.js";
 import { openSuiteFolder } from "../../suites/definition/suite-folder.js";
 
 export interface ShownTask {

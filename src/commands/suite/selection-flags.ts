@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { WrittenSelection } from "../../app/suites/list-tasks.js";
-import { COUNTERPARTS } from "../../suites/definition/select-tasks.js";
+import { COUNTERPARTS } from "../../suites/definition/selection/select-tasks.js";
 import type { Flags } from "../cli/command.js";
 import { oneOf, text } from "../cli/read-flags.js";
 

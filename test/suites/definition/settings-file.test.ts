@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readSettingsState } from "../../../src/suites/definition/settings-file.js";
-import { stripJsonComments } from "../../../src/suites/definition/strip-json-comments.js";
+import { readSettingsState } from "../../../src/suites/definition/settings/settings-file.js";
+import { stripJsonComments } from "../../../src/suites/definition/settings/strip-json-comments.js";
 import { writeSuite } from "./write-suite.js";
 
 describe("comments of settings", () => {

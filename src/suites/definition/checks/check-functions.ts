@@ -1,8 +1,8 @@
 import type { SuiteDialect } from "../../../domain/tasks/suite-task.js";
 import type { SuiteFinding } from "../finding.js";
+import { needOf } from "../functions/runnable-class.js";
+import { findSetupFunction } from "../functions/setup-functions.js";
 import type { LocatedCall } from "../located-call.js";
-import { needOf } from "../runnable-class.js";
-import { findSetupFunction } from "../setup-functions.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
 
 const KINDS: Readonly<Record<LocatedCall["role"], string>> = {
@@ -37,6 +37,10 @@ export const checkFunctions: TaskCheck = (read, context) => {
     if (first === undefined) continue;
     const message = `${named(needing)}: needs ${need === "account" ? "an" : "a"} ${need}`;
     findings.push(warning(`needs_${need}`, first.funcField, message));
+  }
+  const unsupported = calls.filter((call) => needOf(call, task.dialect) === "unsupported");
+  for (const { func, funcField } of unsupported) {
+    findings.push(warning("function_unsupported", funcField, `${func} cannot be run here`));
   }
   const windows = calls.filter(
     ({ role, func }) => isSetup(role) && findSetupFunction(task.dialect, func)?.isPassedOver,

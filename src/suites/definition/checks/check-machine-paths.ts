@@ -5,7 +5,10 @@ import { type NamedPath, namedPaths } from "../named-paths.js";
 import type { ReadTask } from "../read-task.js";
 import { type CheckContext, findingsOf, type TaskCheck } from "./check-context.js";
 
-/** Paths in the machine are absolute, none is in the place of a file of the suite, and results are looked for where uploads lie. */
+/**
+ * Paths in the machine are absolute, none is in the place of a file of the suite, and results are looked for where
+ * uploads lie.
+ */
 export const checkMachinePaths: TaskCheck = (read, context) => {
   const paths = namedPaths(read);
   return paths.flatMap((named) => {

@@ -4,7 +4,7 @@ import { fileStateOf } from "../file-in-folder.js";
 import type { SuiteFinding } from "../finding.js";
 import { namedPaths } from "../named-paths.js";
 import type { ReadTask } from "../read-task.js";
-import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "../settings-file.js";
+import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "../settings/settings-file.js";
 import { pathInSuite, type SuiteFolder } from "../suite-folder.js";
 
 /** Account settings that tasks name, or that the suite has templates for, and that are not filled in. */

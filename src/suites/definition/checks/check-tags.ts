@@ -1,5 +1,5 @@
 import type { SuiteFinding } from "../finding.js";
-import { needOf } from "../runnable-class.js";
+import { needOf } from "../functions/runnable-class.js";
 import { ACCOUNT_TAG, DOMAIN_TAGS, GUIDANCE_TAGS, INTERFACE_TAGS, KNOWN_TAGS } from "../vocabulary.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
 

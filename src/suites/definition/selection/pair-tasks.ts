@@ -1,4 +1,4 @@
-import type { SuiteTask } from "../../domain/tasks/suite-task.js";
+import type { SuiteTask } from "../../../domain/tasks/suite-task.js";
 
 /**
  * The counterpart of each task by id: the one that it names, or that names it. One real task names itself; the task

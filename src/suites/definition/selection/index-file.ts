@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { UserError } from "../../domain/errors.js";
-import type { SuiteFolder } from "./suite-folder.js";
+import { UserError } from "../../../domain/errors.js";
+import type { SuiteFolder } from "../suite-folder.js";
 
 const MAX_BYTES = 10_000_000;
 

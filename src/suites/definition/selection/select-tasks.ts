@@ -1,5 +1,5 @@
-import { UserError } from "../../domain/errors.js";
-import type { SuiteTask } from "../../domain/tasks/suite-task.js";
+import { UserError } from "../../../domain/errors.js";
+import type { SuiteTask } from "../../../domain/tasks/suite-task.js";
 import type { IndexedTask } from "./index-file.js";
 import { pairTasks } from "./pair-tasks.js";
 

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync } from "node:fs";
-import type { JsonValue } from "../../domain/json.js";
-import { isShallow } from "../../domain/json-depth.js";
+import type { JsonValue } from "../../../domain/json.js";
+import { isShallow } from "../../../domain/json-depth.js";
 import { stripJsonComments } from "./strip-json-comments.js";
 
 const MAX_BYTES = 1_000_000;
