@@ -3,7 +3,7 @@ import { needOf } from "../functions/runnable-class.js";
 import { ACCOUNT_TAG, DOMAIN_TAGS, GUIDANCE_TAGS, INTERFACE_TAGS, KNOWN_TAGS } from "../vocabulary.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
 
-/** The tags are of the vocabulary: one interface, one guidance, one domain, and account where credentials are needed. */
+/** One interface, one guidance and one domain tag, account where credentials are needed, and none of any other word. */
 export const checkTags: TaskCheck = (read, context) => {
   const { tags, dialect } = read.task;
   const { warning } = findingsOf(read, context);

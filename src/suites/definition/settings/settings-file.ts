@@ -33,7 +33,7 @@ function readSettings(path: string): JsonValue | undefined {
   }
 }
 
-/** Fields whose value is still what a template has: `xxxx`, `your_password`, `USER_NAME`, `{project_id}`, or nothing. */
+/** Fields whose value is what a template has: `xxxx`, `your_password`, `USER_NAME`, `{project_id}`, or nothing. */
 function placeholders(value: JsonValue, field: string): string[] {
   if (typeof value === "string") return PLACEHOLDER.test(value) ? [field] : [];
   if (typeof value !== "object" || value === null) return [];
