@@ -82,7 +82,7 @@ export function readTask(path: TaskFilePath, suite: SuiteFolder): TaskReading {
     task,
     path,
     calls: [...run, ...postconfig, ...(evaluation === null ? [] : locateEvaluation(file, evaluation))],
-    unknownFields: Object.keys(file).filter((name) => !(name in taskFileSchema.shape)),
+    unknownFields: Object.keys(file).filter((name) => !Object.hasOwn(taskFileSchema.shape, name)),
     skipped: config.filter((call) => isPassedOver(call, dialect)),
   };
 }

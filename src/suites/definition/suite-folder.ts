@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { UserError } from "../../domain/errors.js";
 
@@ -17,7 +17,13 @@ const SPIDER_CONTENT = "evaluation_examples";
 
 export function openSuiteFolder(path: string): SuiteFolder {
   const folder = resolve(path);
-  const content = [folder, join(folder, SPIDER_CONTENT)].find((candidate) => isFolder(join(candidate, "examples")));
+  // The suite itself may be a link; what is in it may not.
+  const inside = join(folder, SPIDER_CONTENT);
+  const candidates = [
+    ...(isFolder(folder, statSync) ? [folder] : []),
+    ...(isFolder(inside, lstatSync) ? [inside] : []),
+  ];
+  const content = candidates.find((candidate) => isFolder(join(candidate, "examples"), lstatSync));
   if (content === undefined) {
     throw new UserError(
       "suite_missing",
@@ -34,10 +40,6 @@ export function pathInSuite(suite: SuiteFolder, path: string): string {
   return relative(suite.root, path);
 }
 
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
+function isFolder(path: string, look: typeof statSync | typeof lstatSync): boolean {
+  return look(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -291,6 +291,21 @@ describe("a check of ids and counterparts", () => {
   });
 });
 
+describe("a check of index files", () => {
+  it("finds tasks that the suite has not, and passes over other files", () => {
+    const files = {
+      ...flowbookPair({}),
+      "test_one.json": { excel: ["a", "c"], jupyter: ["a"] },
+      "template.json": { id: "x", tags: ["cli"] },
+      "notes.json": "no JSON",
+    };
+    expect(findingsIn(files)).toEqual([
+      "error index_unknown_task excel: c is not in examples/excel",
+      "error index_unknown_task jupyter: a is not in examples/jupyter",
+    ]);
+  });
+});
+
 describe("a check of files", () => {
   it("does not follow links", () => {
     const folder = writeSuite(flowbookPair({}));
@@ -326,6 +341,12 @@ describe("a check of account settings", () => {
       "warning settings/s.json : is not filled in: copy the file that ends in .template, without this ending, " +
         "and fill it in (1 task needs it)",
     ]);
+  });
+
+  it("does not look for templates behind links", () => {
+    const folder = writeSuite({ ...spiderPair({}), "settings/readme.txt": "x" });
+    symlinkSync("..", join(folder, "settings/up"));
+    expect(checkSuite(readSuite(openSuiteFolder(folder)))).toEqual([]);
   });
 
   it("finds a template that no task names", () => {

@@ -1,6 +1,10 @@
-import { symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { checkSuite } from "../../../src/suites/definition/checks/check-suite.js";
+import { classifyTask } from "../../../src/suites/definition/functions/runnable-class.js";
 import { readSuite } from "../../../src/suites/definition/read-suite.js";
 import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
 import { flowbookTask, read, readOne, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
@@ -162,6 +166,44 @@ describe("a file that is no task", () => {
     const { tasks, problems } = read({ [at("a")]: "{", ...taskFiles("excel", flowbookTask("b", "c")) });
     expect(tasks.map(({ task }) => task.id)).toEqual(["b"]);
     expect(problems).toHaveLength(1);
+  });
+});
+
+describe("whatever a suite holds", () => {
+  const parts = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom<unknown>("compare_csv", "vm_file", "/a", "../b", [{}], { type: "vm_file", path: ["/a", 1] }),
+  );
+  const names = "source related_apps tags action_number config evaluation evaluator counterpart constructor".split(" ");
+  /** A task with odd values in some of its fields. */
+  const oddTask = fc
+    .uniqueArray(fc.tuple(fc.constantFrom(...names), parts), { selector: ([name]) => name, maxLength: 3 })
+    .map((changes) => flowbookTask("a", "b", Object.fromEntries(changes)));
+  /** One whose evaluation has odd arguments. */
+  const oddArguments = fc
+    .dictionary(fc.constantFrom("comparisons", "local_expected", "vm_result", "eval_script", "dest"), parts)
+    .map((args) => flowbookTask("a", "b", { evaluation: { func: "evaluate_multiple_notebooks", arguments: args } }));
+
+  it("is read, or reported as unreadable, and checked", () => {
+    let readable = 0;
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), oddTask, oddArguments), (content) => {
+        const folder = mkdtempSync(join(tmpdir(), "art-e-odd-"));
+        try {
+          mkdirSync(join(folder, "examples/excel/a"), { recursive: true });
+          writeFileSync(join(folder, at("a")), JSON.stringify(content));
+          const suite = readSuite(openSuiteFolder(folder));
+          readable += suite.tasks.length;
+          expect(suite.tasks.length + Math.min(suite.problems.length, 1)).toBe(1);
+          checkSuite(suite);
+          suite.tasks.map(classifyTask);
+        } finally {
+          rmSync(folder, { recursive: true });
+        }
+      }),
+      { numRuns: 500, seed: 18 },
+    );
+    expect(readable).toBeGreaterThan(100);
   });
 });
 

@@ -101,9 +101,9 @@ describe("an index file", () => {
   });
 
   it.each([
-    ["a list", ["a"], "is not an object of tools"],
-    ["ids that are numbers", { excel: [1] }, "is not an object of tools"],
-    ["no JSON", "{", "is not JSON"],
+    ["a list", ["a"], "is no JSON object of tools"],
+    ["ids that are numbers", { excel: [1] }, "is no JSON object of tools"],
+    ["no JSON", "{", "is no JSON object of tools"],
   ])("is refused with %s", (_, content, message) => {
     expect(() => readIndexFile("index.json", suiteWith(content))).toThrow(message);
   });

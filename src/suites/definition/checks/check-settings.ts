@@ -46,8 +46,9 @@ const MESSAGES: Readonly<Record<Exclude<SettingsState["state"], "filled">, strin
 function templatesOf(suite: SuiteFolder): string[] {
   const folder = join(suite.content, "settings");
   if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(TEMPLATE_ENDING))
-    .map((name) => relative(suite.root, join(folder, name.slice(0, -TEMPLATE_ENDING.length))))
+  // With file types, links are not followed.
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(TEMPLATE_ENDING))
+    .map(({ parentPath, name }) => relative(suite.root, join(parentPath, name.slice(0, -TEMPLATE_ENDING.length))))
     .sort();
 }

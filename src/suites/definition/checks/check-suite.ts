@@ -8,6 +8,7 @@ import { checkFields } from "./check-fields.js";
 import { checkFiles } from "./check-files.js";
 import { checkFunctions } from "./check-functions.js";
 import { checkIdentity } from "./check-identity.js";
+import { checkIndexes } from "./check-indexes.js";
 import { checkMachinePaths } from "./check-machine-paths.js";
 import { checkSettings } from "./check-settings.js";
 import { checkTags } from "./check-tags.js";
@@ -29,5 +30,5 @@ export function checkSuite({ suite, tasks, problems }: ReadSuite): SuiteFinding[
   for (const read of tasks) if (!byId.has(read.task.id)) byId.set(read.task.id, read);
   const context: CheckContext = { suite, tasks, byId };
   const ofTasks = tasks.flatMap((read) => TASK_CHECKS.flatMap((check) => check(read, context)));
-  return [...problems, ...ofTasks, ...checkSettings(suite, tasks)];
+  return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
 }

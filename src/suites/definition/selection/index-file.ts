@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { UserError } from "../../../domain/errors.js";
+import { parseJsonOrNull } from "../../../platform/parse-json.js";
 import type { SuiteFolder } from "../suite-folder.js";
 
 const MAX_BYTES = 10_000_000;
@@ -20,25 +21,20 @@ export function readIndexFile(path: string, suite: SuiteFolder): IndexedTask[] {
   if (found === undefined) {
     throw new UserError("index_missing", `There is no index file ${path}, here or in ${suite.content}.`, HINT);
   }
-  if (statSync(found).size > MAX_BYTES) {
-    throw new UserError("index_invalid", `${found} has more than ${MAX_BYTES} bytes.`, HINT);
-  }
-  const index = indexSchema.safeParse(parseJson(found));
-  if (!index.success) {
-    throw new UserError("index_invalid", `${found} is not an object of tools, each with a list of task ids.`, HINT);
-  }
+  const tasks = parseIndexFile(found);
+  if (tasks !== null) return tasks;
+  throw new UserError("index_invalid", `${found} is no JSON object of tools, each with a list of task ids.`, HINT);
+}
+
+/** The tasks that an index file lists; null where it is none. */
+export function parseIndexFile(path: string): IndexedTask[] | null {
+  if (statSync(path).size > MAX_BYTES) return null;
+  const index = indexSchema.safeParse(parseJsonOrNull(readFileSync(path, "utf8")));
+  if (!index.success) return null;
   return Object.entries(index.data).flatMap(([tool, ids]) => ids.map((id) => ({ tool, id })));
 }
 
 const HINT = 'Name a file such as test_one.json: {"jupyter": ["<task id>", ...]}.';
-
-function parseJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, "utf8"));
-  } catch (cause) {
-    throw new UserError("index_invalid", `${path} is not JSON: ${(cause as Error).message}`, HINT, 2, { cause });
-  }
-}
 
 function isFile(path: string): boolean {
   try {
