@@ -8,7 +8,7 @@ const floors = [
   },
   {
     name: "work",
-    rooms: ["ingest", "questions", "tools", "agents", "suites", "scoring", "evaluation", "exports", "reports"],
+    rooms: ["ingest", "questions", "tools", "agents", "scoring", "evaluation", "suites", "exports", "reports"],
   },
   { name: "app", rooms: ["app"] },
   { name: "doors", rooms: ["commands", "servers"] },

@@ -9,7 +9,7 @@ export const NEEDS = {
   sandbox: "a sandbox that works: bubblewrap and Python 3, or Docker with its image",
   browser: "a browser: /usr/bin/chromium, or what ART_E_CHROMIUM names",
   "real-mail": "the folder of real Enron mail that ART_E_ENRON names",
-  suites: "the folder of task suites that ART_E_SUITES names",
+  suites: "the folder of real task suites that ART_E_SUITES names",
   root: "root, and a checkout that every user may read",
   linux: "Linux",
 } as const;
