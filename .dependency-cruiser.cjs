@@ -6,7 +6,10 @@ const floors = [
     name: "edges",
     rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "web"],
   },
-  { name: "work", rooms: ["ingest", "questions", "tools", "agents", "scoring", "evaluation", "suites", "exports", "reports"] },
+  {
+    name: "work",
+    rooms: ["ingest", "questions", "tools", "agents", "scoring", "evaluation", "suites", "exports", "reports"],
+  },
   { name: "app", rooms: ["app"] },
   { name: "doors", rooms: ["commands", "servers"] },
 ];

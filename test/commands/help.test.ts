@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats compare gate report export-traces eval-search search show doctor agents tools serve ask mcp".split(
+  "demo import run score judge stats compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
     " ",
   );
 
@@ -17,6 +17,9 @@ const SUBCOMMANDS = [
   "tools add",
   "tools set",
   "tools test",
+  "suite list",
+  "suite show",
+  "suite check",
 ];
 
 const { artE } = workFolder();
@@ -97,6 +100,8 @@ describe("--help", () => {
         art-e agents                            List, show, create, change and delete agents; attach and detach tools; export
                                                 and import
         art-e tools                             List, show, add, change and delete tools, and call one to test it
+        art-e suite                             List, show and check the tasks of a task suite: a folder of tasks with set-up
+                                                and evaluation functions
         art-e serve                             Serve the agents over HTTP: the API, a playground page, and an
                                                 OpenAI-compatible endpoint
         art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
@@ -348,6 +353,59 @@ describe("--help", () => {
     `);
   });
 
+  it("of suite and its subcommands", () => {
+    expect(ownPart("suite")).toMatchInlineSnapshot(`
+      "art-e suite
+
+      List, show and check the tasks of a task suite: a folder of tasks with set-up and evaluation functions
+
+      Commands:
+        art-e suite list <dir>       List tasks, with what they are graded by
+        art-e suite show <dir> <id>  Show a task: its instruction, set-up, evaluation, and what is wrong or odd about it
+        art-e suite check <dir>      Check the files of all tasks, or grade what an oracle file says an agent left behind
+                                     (--oracle)
+      "
+    `);
+    expect(ownPart("suite list")).toMatchInlineSnapshot(`
+      "art-e suite list <dir>
+
+      List tasks, with what they are graded by
+
+      Positionals:
+        dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
+
+      Options:
+            --task          Task ids, or their beginnings, separated by commas                                        [string]
+            --tool          Tasks of this folder of examples/, such as jupyter                                        [string]
+            --tag           Tasks with all of these tags, separated by commas                                         [string]
+            --index         Tasks that an index file lists, such as test_one.json                                     [string]
+            --counterparts  both: whole pairs, counterparts added; abstract or verbose: one of each pair              [string]
+      "
+    `);
+    expect(ownPart("suite show")).toMatchInlineSnapshot(`
+      "art-e suite show <dir> <id>
+
+      Show a task: its instruction, set-up, evaluation, and what is wrong or odd about it
+
+      Positionals:
+        dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
+        id   The task's id, or the beginning of it                                                         [string] [required]
+      "
+    `);
+    expect(ownPart("suite check")).toMatchInlineSnapshot(`
+      "art-e suite check <dir>
+
+      Check the files of all tasks, or grade what an oracle file says an agent left behind (--oracle)
+
+      Positionals:
+        dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
+
+      Options:
+            --oracle  Grade the lines of an oracle file instead, and compare with their scores                        [string]
+      "
+    `);
+  });
+
   it("of a subcommand shows its own flags and no others", () => {
     const flagsOf = (command: string) =>
       [...ownPart(command).matchAll(/^ +(?:-\w, +)?(--[a-z-]+)/gm)].map(([, flag]) => flag).join(" ");
@@ -357,6 +415,9 @@ describe("--help", () => {
         "agents export": "--output --overwrite",
         "agents set": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
+        "suite check": "--oracle",
+        "suite list": "--task --tool --tag --index --counterparts",
+        "suite show": "",
         "tools add": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema --mcp --prefix",
         "tools list": "--category",
         "tools set": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema",

@@ -38,6 +38,7 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "file",
   "arguments",
   "labels",
+  "dir",
 ]);
 
 /** An integer within bounds. */

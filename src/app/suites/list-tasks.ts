@@ -1,0 +1,56 @@
+import type { TaskEvaluation } from "../../domain/tasks/suite-task.js";
+import { classifyTask, type RunnableClass } from "../../suites/definition/functions/runnable-class.js";
+import { readSuite } from "../../suites/definition/read-suite.js";
+import { readIndexFile } from "../../suites/definition/selection/index-file.js";
+import { pairTasks } from "../../suites/definition/selection/pair-tasks.js";
+import { selectTasks, type TaskSelection } from "../../suites/definition/selection/select-tasks.js";
+import { openSuiteFolder } from "../../suites/definition/suite-folder.js";
+
+/** A selection with the index file's path. */
+export type WrittenSelection = Omit<TaskSelection, "index"> & { readonly index: string | null };
+
+export interface ListedTask {
+  readonly id: string;
+  readonly tool: string;
+  readonly tags: readonly string[];
+  readonly actionNumber: number | null;
+  /** The evaluation functions, `compare_csv` or `check_yaml_file and compare_csv`. */
+  readonly evaluation: string;
+  readonly counterpart: string | null;
+  readonly runnable: RunnableClass;
+}
+
+export interface TaskList {
+  readonly suite: string;
+  readonly tasks: readonly ListedTask[];
+  /** Files and folders of tasks that cannot be read. */
+  readonly unreadable: number;
+}
+
+export function listTasks(folder: string, written: WrittenSelection): TaskList {
+  const suite = openSuiteFolder(folder);
+  const { tasks, problems } = readSuite(suite);
+  const index = written.index === null ? null : readIndexFile(written.index, suite);
+  const all = tasks.map(({ task }) => task);
+  const selected = selectTasks(all, { ...written, index });
+  const classes = new Map(tasks.map((read) => [read.task, classifyTask(read)]));
+  const pairs = pairTasks(all);
+  return {
+    suite: suite.name,
+    tasks: selected.map((task) => ({
+      id: task.id,
+      tool: task.tool,
+      tags: task.tags,
+      actionNumber: task.actionNumber,
+      evaluation: nameEvaluation(task.evaluation),
+      counterpart: pairs.get(task.id) ?? null,
+      runnable: classes.get(task) ?? "unknown",
+    })),
+    unreadable: new Set(problems.map(({ file }) => file)).size,
+  };
+}
+
+export function nameEvaluation(evaluation: TaskEvaluation | null): string {
+  if (evaluation === null) return "none";
+  return [...new Set(evaluation.metrics.map(({ func }) => func))].join(` ${evaluation.conjunction} `);
+}

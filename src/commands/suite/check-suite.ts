@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { checkSuiteFolder } from "../../app/suites/check-suite-folder.js";
+import { gradeOracle } from "../../app/suites/grade-oracle.js";
+import { EXIT } from "../../domain/errors.js";
+import type { Command } from "../cli/command.js";
+import { readFlags, text } from "../cli/read-flags.js";
+import { checkText, oracleText } from "./check-text.js";
+import { SUITE_DIR } from "./selection-flags.js";
+
+const schema = z.object({ dir: text, oracle: text.optional() });
+
+export const checkSuiteCommand: Command = {
+  positionals: { dir: SUITE_DIR },
+  flags: {
+    oracle: {
+      type: "string",
+      requiresArg: true,
+      describe: "Grade the lines of an oracle file instead, and compare with their scores",
+    },
+  },
+  async run(argv, context) {
+    const { dir, oracle } = readFlags("suite check", schema, argv);
+    if (oracle !== undefined) {
+      const report = await gradeOracle(dir, oracle, context);
+      context.out.result(report, () => oracleText(report));
+      return report.different === 0 ? EXIT.done : EXIT.failed;
+    }
+    const check = checkSuiteFolder(dir);
+    context.out.result(check, () => checkText(check));
+    return check.errors.length === 0 ? EXIT.done : EXIT.failed;
+  },
+};

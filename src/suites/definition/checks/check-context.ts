@@ -1,0 +1,26 @@
+import type { FindingLevel, SuiteFinding } from "../finding.js";
+import type { ReadTask } from "../read-task.js";
+import { pathInSuite, type SuiteFolder } from "../suite-folder.js";
+
+/** What a check of one task may look at. */
+export interface CheckContext {
+  readonly suite: SuiteFolder;
+  readonly tasks: readonly ReadTask[];
+  readonly byId: ReadonlyMap<string, ReadTask>;
+}
+
+/** A check of one task. */
+export type TaskCheck = (read: ReadTask, context: CheckContext) => SuiteFinding[];
+
+/** Writes findings about one task. */
+export function findingsOf({ task, path }: ReadTask, { suite }: CheckContext) {
+  const write = (level: FindingLevel) => (code: string, field: string, message: string) => ({
+    level,
+    code,
+    task: task.id,
+    file: pathInSuite(suite, path.file),
+    field,
+    message,
+  });
+  return { error: write("error"), warning: write("warning") };
+}

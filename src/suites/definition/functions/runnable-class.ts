@@ -1,0 +1,47 @@
+import type { SuiteDialect } from "../../../domain/tasks/suite-task.js";
+import type { LocatedCall } from "../located-call.js";
+import type { ReadTask } from "../read-task.js";
+import { ACCOUNT_TAG } from "../vocabulary.js";
+import { evaluationNeed } from "./evaluation-need.js";
+import { type FunctionNeed, findSetupFunction } from "./setup-functions.js";
+
+/**
+ * Whether a task can be run here, and by what it is graded: by `files`, by a `script` in its machine. Others need a
+ * `screen`, a `server` or an `account`, name an `unsupported` or an `unknown` function, or have `none` to be graded by.
+ */
+export const RUNNABLE_CLASSES = [
+  "files",
+  "script",
+  "screen",
+  "server",
+  "account",
+  "unsupported",
+  "unknown",
+  "none",
+] as const;
+
+export type RunnableClass = (typeof RUNNABLE_CLASSES)[number];
+
+/** What a function needs; null: unknown. Set-up that is passed over needs nothing. */
+export function needOf({ role, func }: LocatedCall, dialect: SuiteDialect): FunctionNeed | null {
+  if (role === "metric") return evaluationNeed(dialect, "evaluation", func);
+  if (role === "result" || role === "expected") return evaluationNeed(dialect, "getter", func);
+  const known = findSetupFunction(dialect, func);
+  return known?.isPassedOver ? "files" : (known?.need ?? null);
+}
+
+export function classifyTask({ task, calls }: ReadTask): RunnableClass {
+  if (task.evaluation === null) return "none";
+  const needs = calls.map((call) => ({ role: call.role, need: needOf(call, task.dialect) }));
+  if (needs.some(({ need }) => need === null)) return "unknown";
+  const isNeeded = (wanted: FunctionNeed) => needs.some(({ need }) => need === wanted);
+  if (isNeeded("account") || task.tags.includes(ACCOUNT_TAG)) return "account";
+  if (isNeeded("server") || task.relatedApps.includes("docker")) return "server";
+  if (isNeeded("screen")) return "screen";
+  if (isNeeded("unsupported")) return "unsupported";
+  // A script that only sets the machine up does not grade.
+  const byScript = needs.some(
+    ({ role, need }) => (need === "script" || need === "process") && role !== "config" && role !== "postconfig",
+  );
+  return byScript ? "script" : "files";
+}
