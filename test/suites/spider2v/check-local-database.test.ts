@@ -52,7 +52,7 @@ describe.each(["sqlite3", "duckdb"])("databases of %s", (type) => {
     [
       "rows of a view",
       [...rows("(1,'a')"), "create view v as select x from t"],
-      [...rows("(1,'a')"), "create view v as select x + 0 as x from t"],
+      [...rows("(1,'a')"), "create view v as select t.x from t"],
       { check_type: ["view-schema-content"] },
       1,
     ],

@@ -130,6 +130,13 @@ describe("charts, pivot tables and styles", () => {
     await expect(compare(styled(condition("1", "cellIs")), styled(), ofStyle)).rejects.toThrow("cellIs");
   });
 
+  it("counts merged cells for the size of a sheet, and reads them as empty", async () => {
+    const merged = (ref: string) => styled(`<mergeCells><mergeCell ref="${ref}"/></mergeCells>`);
+    expect(await compare(merged("A1:B1"), merged("B1:B2"), ofStyle)).toBe(1);
+    expect(await compare(merged("A1:B1"), styled(), ofStyle)).toBe(0);
+    expect(await compare(merged("A2:A3"), styled(), ofStyle)).toBe(0);
+  });
+
   it("checks one cell; inline strings have no value there", async () => {
     const check = (props: JsonObject) => ({ type: "check_cell", sheet_idx: 0, coordinate: "A3", props });
     expect(await compare(styled(), styled(), check({ value: { method: "eq", ref: 3 } }))).toBe(1);
