@@ -31,7 +31,7 @@ const NEEDS: Readonly<Record<string, FunctionNeed>> = {
   vm_script_output: "script",
 };
 
-/** Spider2-V's other functions that its tasks name. */
+/** Spider2-V's other functions. Those of `postconfig` are the same that stand in `config`. */
 const NOT_IMPLEMENTED: Readonly<Record<FunctionKind, Readonly<Partial<Record<FunctionNeed, readonly string[]>>>>> = {
   evaluation: {
     account: ["check_snowflake_log_message", "is_snowflake_user_created"],
@@ -65,9 +65,36 @@ const NOT_IMPLEMENTED: Readonly<Record<FunctionKind, Readonly<Partial<Record<Fun
     files: ["cache_file", "content_from_vm_file"],
   },
   postconfig: {
-    account: ["bigquery_init", "bigquery_login", "dbt_cloud_init", "dbt_cloud_webui_login", "snowflake_init"],
-    process: ["airbyte_webui_init", "astro_webui_init", "dagster_webui_init", "metabase_webui_init"],
+    account: [
+      "bigquery_init",
+      "bigquery_login",
+      "dagster_cloud_webui_login",
+      "dbt_cloud_init",
+      "dbt_cloud_webui_login",
+      "gcp_config_webgui",
+      "gcp_upload_keyfile",
+      "gcp_webgui",
+      "googledrive_init",
+      "googledrive_login",
+      "hasura_login",
+      "snowflake_delete_filter",
+      "snowflake_delete_folder",
+      "snowflake_init",
+      "snowflake_login",
+      "snowflake_write_sqls_in_new_worksheet",
+      "workarena_task_init",
+      "workarena_unique_fields",
+    ],
+    process: [
+      "airbyte_webui_init",
+      "astro_webui_init",
+      "dagster_webui_init",
+      "metabase_webui_init",
+      "superset_webui_init",
+      "download",
+    ],
     screen: ["astro_refresh_page", "chrome_close_tabs", "chrome_open_tabs"],
+    files: ["copyfile_from_guest_to_host", "dagster_environment_variables"],
   },
 };
 

@@ -2,7 +2,7 @@ import { mkdir, open, realpath } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, sep } from "node:path";
 
 /** Files that an agent leaves, or that a suite brings, are graded up to this size. */
-const MAX_BYTES = 256 * 1024 * 1024;
+export const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
 /** The path of a file below a folder of the suite; null where there is none. Links must not lead out of it. */
 export async function resolveSuiteFile(root: string, path: string): Promise<string | null> {
@@ -31,7 +31,7 @@ export async function placeInFolder(folder: string, name: string): Promise<strin
 export async function readCollectedFile(path: string): Promise<Buffer> {
   await using file = await open(path, "r");
   const { size } = await file.stat();
-  if (size > MAX_BYTES) throw new Error(`${basename(path)} has ${size} bytes, more than ${MAX_BYTES}`);
+  if (size > MAX_FILE_BYTES) throw new Error(`${basename(path)} has ${size} bytes, more than ${MAX_FILE_BYTES}`);
   return await file.readFile();
 }
 

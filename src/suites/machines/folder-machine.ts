@@ -3,7 +3,7 @@ import { copyFile, cp, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { TaskMachine } from "../../domain/tasks/task-machine.js";
-import { hasCode } from "../evaluation/suite-files.js";
+import { hasCode, MAX_FILE_BYTES } from "../evaluation/suite-files.js";
 
 /** A machine that is a plain folder, which stands for its file system: grades what was left, and runs nothing. */
 export class FolderMachine implements TaskMachine {
@@ -13,18 +13,21 @@ export class FolderMachine implements TaskMachine {
 
   async copyIn(from: string, path: string): Promise<void> {
     const target = await this.#resolve(path);
+    if (target === null) throw new Error(`${path} leads through a link`);
     await mkdir(dirname(target), { recursive: true });
     await rm(target, { recursive: true, force: true });
-    const { isDirectory } = await lstat(from).then((stat) => ({ isDirectory: stat.isDirectory() }));
-    if (isDirectory) await cp(from, target, { recursive: true, dereference: false });
+    if ((await lstat(from)).isDirectory()) await cp(from, target, { recursive: true, dereference: false });
     else await copyFile(from, target);
   }
 
   async copyOut(path: string, to: string): Promise<boolean> {
     const source = await this.#resolve(path);
+    if (source === null) return false;
     try {
       await using file = await open(source, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-      if (!(await file.stat()).isFile()) return false;
+      const stat = await file.stat();
+      if (!stat.isFile()) return false;
+      if (stat.size > MAX_FILE_BYTES) throw new Error(`${path} has ${stat.size} bytes, more than ${MAX_FILE_BYTES}`);
       await pipeline(file.createReadStream({ autoClose: false }), createWriteStream(to));
       return true;
     } catch (error) {
@@ -37,13 +40,15 @@ export class FolderMachine implements TaskMachine {
     throw new Error("a folder cannot run commands");
   }
 
-  /** No part of the path may be a link or lead out of the folder. */
-  async #resolve(path: string): Promise<string> {
+  /** The path in the folder, which `..` does not leave; null where a folder of it is a link. */
+  async #resolve(path: string): Promise<string | null> {
     if (!posix.isAbsolute(path) || path.includes("\0")) throw new Error(`${path} is not an absolute path`);
     const names = posix
       .normalize(path)
       .split("/")
       .filter((name) => name !== "");
+    const last = names.at(-1);
+    if (last === undefined) throw new Error(`${path} is no file`);
     let current = this.root;
     for (const name of names.slice(0, -1)) {
       current = join(current, name);
@@ -51,8 +56,8 @@ export class FolderMachine implements TaskMachine {
         if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return null;
         throw error;
       });
-      if (stat?.isSymbolicLink()) throw new Error(`${path} leads through a link`);
+      if (stat?.isSymbolicLink()) return null;
     }
-    return join(current, names.at(-1) ?? "");
+    return join(current, last);
   }
 }

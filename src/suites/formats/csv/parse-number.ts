@@ -1,5 +1,5 @@
-/** What `isspace` holds for in C. */
-const TRIM = /^[ \t-\r]+|[ \t-\r]+$/g;
+/** More digits than these are out of every range, leading zeros apart. */
+const MAX_INTEGER_DIGITS = 40;
 const INTEGER = /^[+-]?\d+$/;
 const UNSIGNED_MAX = 2n ** 64n - 1n;
 const SIGNED_MAX = 2n ** 63n - 1n;
@@ -12,8 +12,9 @@ export type IntegerRange = "int64" | "uint64" | "none";
 
 /** An integer with blanks around it; null where the text is none. */
 export function parseInteger(text: string): { value: bigint; range: IntegerRange } | null {
-  const digits = text.replace(TRIM, "");
+  const digits = trimBlanks(text);
   if (!INTEGER.test(digits)) return null;
+  if (digits.replace(/^[+-]?0*/, "").length > MAX_INTEGER_DIGITS) return { value: 0n, range: "none" };
   const value = BigInt(digits.replace("+", ""));
   if (value >= SIGNED_MIN && value <= SIGNED_MAX) return { value, range: "int64" };
   return { value, range: value >= 0n && value <= UNSIGNED_MAX ? "uint64" : "none" };
@@ -36,7 +37,7 @@ const INFINITY = /^([+-]?)inf(inity)?$/i;
 export function parseFloatLikePandas(text: string): number | null {
   const infinite = INFINITY.exec(text);
   if (infinite !== null) return infinite[1] === "-" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
-  const parts = FLOAT.exec(text.replace(TRIM, ""));
+  const parts = FLOAT.exec(trimBlanks(text));
   if (parts === null) return null;
   const [, sign = "", whole = "", decimals = "", power] = parts;
   if (whole === "" && decimals === "") return null;
@@ -60,3 +61,14 @@ function scaleByPower(number: number, exponent: number): number {
 }
 
 const POWERS = (exponent: number) => Number(`1e${exponent}`);
+
+/** Without what `isspace` holds for in C at both ends. */
+function trimBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+const isBlank = (unit: number) => unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);

@@ -11,7 +11,7 @@ export interface Image {
 
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const JPEG_SIGNATURE = Buffer.from("ffd8ff", "hex");
-const MAX_PIXELS = 64 * 1024 * 1024;
+const MAX_PIXELS = 16 * 1024 * 1024;
 
 /** A PNG; null where the bytes are no image. */
 export function decodeImage(bytes: Buffer): Image | null {

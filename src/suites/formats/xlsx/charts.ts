@@ -9,7 +9,7 @@ export interface Chart {
   readonly source: string;
   /** barChart, lineChart, ... */
   readonly type: string;
-  /** Null: none, or not a text; empty: a paragraph without text. */
+  /** Null: none. */
   readonly title: string | null;
   /** Where the legend is: r unless the file says; null: none. */
   readonly legend: string | null;
@@ -65,12 +65,9 @@ function readSeries(series: XmlNode): string {
   return `${reference("val")},${reference("cat")}`;
 }
 
-/** The first run of the first paragraph. */
+/** The first run of the first paragraph. A title that is made up or referred to is an empty text. */
 function readTitle(title: XmlNode | undefined): string | null {
-  const paragraph = findChild(title, "tx", "rich", "p");
-  if (paragraph === undefined) return null;
-  const run = findChild(paragraph, "r");
-  return run === undefined ? "" : (findChild(run, "t")?.text ?? "");
+  return title === undefined ? null : (findChild(title, "tx", "rich", "p", "r", "t")?.text ?? "");
 }
 
 function findAxis(area: XmlNode | undefined, plot: XmlNode, kinds: readonly string[]): XmlNode | undefined {

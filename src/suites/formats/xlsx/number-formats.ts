@@ -56,4 +56,5 @@ export function isDurationFormat(format: string): boolean {
   return DURATION.test(firstSection(format));
 }
 
-const firstSection = (format: string) => format.split(";")[0] ?? "";
+/** Excel's longest format has 255 characters. */
+const firstSection = (format: string) => format.slice(0, 1000).split(";")[0] ?? "";

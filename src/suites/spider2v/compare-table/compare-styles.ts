@@ -38,11 +38,14 @@ function describeStyles({ book, sheet }: ChosenSheet, names: readonly string[]):
   return styles;
 }
 
-/** From A1 to the last row and column; cells inside a merged range but its first are empty. */
+/** From A1 to the last row and column; cells inside a merged range but its first are empty, and count for the size. */
 export function readStyledCells(book: Workbook, sheet: Sheet): Map<string, StyledCell> {
   const raw = book.cellsOf(sheet);
-  const rows = raw.reduce((last, { row }) => Math.max(last, row), 0);
-  const columns = raw.reduce((last, { column }) => Math.max(last, column), 0);
+  const merged = findChildren(findChild(book.package.read(sheet.part), "mergeCells"), "mergeCell").map(
+    ({ attributes }) => parseRange(attributes.ref ?? ""),
+  );
+  const rows = [...raw.map(({ row }) => row), ...merged.map(({ maxRow }) => maxRow)].reduce(larger, 0);
+  const columns = [...raw.map(({ column }) => column), ...merged.map(({ maxColumn }) => maxColumn)].reduce(larger, 0);
   if (rows * columns > MAX_CELLS) throw new Error("the sheet is too large to compare its styles");
   const cells = new Map<string, StyledCell>();
   for (let column = 1; column <= columns; column++) {
@@ -51,17 +54,14 @@ export function readStyledCells(book: Workbook, sheet: Sheet): Map<string, Style
   for (const cell of raw) {
     cells.set(formatCoordinate(cell.row, cell.column), styleCell(cell, book.styles.cells, isDateFormat));
   }
-  const merged = findChildren(findChild(book.package.read(sheet.part), "mergeCells"), "mergeCell");
-  for (const { attributes } of merged) {
-    const range = parseRange(attributes.ref ?? "");
-    if ((range.maxRow - range.minRow + 1) * (range.maxColumn - range.minColumn + 1) > MAX_CELLS) {
-      throw new Error("a merged range is too large to compare its styles");
-    }
-    for (let row = range.minRow; row <= range.maxRow; row++) {
-      for (let column = range.minColumn; column <= range.maxColumn; column++) {
-        if (row !== range.minRow || column !== range.minColumn) cells.set(formatCoordinate(row, column), EMPTY_CELL);
+  for (const { minRow, minColumn, maxRow, maxColumn } of merged) {
+    for (let row = minRow; row <= maxRow; row++) {
+      for (let column = minColumn; column <= maxColumn; column++) {
+        if (row !== minRow || column !== minColumn) cells.set(formatCoordinate(row, column), EMPTY_CELL);
       }
     }
   }
   return cells;
 }
+
+const larger = (a: number, b: number) => Math.max(a, b);
