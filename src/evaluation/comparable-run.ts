@@ -2,6 +2,7 @@ import type { TaskResult } from "../domain/runs/benchmark-result.js";
 import { modelAndToolTimeOf } from "../domain/runs/task-times.js";
 import type { ComparableRun, ComparedQuestion, RunHead } from "../domain/scores/comparison.js";
 import { isFailure } from "../domain/tasks/task-ending.js";
+import type { TaskId } from "../domain/tasks/task-id.js";
 
 /** Characters of a question or answer that are kept: enough to recognise it. */
 const MAX_CHARS = 300;
@@ -16,7 +17,7 @@ export const EFFORT = {
 /** Groups the repeats of each question. Failed tasks have no values. */
 export function comparableRun(head: RunHead, results: Iterable<TaskResult>): ComparableRun {
   const sums = new Map<
-    number,
+    TaskId,
     { first: TaskResult; answer: string; byMetric: Map<string, [sum: number, n: number]> }
   >();
   for (const task of results) {
@@ -31,7 +32,7 @@ export function comparableRun(head: RunHead, results: Iterable<TaskResult>): Com
       question.byMetric.set(name, [sum + value, n + 1]);
     }
   }
-  const questions = new Map<number, ComparedQuestion>();
+  const questions = new Map<TaskId, ComparedQuestion>();
   for (const [taskId, { first, answer, byMetric }] of sums) {
     const values = Object.fromEntries([...byMetric].map(([name, [sum, n]]) => [name, sum / n]));
     questions.set(taskId, { question: first.question.slice(0, MAX_CHARS), inbox: first.inbox, answer, values });

@@ -1,4 +1,5 @@
 import type { ComparableRun, Flip, MetricComparison, RunComparison, RunHead } from "../domain/scores/comparison.js";
+import { compareTaskIds, type TaskId } from "../domain/tasks/task-id.js";
 import { mcnemar } from "../statistics/mcnemar.js";
 import { meanOf } from "../statistics/mean.js";
 import { pairedDifference, signFlipTest } from "../statistics/paired-difference.js";
@@ -6,7 +7,7 @@ import { computePower } from "../statistics/power.js";
 import { EFFORT } from "./comparable-run.js";
 
 interface Pair {
-  readonly taskId: number;
+  readonly taskId: TaskId;
   readonly before: number;
   readonly after: number;
 }
@@ -135,7 +136,7 @@ function findFlips(
   const changed = pairsOf(metric, baseline, candidate)
     .map((pair) => ({ ...pair, gain: sign * (pair.after - pair.before) }))
     .filter(({ gain }) => gain !== 0)
-    .toSorted((a, b) => Math.abs(b.gain) - Math.abs(a.gain) || a.taskId - b.taskId);
+    .toSorted((a, b) => Math.abs(b.gain) - Math.abs(a.gain) || compareTaskIds(a.taskId, b.taskId));
   const toFlip = ({ taskId, before, after }: Pair): Flip => {
     const [baselineQuestion, candidateQuestion] = [baseline.questions.get(taskId), candidate.questions.get(taskId)];
     return {

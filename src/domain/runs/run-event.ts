@@ -1,3 +1,4 @@
+import type { TaskId } from "../tasks/task-id.js";
 import type { TaskResult } from "./benchmark-result.js";
 
 /** Events of a run. A listener must not throw. */
@@ -6,9 +7,9 @@ export type RunEvent =
   | { readonly type: "run_started"; readonly runId: string; readonly tasks: number }
   /** Finished by an earlier session of the run. Emitted before any task starts. */
   | { readonly type: "task_kept"; readonly result: TaskResult }
-  | { readonly type: "task_started"; readonly taskId: number }
+  | { readonly type: "task_started"; readonly taskId: TaskId }
   /** Frees its slot. An interrupted task emits no `answered`. */
-  | { readonly type: "task_answered"; readonly taskId: number }
+  | { readonly type: "task_answered"; readonly taskId: TaskId }
   /** Already saved when emitted. */
   | { readonly type: "task_finished"; readonly result: TaskResult }
   | { readonly type: "run_finished"; readonly runId: string; readonly interrupted: boolean };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { answeredBySchema } from "../models/answered-by.js";
 import { usageSchema } from "../models/model.js";
 import { ENDINGS } from "../tasks/task-ending.js";
+import { taskIdSchema } from "../tasks/task-id.js";
 
 const mark = z.boolean().nullable();
 const time = z.number().nonnegative();
@@ -19,7 +20,7 @@ export type Spent = z.output<typeof spentSchema>;
 /** One line of the results file. The first nine names are those of the published runner. */
 export const taskResultSchema = z
   .strictObject({
-    taskId: z.number().int().describe("The question's id in the dataset."),
+    taskId: taskIdSchema.describe("The question's id in the dataset."),
     epoch: z.number().int().positive().describe("Which repeat of the question, from 1."),
     inbox: z.string().describe("Address of the mailbox that the question is about."),
     queryDate: z.iso.date().describe("YYYY-MM-DD: the day the question is asked on."),

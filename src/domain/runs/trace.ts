@@ -5,6 +5,7 @@ import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "
 import { judgementSchema } from "../scores/judgement.js";
 import { questionSchema } from "../tasks/question.js";
 import { ENDINGS } from "../tasks/task-ending.js";
+import { taskIdSchema } from "../tasks/task-id.js";
 
 /** One tool call as it was made. Exactly one of `result` and `error` is not null. */
 export const toolCallRecordSchema = z.object({
@@ -48,7 +49,7 @@ export const traceSchema = z.object({
   traceId: z.string(),
   sessionId: z.string(),
   runId: z.string(),
-  taskId: z.number().int(),
+  taskId: taskIdSchema,
   /** Which repeat of the question, from 1. */
   epoch: z.number().int().positive(),
   agentId: z.string(),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../runs/benchmark-result.js";
 import { runStatusSchema } from "../runs/run-status.js";
 import { taskResultSchema } from "../runs/task-result.js";
+import type { TaskId } from "../tasks/task-id.js";
 import type { Estimate } from "./interval-estimate.js";
 
 /** What comparing and gating read of a results file; what other versions write beside it does not matter. */
@@ -49,7 +50,7 @@ export interface ComparedQuestion {
 
 export interface ComparableRun {
   readonly head: RunHead;
-  readonly questions: ReadonlyMap<number, ComparedQuestion>;
+  readonly questions: ReadonlyMap<TaskId, ComparedQuestion>;
 }
 
 /** One metric of two runs over the questions that both have a value for. */
@@ -80,7 +81,7 @@ export interface MetricComparison {
 
 /** A question that the two runs do not do equally well. */
 export interface Flip {
-  readonly taskId: number;
+  readonly taskId: TaskId;
   readonly inbox: string;
   readonly question: string;
   readonly baseline: number;

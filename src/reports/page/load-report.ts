@@ -1,11 +1,11 @@
 import { bandOf, realismBand } from "../../domain/scores/score-bands.js";
-import type { Outcome, QuestionRow, ReportHead, Stage, TaskRow } from "./report-data.js";
+import type { Outcome, QuestionRow, ReportHead, Stage, TaskKey, TaskRow } from "./report-data.js";
 
 /** A task as the table and the dialog show it. */
 export interface Task {
   /** Index of its run in the report. */
   readonly run: number;
-  readonly taskId: number;
+  readonly taskId: TaskKey;
   readonly epoch: number;
   readonly question: string;
   readonly gold: string;

@@ -111,8 +111,11 @@ export interface ReportHead {
   readonly traces: { readonly kind: "embed" | "none" } | { readonly kind: "folder"; readonly folder: string };
 }
 
+/** As in the results: a number or a text. */
+export type TaskKey = number | string;
+
 /** taskId, question, gold answer, inbox, day, realism, number of gold mails. */
-export type QuestionRow = readonly [number, string, string, string, string, number, number];
+export type QuestionRow = readonly [TaskKey, string, string, string, string, number, number];
 
 /** Index of the question, epoch, answer, ending, turns, ms, US dollars, stage, scores in the head's order, error. */
 export type TaskRow = readonly [
@@ -191,6 +194,6 @@ export interface TraceView {
 }
 
 /** The key of a task's conversation in the page and in the folder beside it. */
-export function traceKey(run: number, taskId: number, epoch: number): string {
+export function traceKey(run: number, taskId: TaskKey, epoch: number): string {
   return `${run}-${taskId}-${epoch}`;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { computeRunTotals } from "../../app/results/compute-run-totals.js";
+import { taskIdSchema } from "../../domain/tasks/task-id.js";
 import { pageOfResults } from "../../store/runs/results.js";
 import { getRun, listRuns } from "../../store/runs/runs.js";
 import { defineRoute, type Route } from "../http/route.js";
@@ -58,7 +59,7 @@ export function runRoutes({ db }: Services): Route[] {
       }),
       status: 200,
       response: z.strictObject({
-        taskResults: z.array(z.looseObject({ taskId: z.number().int(), traceId: z.string() })),
+        taskResults: z.array(z.looseObject({ taskId: taskIdSchema, traceId: z.string() })),
         has_more: z.boolean(),
         total_count: z.number().int(),
       }),

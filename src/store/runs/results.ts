@@ -1,11 +1,12 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { Trace } from "../../domain/runs/trace.js";
+import type { TaskId } from "../../domain/tasks/task-id.js";
 import type { Db } from "../connection/open-store.js";
 
 /** A finished task as it is stored; trace and result are JSON. */
 export interface ResultRow {
   readonly runId: string;
-  readonly taskId: number;
+  readonly taskId: TaskId;
   readonly epoch: number;
   readonly traceId: string;
   readonly agentId: string;
@@ -85,7 +86,7 @@ export function* attemptPages(db: Db, runId: string): Generator<readonly Attempt
 }
 
 interface AttemptKey {
-  readonly taskId: number;
+  readonly taskId: TaskId;
   readonly epoch: number;
   readonly attempt: number;
 }

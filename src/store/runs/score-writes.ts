@@ -1,10 +1,11 @@
 import type { RunSettings, TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { Trace } from "../../domain/runs/trace.js";
+import type { TaskId } from "../../domain/tasks/task-id.js";
 import type { Db } from "../connection/open-store.js";
 
 /** The last trace read. */
 export interface TaskCursor {
-  readonly taskId: number;
+  readonly taskId: TaskId;
   readonly epoch: number;
 }
 

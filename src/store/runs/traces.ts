@@ -2,6 +2,7 @@ import { UserError } from "../../domain/errors.js";
 import type { ChatTrace, Feedback } from "../../domain/runs/chat.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Band } from "../../domain/scores/score.js";
+import type { TaskId } from "../../domain/tasks/task-id.js";
 import type { Db } from "../connection/open-store.js";
 import { getRun } from "./runs.js";
 
@@ -94,7 +95,7 @@ export interface TraceCursor {
 export interface TraceSummary {
   readonly id: string;
   readonly runId: string | null;
-  readonly taskId: number | null;
+  readonly taskId: TaskId | null;
   readonly agentId: string;
   readonly sessionId: string;
   readonly startedAt: string;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
+import { compareTaskIds } from "../../../src/domain/tasks/task-id.js";
 import { demoSet, openDemo, question, type TestDb, unanswerableSet } from "./demo-setup.js";
 import { answersOf, baseline, benchmark, type Finished } from "./run-setup.js";
 
@@ -144,7 +145,7 @@ describe("what a run leaves behind", () => {
     const begun = events.flatMap((event) => (event.type === "task_started" ? event.taskId : []));
     const ended = events.flatMap((event) => (event.type === "task_finished" ? event.result.taskId : []));
     expect(begun).toEqual(set.questions.map(({ id }) => id));
-    expect([...ended].sort((a, b) => a - b)).toEqual([...begun].sort((a, b) => a - b));
+    expect([...ended].sort(compareTaskIds)).toEqual([...begun].sort(compareTaskIds));
   });
 
   test("events: with one place a task is answered before the next is begun, saved or not", async () => {

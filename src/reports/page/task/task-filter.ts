@@ -44,7 +44,12 @@ export function sorted(tasks: readonly Task[], { key, down }: Order, score: numb
 }
 
 function byTask(a: Task, b: Task): number {
-  return a.taskId - b.taskId || a.epoch - b.epoch || a.run - b.run;
+  return compareIds(a, b) || a.epoch - b.epoch || a.run - b.run;
+}
+
+/** Numbers by value, texts by their letters. */
+function compareIds(a: Task, b: Task): number {
+  return String(a.taskId).localeCompare(String(b.taskId), "en", { numeric: true });
 }
 
 const STAGE_ORDER = { read: 0, found: 1, missed: 2, none: 3, failed: 4 } as const;

@@ -121,7 +121,7 @@ export interface RunJson {
 
 export interface ResultPageJson {
   readonly taskResults: readonly {
-    readonly taskId: number;
+    readonly taskId: number | string;
     readonly traceId: string;
     readonly question: string;
     readonly agentAnswer: string;
