@@ -1,10 +1,10 @@
 import type { ToolErrorKind } from "../domain/agents/tool.js";
 import { jsonObjectSchema } from "../domain/json.js";
-import type { ToolCallRecord, Trace } from "../domain/runs/trace.js";
+import type { QuestionTrace, ToolCallRecord } from "../domain/runs/trace.js";
 import type { SameMail, Score, ScorerEntry } from "../domain/scores/score.js";
 import { foundGold, readGold, sourcesCorrect } from "./gold-mail.js";
 
-type UnscoredTrace = Omit<Trace, "scores">;
+type UnscoredTrace = Omit<QuestionTrace, "scores">;
 
 /** ART's record of one rollout (OpenPipe/ART, examples/art-e), under its own names. */
 export interface ArtRubric {

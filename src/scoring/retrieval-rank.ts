@@ -1,11 +1,11 @@
-import type { Trace } from "../domain/runs/trace.js";
+import type { QuestionTrace } from "../domain/runs/trace.js";
 import type { SameMail, ScorerEntry } from "../domain/scores/score.js";
 import { hasGoldMail, listedIds } from "./gold-mail.js";
 
 const NO_GOLD = "the question has no gold mail";
 
 /** The rank, from 1, of the first gold mail in each search of the trace; 0 for a search without one. */
-function goldRanks({ task, toolCalls }: Pick<Trace, "task" | "toolCalls">, sameMail: SameMail): number[] {
+function goldRanks({ task, toolCalls }: Pick<QuestionTrace, "task" | "toolCalls">, sameMail: SameMail): number[] {
   const gold = new Set(task.message_ids.map(sameMail));
   return toolCalls.map((call) => listedIds(call).findIndex((id) => gold.has(sameMail(id))) + 1);
 }

@@ -1,4 +1,4 @@
-import type { Trace } from "../domain/runs/trace.js";
+import type { QuestionTrace, SuiteTrace } from "../domain/runs/trace.js";
 import type { SameMail, Score, ScorerEntry } from "../domain/scores/score.js";
 import { abstention } from "./abstention.js";
 import { artReward } from "./art-rubric.js";
@@ -10,6 +10,7 @@ import { foundAt1, foundAt5, foundAt10, goldRank } from "./retrieval-rank.js";
 import { rougeL } from "./rouge-l.js";
 import { semanticScore } from "./semantic-score.js";
 import { sourcesF1, sourcesPrecision, sourcesRecall } from "./source-quality.js";
+import { gradeScore, taskScore } from "./task-score.js";
 import { tokenF1 } from "./token-f1.js";
 import { dateMatch, numberMatch } from "./value-match.js";
 
@@ -70,11 +71,16 @@ export const SCORERS = {
   judgeCorrect,
   judgeScore,
   artReward,
+  taskScore,
 } as const satisfies Record<string, ScorerEntry>;
 
 export type ScorerName = keyof typeof SCORERS;
 
-export const SCORER_NAMES = Object.keys(SCORERS) as ScorerName[];
+/** Of questions about mailboxes. */
+export const SCORER_NAMES = (Object.keys(SCORERS) as ScorerName[]).filter((name) => name !== "taskScore");
+
+/** Of tasks of suites: what their evaluation functions gave. */
+export const SUITE_SCORERS = ["taskScore"] as const satisfies ScorerName[];
 
 /** These have fields of their own in the results file, so every run has them. */
 export const RESULT_FILE_SCORERS = [
@@ -95,11 +101,10 @@ export function judgeUse(name: ScorerName): "needed" | "used" | null {
   return judge ?? null;
 }
 
-export function scoreTrace(
-  trace: Omit<Trace, "scores">,
-  sameMail: SameMail,
-  names: readonly ScorerName[],
-): Record<string, Score> {
+type UnscoredTrace = Omit<QuestionTrace, "scores"> | Omit<SuiteTrace, "scores">;
+
+export function scoreTrace(trace: UnscoredTrace, sameMail: SameMail, names: readonly ScorerName[]): Record<string, Score> {
+  if ("grade" in trace) return { taskScore: gradeScore(trace.grade) };
   const cachedSameMail = memoize(sameMail);
   return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));
 }

@@ -1,6 +1,6 @@
 /** A finished trace to score; fields that a test does not set do not matter. */
 
-import type { ToolCallRecord, Trace } from "../../src/domain/runs/trace.js";
+import type { ToolCallRecord, QuestionTrace as Trace } from "../../src/domain/runs/trace.js";
 import type { Question } from "../../src/domain/tasks/question.js";
 
 const QUESTION: Question = {

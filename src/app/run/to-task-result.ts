@@ -2,7 +2,7 @@ import { answeredByField, repliesBy } from "../../domain/models/answered-by.js";
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import { sumCost, sumUsage, taskCost } from "../../domain/runs/cost.js";
 import { timesOf } from "../../domain/runs/task-times.js";
-import type { Trace } from "../../domain/runs/trace.js";
+import { isSuiteTrace, type Trace } from "../../domain/runs/trace.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
 
 /** A trace as its line of the results file. */
@@ -13,12 +13,7 @@ export function toTaskResult(trace: Trace): TaskResult {
   return {
     taskId: trace.taskId,
     epoch: trace.epoch,
-    inbox: trace.task.inbox_address,
-    queryDate: trace.task.query_date,
-    howRealistic: trace.task.how_realistic,
-    goldSources: trace.task.message_ids.length,
-    question: trace.task.question,
-    groundTruth: trace.task.answer,
+    ...taskFields(trace),
     agentAnswer: trace.answer ?? "",
     exactMatch: truth("exactMatch"),
     semanticScore: score("semanticScore"),
@@ -40,6 +35,31 @@ export function toTaskResult(trace: Trace): TaskResult {
     cachedReplies: trace.turns.filter((turn) => turn.cached).length,
     spent,
     scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
+  };
+}
+
+/** What the result says of its task: of a suite's, with its grade. */
+function taskFields(trace: Trace) {
+  if (!isSuiteTrace(trace)) {
+    const { inbox_address, query_date, how_realistic, message_ids, question, answer } = trace.task;
+    return {
+      inbox: inbox_address,
+      queryDate: query_date,
+      howRealistic: how_realistic,
+      goldSources: message_ids.length,
+      question,
+      groundTruth: answer,
+    };
+  }
+  const { suite: name, instruction, tool, snapshot, tags, relatedApps, actionNumber, counterpart } = trace.task;
+  return {
+    inbox: "",
+    queryDate: null,
+    howRealistic: null,
+    goldSources: 0,
+    question: instruction,
+    groundTruth: "",
+    suite: { name, tool, snapshot, tags, relatedApps, actionNumber, counterpart, ...trace.grade },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Trace } from "../../domain/runs/trace.js";
+import { isSuiteTrace, type Trace } from "../../domain/runs/trace.js";
 import type { Judge, Judgement } from "../../domain/scores/judgement.js";
 import type { SameMail } from "../../domain/scores/score.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
@@ -19,7 +19,7 @@ export async function judgeAndScore(trace: Trace, scoring: Scoring, signal: Abor
 
 /** Calls the judge, where there is one, unless the trace has a verdict of the same judge already. */
 export async function withVerdict(trace: Trace, { judge }: Scoring, signal: AbortSignal): Promise<Trace> {
-  if (judge === null || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
+  if (judge === null || isSuiteTrace(trace) || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = trace.task;
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { answeredBySchema } from "../models/answered-by.js";
 import { usageSchema } from "../models/model.js";
+import { TASK_STATES } from "../tasks/suite-task.js";
 import { ENDINGS } from "../tasks/task-ending.js";
 import { taskIdSchema } from "../tasks/task-id.js";
 
@@ -17,14 +18,37 @@ export const spentSchema = z
 
 export type Spent = z.output<typeof spentSchema>;
 
+const suiteResultSchema = z
+  .strictObject({
+    name: z.string().describe("The suite."),
+    tool: z.string().describe("The folder of examples/ that the task is in."),
+    snapshot: z.string().describe("What its machine holds."),
+    tags: z.array(z.string()).readonly().describe("What the task file says of it."),
+    relatedApps: z.array(z.string()).readonly().describe("The applications it is about."),
+    actionNumber: z.number().nullable().describe("Steps that a person takes."),
+    counterpart: z.string().nullable().describe("The same task with the other style of instruction."),
+    state: z.enum(TASK_STATES).describe("How it ended, as suites name it."),
+    score: z.number().nullable().describe("0 to 1; null where it was not graded, which is never averaged as 0."),
+    reason: z.string().describe("Why the score is not 1, or why there is none."),
+  })
+  .readonly();
+
 /** One line of the results file. The first nine names are those of the published runner. */
 export const taskResultSchema = z
   .strictObject({
     taskId: taskIdSchema.describe("The question's id in the dataset."),
     epoch: z.number().int().positive().describe("Which repeat of the question, from 1."),
-    inbox: z.string().describe("Address of the mailbox that the question is about."),
-    queryDate: z.iso.date().describe("YYYY-MM-DD: the day the question is asked on."),
-    howRealistic: z.number().min(0).max(1).describe("0 to 1, as the dataset rates the question."),
+    inbox: z.string().describe("Address of the mailbox that the question is about; empty for a task of a suite."),
+    queryDate: z.iso
+      .date()
+      .nullable()
+      .describe("YYYY-MM-DD: the day the question is asked on; null for a task of a suite."),
+    howRealistic: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .describe("0 to 1, as the dataset rates the question; null for a task of a suite."),
     goldSources: z.number().int().nonnegative().describe("How many mails the dataset names as holding the answer."),
     question: z.string().describe("The question."),
     groundTruth: z.string().describe("The gold answer."),
@@ -65,6 +89,7 @@ export const taskResultSchema = z
       .nonnegative()
       .describe("Replies kept from an earlier run; usage and costUsd count them, spent does not."),
     spent: spentSchema,
+    suite: suiteResultSchema.exactOptional().describe("Of a task of a suite; absent for questions about mailboxes."),
     scores: z
       .record(z.string(), z.number().nullable())
       .readonly()

@@ -4,6 +4,7 @@ import { messageSchema } from "../models/conversation.js";
 import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "../models/model.js";
 import { judgementSchema } from "../scores/judgement.js";
 import { questionSchema } from "../tasks/question.js";
+import { gradeSchema, suiteTaskFactsSchema } from "../tasks/task.js";
 import { ENDINGS } from "../tasks/task-ending.js";
 import { taskIdSchema } from "../tasks/task-id.js";
 
@@ -44,8 +45,7 @@ export const turnSchema = z.object({
 
 export type Turn = z.output<typeof turnSchema>;
 
-/** One question answered: enough to replay it, grade it again and write an eval from it. */
-export const traceSchema = z.object({
+const anyTrace = z.object({
   traceId: z.string(),
   sessionId: z.string(),
   runId: z.string(),
@@ -69,9 +69,22 @@ export const traceSchema = z.object({
   scores: z.record(z.string(), z.object({ value: z.number().nullable(), explanation: z.string().optional() })),
   /** What a model said of the answer; null where none was asked. */
   judge: judgementSchema.nullable(),
-  task: questionSchema,
   /** The conversation's ids at the server of an external agent. */
   remote: z.object({ sessionId: z.string().nullable(), traceId: z.string().nullable() }).optional(),
 });
 
-export type Trace = z.output<typeof traceSchema>;
+/** One question answered: enough to replay it, score it again and write an eval from it. */
+export const traceSchema = anyTrace.extend({ task: questionSchema });
+
+export type QuestionTrace = z.output<typeof traceSchema>;
+
+/** One task of a suite: what its evaluation functions gave belongs to it, as the machine is gone. */
+export const suiteTraceSchema = anyTrace.extend({ task: suiteTaskFactsSchema, grade: gradeSchema });
+
+export type SuiteTrace = z.output<typeof suiteTraceSchema>;
+
+export type Trace = QuestionTrace | SuiteTrace;
+
+export function isSuiteTrace(trace: Trace): trace is SuiteTrace {
+  return "grade" in trace;
+}

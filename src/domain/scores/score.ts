@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Trace } from "../runs/trace.js";
+import type { QuestionTrace } from "../runs/trace.js";
 
 /** `value` null: could not be told, with the reason; kept out of every mean. */
 export const scoreSchema = z.object({ value: z.number().nullable(), explanation: z.string().optional() });
@@ -10,7 +10,7 @@ export type Score = z.output<typeof scoreSchema>;
 export type SameMail = (messageId: string) => string;
 
 /** Port. A scorer reads a finished trace; it never changes it. */
-export type Scorer = (trace: Omit<Trace, "scores">, sameMail: SameMail) => Score;
+export type Scorer = (trace: Omit<QuestionTrace, "scores">, sameMail: SameMail) => Score;
 
 /** The least and the most that a score can be; left out where it has no such end. */
 export interface Scale {

@@ -6,12 +6,12 @@ import { realismBand } from "../../domain/scores/score-bands.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import { estimateOf } from "./score-aggregate.js";
 
-/** By slice, the part that a question belongs to. */
-const PART_OF: Readonly<Record<SliceName, (task: TaskResult) => string>> = {
+/** By slice, the part that a question belongs to; null: none, as of a task of a suite. */
+const PART_OF: Readonly<Record<SliceName, (task: TaskResult) => string | null>> = {
   inbox: ({ inbox }) => inbox,
-  realism: ({ howRealistic }) => realismBand(howRealistic),
+  realism: ({ howRealistic }) => (howRealistic === null ? null : realismBand(howRealistic)),
   sources: ({ goldSources }) => String(goldSources),
-  year: ({ queryDate }) => queryDate.slice(0, 4),
+  year: ({ queryDate }) => queryDate?.slice(0, 4) ?? null,
 };
 
 interface Part {
@@ -31,7 +31,8 @@ export class SliceAggregate {
   /** Adds a question: its number of tasks, and by scorer the values of the completed ones. */
   add(question: TaskResult, tasks: number, scored: ReadonlyMap<string, readonly number[]>): void {
     for (const slice of SLICES) {
-      const value = PART_OF[slice](question);
+      const value = question.suite === undefined ? PART_OF[slice](question) : null;
+      if (value === null) continue;
       const part = this.parts[slice].get(value) ?? { tasks: 0, byScorer: new Map<string, ClusteredMean>() };
       this.parts[slice].set(value, part);
       part.tasks += tasks;

@@ -35,7 +35,7 @@ export class TaskRows {
   private questionOf(result: TaskResult): number {
     const { taskId, question, groundTruth, inbox, queryDate, goldSources } = result;
     const realism = roundOff(result.howRealistic) ?? 0;
-    const row: QuestionRow = [taskId, question, groundTruth, inbox, queryDate, realism, goldSources];
+    const row: QuestionRow = [taskId, question, groundTruth, inbox, queryDate ?? "", realism, goldSources];
     const key = JSON.stringify(row);
     const known = this.indexes.get(key);
     if (known !== undefined) return known;

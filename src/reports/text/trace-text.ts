@@ -4,7 +4,9 @@ import type { Message } from "../../domain/models/conversation.js";
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
+import { isSuiteTrace } from "../../domain/runs/trace.js";
 import type { Judgement } from "../../domain/scores/judgement.js";
+import { instructionOf, isQuestion, type TaskFacts } from "../../domain/tasks/task.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { readToolResult } from "../html/tool-results.js";
@@ -29,9 +31,9 @@ export function traceText(trace: Trace | ChatTrace): string {
       ]
     : [
         `${heading}  run ${trace.runId}`,
-        `task ${trace.taskId}  ${trace.task.inbox_address}  ${trace.task.query_date}`,
+        `task ${trace.taskId}  ${whereOf(trace.task)}`,
         "",
-        `Question: ${trace.task.question}`,
+        `${isQuestion(trace.task) ? "Question" : "Task"}: ${instructionOf(trace.task)}`,
       ];
   const scores = Object.entries(trace.scores).map(([name, score]) => `${name} ${share(score.value)}`);
   const foot = [
@@ -45,13 +47,27 @@ export function traceText(trace: Trace | ChatTrace): string {
     ...(isChat
       ? []
       : [
-          `Gold:     ${trace.task.answer}`,
-          `Mails:    ${trace.task.message_ids.join(", ") || "-"}`,
+          ...goldLines(trace),
           ...(trace.judge === null ? [] : [`Judge:    ${judgeText(trace.judge)}`]),
           `Scores:   ${scores.join(", ") || "none: a failed task is not scored"}`,
         ]),
   ];
   return stripControls([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
+}
+
+function whereOf(task: TaskFacts): string {
+  return isQuestion(task)
+    ? `${task.inbox_address}  ${task.query_date}`
+    : `${task.suite}  ${task.tool}  ${task.snapshot}`;
+}
+
+/** What the answer, or what was left behind, is measured by. */
+function goldLines(trace: Trace): string[] {
+  if (isSuiteTrace(trace)) {
+    const { score, state, reason } = trace.grade;
+    return [`Grade:    ${score ?? "-"}  ${state}${reason === "" ? "" : `: ${reason}`}`];
+  }
+  return [`Gold:     ${trace.task.answer}`, `Mails:    ${trace.task.message_ids.join(", ") || "-"}`];
 }
 
 /** Shown only if another model than the requested one replied. */

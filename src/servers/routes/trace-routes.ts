@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type ChatTrace, RATINGS } from "../../domain/runs/chat.js";
 import type { Trace } from "../../domain/runs/trace.js";
+import { instructionOf } from "../../domain/tasks/task.js";
 import { ENDINGS } from "../../domain/tasks/task-ending.js";
 import { iofoldSteps } from "../../exports/iofold-format.js";
 import { listFeedback } from "../../store/chats/feedback.js";
@@ -110,7 +111,7 @@ function headJson(trace: Trace | ChatTrace) {
     session_id: trace.sessionId,
     model: trace.model,
     ending: trace.ending,
-    question: isChat ? trace.question : trace.task.question,
+    question: isChat ? trace.question : instructionOf(trace.task),
     answer: trace.answer,
     started_at: trace.startedAt,
     duration_ms: trace.durationMs,

@@ -13,7 +13,7 @@ import type { Model } from "../../../src/domain/models/model.js";
 import type { RunSettings, TaskResult } from "../../../src/domain/runs/benchmark-result.js";
 import type { RunEvent } from "../../../src/domain/runs/run-event.js";
 import { NO_LIMITS, type RunLimits } from "../../../src/domain/runs/run-limits.js";
-import { type Trace, traceSchema } from "../../../src/domain/runs/trace.js";
+import { type QuestionTrace as Trace, traceSchema } from "../../../src/domain/runs/trace.js";
 import type { Judge } from "../../../src/domain/scores/judgement.js";
 import type { Question, QuestionSet } from "../../../src/domain/tasks/question.js";
 import { priceOf } from "../../../src/models/catalog/prices.js";

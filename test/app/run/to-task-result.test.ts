@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { toTaskResult } from "../../../src/app/run/to-task-result.js";
-import type { Trace, Turn } from "../../../src/domain/runs/trace.js";
+import type { QuestionTrace as Trace, Turn } from "../../../src/domain/runs/trace.js";
 import { ENDINGS } from "../../../src/domain/tasks/task-ending.js";
 import { trace } from "../../scoring/trace.js";
 

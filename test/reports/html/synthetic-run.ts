@@ -2,7 +2,7 @@
 
 import { toTaskResult } from "../../../src/app/run/to-task-result.js";
 import type { Message } from "../../../src/domain/models/conversation.js";
-import type { ToolCallRecord, Trace, Turn } from "../../../src/domain/runs/trace.js";
+import type { ToolCallRecord, QuestionTrace as Trace, Turn } from "../../../src/domain/runs/trace.js";
 import type { Question } from "../../../src/domain/tasks/question.js";
 import type { Ending } from "../../../src/domain/tasks/task-ending.js";
 import { isFailure } from "../../../src/domain/tasks/task-ending.js";

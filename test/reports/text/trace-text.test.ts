@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Trace } from "../../../src/domain/runs/trace.js";
+import type { QuestionTrace as Trace } from "../../../src/domain/runs/trace.js";
 import { stripControls } from "../../../src/platform/strip-controls.js";
 import { traceText } from "../../../src/reports/text/trace-text.js";
 import { ANSWERED, FAILED } from "../../exports/traces.js";

@@ -1,7 +1,7 @@
 /** Runs and finished tasks, saved as the runner saves them. */
 
 import type { RunSettings, TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import type { Trace } from "../../../src/domain/runs/trace.js";
+import type { QuestionTrace as Trace } from "../../../src/domain/runs/trace.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
 import { saveQuestions } from "../../../src/store/runs/planned-tasks.js";

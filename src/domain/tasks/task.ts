@@ -1,0 +1,42 @@
+import { z } from "zod";
+import type { Question } from "./question.js";
+import { TASK_STATES } from "./suite-task.js";
+
+/** What a run keeps of a suite's task, wherever its folder may be later. */
+export const suiteTaskFactsSchema = z.object({
+  id: z.string().min(1),
+  /** The suite's name. */
+  suite: z.string(),
+  dialect: z.enum(["flowbook", "spider2v"]),
+  tool: z.string(),
+  instruction: z.string(),
+  snapshot: z.string(),
+  tags: z.array(z.string()).readonly(),
+  relatedApps: z.array(z.string()).readonly(),
+  actionNumber: z.number().nullable(),
+  counterpart: z.string().nullable(),
+});
+
+export type SuiteTaskFacts = Readonly<z.output<typeof suiteTaskFactsSchema>>;
+
+/** What evaluation functions gave, and how the task ended as suites name it. */
+export const gradeSchema = z.object({
+  /** 0 to 1; null: not graded, which is never averaged as 0. */
+  score: z.number().nullable(),
+  state: z.enum(TASK_STATES),
+  reason: z.string(),
+});
+
+export type TaskGrade = Readonly<z.output<typeof gradeSchema>>;
+
+/** A question about a mailbox, or a task of a suite. */
+export type TaskFacts = Question | SuiteTaskFacts;
+
+export function isQuestion(task: TaskFacts): task is Question {
+  return "question" in task;
+}
+
+/** What the agent is asked to do. */
+export function instructionOf(task: TaskFacts): string {
+  return isQuestion(task) ? task.question : task.instruction;
+}
