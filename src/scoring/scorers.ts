@@ -103,7 +103,11 @@ export function judgeUse(name: ScorerName): "needed" | "used" | null {
 
 type UnscoredTrace = Omit<QuestionTrace, "scores"> | Omit<SuiteTrace, "scores">;
 
-export function scoreTrace(trace: UnscoredTrace, sameMail: SameMail, names: readonly ScorerName[]): Record<string, Score> {
+export function scoreTrace(
+  trace: UnscoredTrace,
+  sameMail: SameMail,
+  names: readonly ScorerName[],
+): Record<string, Score> {
   if ("grade" in trace) return { taskScore: gradeScore(trace.grade) };
   const cachedSameMail = memoize(sameMail);
   return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));

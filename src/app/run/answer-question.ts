@@ -8,7 +8,8 @@ import type { Tool } from "../../domain/agents/tool.js";
 import type { Workspace } from "../../domain/agents/workspace.js";
 import { type Model, ModelError, NO_USAGE } from "../../domain/models/model.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import type { PlannedTask } from "../../domain/tasks/question.js";
+import type { PlannedTask } from "../../domain/tasks/planned-task.js";
+import type { Question } from "../../domain/tasks/question.js";
 import type { Ending } from "../../domain/tasks/task-ending.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { attemptAnswer } from "../answer/attempt-answer.js";
@@ -36,7 +37,7 @@ export interface Answering {
  */
 export async function answerQuestion(
   shared: Answering,
-  { question, epoch }: PlannedTask,
+  { task: question, epoch }: PlannedTask<Question>,
   signal: AbortSignal,
   onFailure: (error: unknown) => void,
 ): Promise<Trace> {
@@ -44,7 +45,7 @@ export async function answerQuestion(
     {
       timeoutMs: shared.taskTimeoutMs,
       run(transcript, taskSignal, workspace) {
-        const task = agentTask(shared, { question, epoch }, taskSignal, workspace);
+        const task = agentTask(shared, { task: question, epoch }, taskSignal, workspace);
         return (shared.backend ?? inProcess(shared)).answer(task, transcript);
       },
       endingOf,
@@ -77,7 +78,7 @@ export async function answerQuestion(
 
 function agentTask(
   shared: Answering,
-  { question, epoch }: PlannedTask,
+  { task: question, epoch }: PlannedTask<Question>,
   signal: AbortSignal,
   workspace: Workspace,
 ): AgentTask {

@@ -1,12 +1,12 @@
 import type { RunSettings, TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
-import type { PlannedTask, QuestionSet } from "../../domain/tasks/question.js";
+import type { PlannedTask } from "../../domain/tasks/planned-task.js";
 import { chunk } from "../../platform/split-into-chunks.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
-import { remainingPositions, saveQuestions, saveRunTasks, tasksAt } from "../../store/runs/planned-tasks.js";
+import { remainingPositions, saveRunTasks, saveTasks, type TaskSet, tasksAt } from "../../store/runs/planned-tasks.js";
 import { attemptPages } from "../../store/runs/results.js";
 import { insertRun, type RunChange, type RunRow, reopenRun } from "../../store/runs/runs.js";
 import { acquireRunLock, type RunOwner } from "./run-lock.js";
@@ -25,8 +25,8 @@ export interface RunSession {
 
 export interface NewRunRequest {
   readonly runId: string;
-  /** The dataset of the questions. */
-  readonly set: Omit<QuestionSet, "questions">;
+  /** The dataset of the questions, or the suite. */
+  readonly set: TaskSet;
   readonly tasks: readonly PlannedTask[];
   readonly settings: RunSettings;
   readonly limits?: RunLimits;
@@ -51,12 +51,12 @@ const A_TRANSACTION = 2_000;
  */
 export async function createRun(db: Db, request: NewRunRequest): Promise<RunSession> {
   const { runId, set, tasks, settings, limits, output, worker, waiting = WAIT_INDEFINITELY } = request;
-  const datasetId = await withWriteTransaction(db, waiting, () => saveQuestions(db, set, []));
+  const datasetId = await withWriteTransaction(db, waiting, () => saveTasks(db, set, []));
   for (const many of chunk(tasks, A_TRANSACTION)) {
     await withWriteTransaction(db, waiting, async () => {
       for await (const some of yieldBetween(chunk(many, AT_ONCE))) {
-        const questions = some.map(({ question }) => question);
-        saveQuestions(db, set, questions);
+        const these = some.map(({ task }) => task);
+        saveTasks(db, set, these);
       }
     });
   }

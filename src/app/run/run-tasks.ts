@@ -3,7 +3,7 @@ import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { taskCost } from "../../domain/runs/cost.js";
 import type { Emit } from "../../domain/runs/run-event.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import type { PlannedTask } from "../../domain/tasks/question.js";
+import type { PlannedTask } from "../../domain/tasks/planned-task.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
 import { isProvider, isRemote } from "../../models/provider-names.js";
 import type { Db } from "../../store/connection/open-store.js";
@@ -78,7 +78,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
 
   /** Null: interrupted. */
   const answer = async (task: PlannedTask): Promise<Trace | null> => {
-    emit({ type: "task_started", taskId: task.question.id });
+    emit({ type: "task_started", taskId: task.task.id });
     let isHeld = false;
     const trace = await answerQuestion(answering, task, stop, (error) => {
       if (!stop.aborted) isHeld = watch.failed(error);

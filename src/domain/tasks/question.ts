@@ -37,9 +37,3 @@ export interface QuestionSet {
   readonly split: Split;
   readonly questions: readonly Question[];
 }
-
-/** One question to be answered in a run. `epoch` counts its repeats from 1. */
-export interface PlannedTask {
-  readonly question: Question;
-  readonly epoch: number;
-}

@@ -1,11 +1,19 @@
-import { type PlannedTask, type Question, type QuestionSet, questionSchema } from "../../domain/tasks/question.js";
+import { isSuiteTask, type PlannedSuiteTask, type PlannedTask, type Task } from "../../domain/tasks/planned-task.js";
+import { type Question, type QuestionSet, questionSchema } from "../../domain/tasks/question.js";
 import { chunk } from "../../platform/split-into-chunks.js";
 import type { Db } from "../connection/open-store.js";
 
-/** Saves the questions of a run and their dataset. Returns the dataset's id in the file. */
-export function saveQuestions(db: Db, set: Omit<QuestionSet, "questions">, questions: readonly Question[]): string {
+/** Where a run's tasks come from: a dataset of questions, or a suite. */
+export interface TaskSet extends Omit<QuestionSet, "questions" | "split"> {
+  /** `suite` for tasks of suites, which have no splits. */
+  readonly split: string;
+}
+
+/** Saves the tasks of a run and their dataset. Returns the dataset's id in the file. */
+export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string {
   const id = set.sha256.slice(0, 16);
-  const addTask = db.prepare(
+  const addSuiteTask = db.prepare("INSERT OR IGNORE INTO suite_tasks (dataset_id, id, task) VALUES (?, ?, ?)");
+  const addQuestion = db.prepare(
     `INSERT OR IGNORE INTO art_e_tasks
        (dataset_id, id, question, answer, message_ids, inbox_address, query_date, how_realistic, split)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -17,8 +25,13 @@ export function saveQuestions(db: Db, set: Omit<QuestionSet, "questions">, quest
       set.revision,
       set.sha256,
     );
-    for (const q of questions) {
-      addTask.run(
+    for (const task of tasks) {
+      if (isSuiteTask(task)) {
+        addSuiteTask.run(id, task.id, JSON.stringify(task));
+        continue;
+      }
+      const q: Question = task;
+      addQuestion.run(
         id,
         q.id,
         q.question,
@@ -37,8 +50,8 @@ export function saveQuestions(db: Db, set: Omit<QuestionSet, "questions">, quest
 /** Saves the task order of a run, after the first `before` tasks. */
 export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[], before = 0): void {
   const add = db.prepare("INSERT INTO run_tasks (run_id, position, task_id, epoch) VALUES (?, ?, ?, ?)");
-  tasks.forEach(({ question, epoch }, i) => {
-    add.run(runId, before + i + 1, question.id, epoch);
+  tasks.forEach(({ task, epoch }, i) => {
+    add.run(runId, before + i + 1, task.id, epoch);
   });
 }
 
@@ -51,7 +64,7 @@ const TASKS_READ_AHEAD = 20;
  */
 export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
   const select = db.prepare(
-    `SELECT q.*, t.epoch ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
+    `SELECT q.*, t.epoch, s.task AS suiteTask ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
   for (const some of chunk(positions, TASKS_READ_AHEAD)) {
     const rows = select.all({ runId, some: JSON.stringify(some) }) as TaskRow[];
@@ -64,8 +77,9 @@ export function* tasksAt(db: Db, runId: string, positions: readonly number[]): G
 
 const PLANNED = `FROM run_tasks t
   JOIN runs r ON r.id = t.run_id
-  JOIN art_e_tasks q ON q.dataset_id = r.dataset_id AND q.split = r.split AND q.id = t.task_id
-  WHERE t.run_id = @runId`;
+  LEFT JOIN art_e_tasks q ON q.dataset_id = r.dataset_id AND q.split = r.split AND q.id = t.task_id
+  LEFT JOIN suite_tasks s ON s.dataset_id = r.dataset_id AND s.id = t.task_id
+  WHERE t.run_id = @runId AND coalesce(q.id, s.id) IS NOT NULL`;
 
 /** Positions checked per query, which takes a few milliseconds. */
 const PAGE = 100;
@@ -89,8 +103,10 @@ export function* remainingPositions(db: Db, runId: string, retryFailed: boolean)
   }
 }
 
-type TaskRow = Record<string, unknown> & { message_ids: string; epoch: number };
+type TaskRow = Record<string, unknown> & { message_ids: string; epoch: number; suiteTask: string | null };
 
-function toTask({ epoch, ...row }: TaskRow): PlannedTask {
-  return { question: questionSchema.parse({ ...row, message_ids: JSON.parse(row.message_ids) }), epoch };
+function toTask({ epoch, suiteTask, ...row }: TaskRow): PlannedTask {
+  // Written by this program, from a task that its schema had checked.
+  if (suiteTask !== null) return { task: JSON.parse(suiteTask) as PlannedSuiteTask, epoch };
+  return { task: questionSchema.parse({ ...row, message_ids: JSON.parse(row.message_ids) }), epoch };
 }

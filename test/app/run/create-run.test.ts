@@ -210,7 +210,7 @@ describe("a run that somebody works on", () => {
   async function held() {
     const model = await baseline();
     const settings = settingsOf(demo.db, { model, set, agentId: "baseline" });
-    const tasks = set.questions.map((question) => ({ question, epoch: 1 }));
+    const tasks = set.questions.map((question) => ({ task: question, epoch: 1 }));
     await createRun(demo.db, { runId: "run_held", set, tasks, settings, worker: WORKER });
     return { run: getRun(demo.db, "run_held"), settings };
   }
@@ -228,7 +228,7 @@ describe("a run that somebody works on", () => {
   test("is another's when that worker has been killed, and then refused to a third", async () => {
     const { run, settings } = await held();
     const session = await resumeRun(demo.db, run, { settings, retryFailed: false, worker: other(true) });
-    expect(Array.from(session.tasks, ({ question }) => question)).toEqual(set.questions);
+    expect(Array.from(session.tasks, ({ task }) => task)).toEqual(set.questions);
     const third = resumeRun(demo.db, run, { settings, retryFailed: false, worker: WORKER });
     await expect(third).rejects.toThrow("there:2");
   });

@@ -66,7 +66,9 @@ export const WORKER: RunOwner = { name: "here:1", isGone: () => false };
 export async function benchmark(db: Db, wanted: Wanted): Promise<Finished> {
   const runId = `run_${randomUUID()}`;
   const { set, questions = set.questions, epochs = 1 } = wanted;
-  const tasks = Array.from({ length: epochs }, (_, i) => questions.map((question) => ({ question, epoch: i + 1 })));
+  const tasks = Array.from({ length: epochs }, (_, i) =>
+    questions.map((question) => ({ task: question, epoch: i + 1 })),
+  );
   const settings = settingsOf(db, wanted);
   const session = await createRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });
   return answerAll(db, wanted, runId, session);

@@ -7,7 +7,7 @@ import type { Question } from "../../../src/domain/tasks/question.js";
 import type { Ending } from "../../../src/domain/tasks/task-ending.js";
 import { isFailure } from "../../../src/domain/tasks/task-ending.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
-import { saveQuestions } from "../../../src/store/runs/planned-tasks.js";
+import { saveTasks } from "../../../src/store/runs/planned-tasks.js";
 import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
 import { finishRun, insertRun } from "../../../src/store/runs/runs.js";
 import { below, seeded } from "../../bench/random.js";
@@ -47,7 +47,7 @@ export function saveSynthetic(db: Db, run: SyntheticRun): void {
   } as const;
   insertRun(db, {
     ...{ id: run.id, agentId, model, split: "test", settings: SETTINGS, corpusFingerprint: "f".repeat(64) },
-    ...{ datasetId: saveQuestions(db, set, questions), totalTasks: run.tasks },
+    ...{ datasetId: saveTasks(db, set, questions), totalTasks: run.tasks },
     startedAt: "2026-01-01T00:00:00.000Z",
   });
   const save = openRowWriter(db);

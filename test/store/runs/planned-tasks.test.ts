@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isSuiteTask, type PlannedTask } from "../../../src/domain/tasks/planned-task.js";
 import { remainingPositions, saveRunTasks, tasksAt } from "../../../src/store/runs/planned-tasks.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
@@ -6,10 +7,10 @@ import { QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
 const [ONE, TWO] = QUESTIONS.questions;
 if (ONE === undefined || TWO === undefined) throw new Error("two questions are needed");
 const PLAN = [
-  { question: TWO, epoch: 1 },
-  { question: ONE, epoch: 1 },
-  { question: TWO, epoch: 2 },
-  { question: ONE, epoch: 2 },
+  { task: TWO, epoch: 1 },
+  { task: ONE, epoch: 1 },
+  { task: TWO, epoch: 2 },
+  { task: ONE, epoch: 2 },
 ];
 
 let test: TestDb;
@@ -23,15 +24,14 @@ afterEach(() => test.close());
 const remaining = (runId: string, retryFailed: boolean) => [
   ...tasksAt(test.db, runId, [...remainingPositions(test.db, runId, retryFailed)].flat()),
 ];
-const left = (retryFailed = false) =>
-  remaining("run_a", retryFailed).map(({ question, epoch }) => [question.id, epoch]);
+const left = (retryFailed = false) => remaining("run_a", retryFailed).map(({ task, epoch }) => [task.id, epoch]);
 
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
 describe("what is left of a run", () => {
   it("is all of it at first, in its order, each question as it was asked", () => {
     expect(remaining("run_a", false)).toEqual(
-      PLAN.map(({ question, epoch }) => ({ question: { ...question, split: "test" }, epoch })),
+      PLAN.map(({ task, epoch }) => ({ task: { ...task, split: "test" }, epoch })),
     );
   });
 
@@ -66,7 +66,7 @@ describe("what is left of a run", () => {
 
   it("is looked for a page of the order at a time, and read when its turn comes, a few tasks ahead", () => {
     saveRun(test.db, "run_b");
-    const plan = Array.from({ length: 301 }, (_, i) => ({ question: ONE, epoch: i + 1 }));
+    const plan = Array.from({ length: 301 }, (_, i) => ({ task: ONE, epoch: i + 1 }));
     saveRunTasks(test.db, "run_b", plan.slice(0, 150));
     saveRunTasks(test.db, "run_b", plan.slice(150), 150);
     test.db.exec("DELETE FROM run_tasks WHERE run_id = 'run_b' AND position BETWEEN 101 AND 200");
@@ -77,7 +77,7 @@ describe("what is left of a run", () => {
     test.db.exec("UPDATE art_e_tasks SET question = 'Another?' WHERE id = 1");
     const others = [...tasks];
     expect(others.map(({ epoch }) => epoch)).toEqual([...range(2, 100), ...range(201, 301)]);
-    const isReadLater = ({ question }: { question: { question: string } }) => question.question === "Another?";
+    const isReadLater = ({ task }: PlannedTask) => !isSuiteTask(task) && task.question === "Another?";
     expect(others.filter(isReadLater).map(({ epoch }) => epoch)).toEqual([...range(21, 100), ...range(201, 301)]);
   });
 

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../../src/domain/errors.js";
 import { NO_LIMITS } from "../../../src/domain/runs/run-limits.js";
-import { saveQuestions } from "../../../src/store/runs/planned-tasks.js";
+import { saveTasks } from "../../../src/store/runs/planned-tasks.js";
 import { THIS_PROCESS } from "../../../src/store/runs/process-identity.js";
 import { attemptPages, iterateResults, openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
 import { finishRun, getRun, listRuns, lockRun, reopenRun } from "../../../src/store/runs/runs.js";
@@ -203,7 +203,7 @@ describe("a finished task", () => {
 
 describe("questions", () => {
   it("are kept once, however often a run is made over them", () => {
-    const save = () => saveQuestions(test.db, QUESTIONS, QUESTIONS.questions);
+    const save = () => saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
     expect(save()).toBe("0123456789abcdef");
     expect(save()).toBe("0123456789abcdef");
     const rows = test.db.prepare("SELECT id, question, message_ids, split FROM art_e_tasks ORDER BY id").all();
@@ -215,8 +215,8 @@ describe("questions", () => {
   });
 
   it("of one file are kept apart by split", () => {
-    saveQuestions(test.db, QUESTIONS, QUESTIONS.questions);
-    saveQuestions(test.db, { ...QUESTIONS, split: "train" }, QUESTIONS.questions);
+    saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
+    saveTasks(test.db, { ...QUESTIONS, split: "train" }, QUESTIONS.questions);
     expect(test.db.prepare("SELECT split, count(*) AS n FROM art_e_tasks GROUP BY split").all()).toEqual([
       { split: "test", n: 2 },
       { split: "train", n: 2 },

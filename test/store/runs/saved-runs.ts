@@ -4,7 +4,7 @@ import type { RunSettings, TaskResult } from "../../../src/domain/runs/benchmark
 import type { QuestionTrace as Trace } from "../../../src/domain/runs/trace.js";
 import type { QuestionSet } from "../../../src/domain/tasks/question.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
-import { saveQuestions } from "../../../src/store/runs/planned-tasks.js";
+import { saveTasks } from "../../../src/store/runs/planned-tasks.js";
 import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
 import { insertRun, type NewRun } from "../../../src/store/runs/runs.js";
 import { trace as unscored } from "../../scoring/trace.js";
@@ -47,7 +47,7 @@ export function saveRun(db: Db, id: string, startedAt = "2026-01-01T00:00:00.000
     id,
     agentId: SETTINGS.agentId,
     model: SETTINGS.model,
-    datasetId: saveQuestions(db, QUESTIONS, QUESTIONS.questions),
+    datasetId: saveTasks(db, QUESTIONS, QUESTIONS.questions),
     split: "test",
     settings: SETTINGS,
     corpusFingerprint: "f".repeat(64),

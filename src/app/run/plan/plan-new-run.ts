@@ -1,5 +1,5 @@
 import { NO_LIMITS } from "../../../domain/runs/run-limits.js";
-import type { PlannedTask, Question } from "../../../domain/tasks/question.js";
+import type { PlannedTask, Task } from "../../../domain/tasks/planned-task.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { withWriteTransaction } from "../../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../../store/import/corpus-stats.js";
@@ -72,6 +72,6 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   };
 }
 
-function repeated(questions: readonly Question[], epochs: number): PlannedTask[] {
-  return Array.from({ length: epochs }, (_, i) => questions.map((question) => ({ question, epoch: i + 1 }))).flat();
+function repeated(tasks: readonly Task[], epochs: number): PlannedTask[] {
+  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
 }

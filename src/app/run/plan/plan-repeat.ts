@@ -1,5 +1,5 @@
 import { UserError } from "../../../domain/errors.js";
-import type { PlannedTask, Split } from "../../../domain/tasks/question.js";
+import type { PlannedTask } from "../../../domain/tasks/planned-task.js";
 import { yieldBetween } from "../../../platform/yield-to-event-loop.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { readFingerprint } from "../../../store/import/corpus-stats.js";
@@ -45,7 +45,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   const runId = newRunId();
   const limits = limitsOf(options, run.limits);
   const output = outputToKeep(options.output);
-  const set = { ...run.dataset, split: run.split as Split };
+  const set = { ...run.dataset, split: run.split };
   return {
     runId,
     agent: agentOf(settings),
