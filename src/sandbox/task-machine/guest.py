@@ -20,6 +20,7 @@ import time
 LENGTHS = struct.Struct(">II")
 CHUNK = 2 ** 20
 PR_SET_DUMPABLE = 4
+PR_SET_NAME = 15
 READY = 5
 # Below every command, so that it still gets its turn beside a thousand of them.
 NICE = 5
@@ -350,6 +351,8 @@ def bind(name, value):
 
 def harden(limits):
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    # By which a list of processes shows it, and not as one of the task's Pythons.
+    libc.prctl(PR_SET_NAME, b"machine", 0, 0, 0)
     # A handler would make the first process hear a signal that it is otherwise spared.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

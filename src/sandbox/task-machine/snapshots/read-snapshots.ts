@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { UserError } from "../../../domain/errors.js";
 import { type Snapshot, type SnapshotEntry, snapshotsSchema } from "./snapshot-schema.js";
 
@@ -44,7 +44,13 @@ function parse(text: string, file: string): Record<string, SnapshotEntry> {
   }
   const parsed = snapshotsSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  throw invalid(`${file} is not as it should be: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`);
+  throw invalid(`${file}: ${parsed.error.issues.slice(0, 5).map(describeIssue).join("; ")}`);
+}
+
+/** Of a name that cannot be one, what the name must be is said further down. */
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const cause = issue.code === "invalid_key" ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  return `${issue.path.join(".")}: ${cause}`;
 }
 
 /** Null where there is none. */
