@@ -2,13 +2,13 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { findMachineHost } from "../../../src/sandbox/task-machine/find-machine-host.js";
 import { MACHINE_LIMITS } from "../../../src/sandbox/task-machine/machine-limits.js";
 import type { SandboxedMachine } from "../../../src/sandbox/task-machine/sandboxed-machine.js";
 import { needs } from "../../machine-requirements.js";
 import { leftInSandboxes } from "../host-witness.js";
-import { machinesStart, openMachine, shell } from "./machines.js";
+import { hasCgroup, machinesStart, openMachine, shell } from "./machines.js";
 
 const MB = 2 ** 20;
 const LIMITS = {
@@ -17,8 +17,6 @@ const LIMITS = {
   disk: { ...MACHINE_LIMITS.disk, "/home/user": 32 * MB, "/tmp": 16 * MB, "/dev/shm": 16 * MB },
 };
 
-const choice = await findMachineHost();
-const hasCgroup = choice.ok && choice.host.cgroups !== null;
 /** Where the kernel itself ends a process there is no word of why. */
 const SAID = hasCgroup ? /(Killed|^$|MemoryError)/ : /memory of 256 MB was used up: all processes were ended/;
 
@@ -145,13 +143,12 @@ time.sleep(20)'; true`,
 });
 
 test(
-  "a fork bomb that has left its session is ended when the next command does not start",
+  "processes that have left their session and take every free place are ended when no command starts any more",
   needs("sandbox", machinesStart),
   async () => {
-    // With memory enough that not this is what ends it.
+    // With memory enough that not this is what ends them.
     const machine = await openMachine({ limits: { processes: 64 } });
     try {
-      // One that takes every free place at once, and the others out of its way.
       const script = `python3 -c '
 import os, time
 os.setsid()
@@ -160,6 +157,8 @@ while True:
         if os.fork() == 0: time.sleep(600)
     except OSError: pass' & sleep 2`;
       await shell(machine, script, { timeoutMs: 20_000 });
+      // The places of that command itself take a moment to be taken.
+      await sleep(1_000);
       const { stdout, stderr, exitCode } = await shell(machine, "echo on; pgrep -c python3");
       expect({ stdout, exitCode }).toEqual({ stdout: "on\n0\n", exitCode: 1 });
       expect(stderr).toContain("[The machine was full of processes: all of them were ended.]");

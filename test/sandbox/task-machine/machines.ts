@@ -1,15 +1,20 @@
 /** Machines for tests: opened as tasks open them, and what is left of them on the host. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { CommandResult } from "../../../src/domain/tasks/task-machine.js";
-import { findMachineHost, type MachineHost } from "../../../src/sandbox/task-machine/find-machine-host.js";
+import { chooseMachineHost } from "../../../src/sandbox/task-machine/choose-machine-host.js";
+import type { MachineHost } from "../../../src/sandbox/task-machine/find-machine-host.js";
 import { MACHINE_LIMITS, type MachineLimits } from "../../../src/sandbox/task-machine/machine-limits.js";
 import { openTaskMachine } from "../../../src/sandbox/task-machine/open-task-machine.js";
 import type { SandboxedMachine } from "../../../src/sandbox/task-machine/sandboxed-machine.js";
 import { readSnapshots, snapshotOf } from "../../../src/sandbox/task-machine/snapshots/read-snapshots.js";
 import type { Snapshot } from "../../../src/sandbox/task-machine/snapshots/snapshot-schema.js";
 
-const choice = await findMachineHost();
+const choice = await chooseMachineHost();
 const host = choice.ok ? choice.host : null;
+/** Whether machines start here: bubblewrap may be there and forbidden. */
+export const machinesStart = choice.ok;
+/** Whether the kernel itself bounds their memory. */
+export const hasCgroup = host !== null && host.cgroups !== null;
 export const BASE = snapshotOf("base", await readSnapshots(null));
 
 export interface Opening {
@@ -23,12 +28,6 @@ export function openMachine({ snapshot = {}, hidden = [], limits = {} }: Opening
   const options = { hidden, limits: { ...MACHINE_LIMITS, ...limits } };
   return openTaskMachine(host as MachineHost, { ...BASE, ...snapshot }, options, new AbortController().signal);
 }
-
-/** Whether machines start here: bubblewrap may be there and forbidden. */
-export const machinesStart = await openMachine()
-  .then((machine) => machine.close())
-  .then(() => true)
-  .catch(() => false);
 
 export interface ShellOptions {
   readonly timeoutMs?: number;

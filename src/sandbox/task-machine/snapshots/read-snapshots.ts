@@ -3,7 +3,7 @@ import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { UserError } from "../../../domain/errors.js";
-import { type Snapshot, type SnapshotEntry, snapshotsSchema } from "./snapshot-schema.js";
+import { EMPTY_SNAPSHOT, type Snapshot, type SnapshotEntry, snapshotsSchema } from "./snapshot-schema.js";
 
 const NAME = "snapshots.json";
 const MOST_BYTES = 2 ** 20;
@@ -93,20 +93,8 @@ function resolve(
     chain.push(entry);
     next = entry.extends;
   }
-  return chain.reverse().reduce<Snapshot>(merge, { ...EMPTY, name });
+  return chain.reverse().reduce<Snapshot>(merge, { ...EMPTY_SNAPSHOT, name });
 }
-
-const EMPTY: Omit<Snapshot, "name"> = {
-  commands: {},
-  modules: {},
-  readOnly: [],
-  shims: {},
-  files: {},
-  folders: [],
-  env: {},
-  setUp: [],
-  unavailable: null,
-};
 
 function merge(below: Snapshot, entry: SnapshotEntry): Snapshot {
   return {
