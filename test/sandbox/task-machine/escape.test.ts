@@ -84,7 +84,7 @@ describe("from a task's machine there is no way out:", needs("sandbox", machines
     expect((await shell(machine, "ls /usr/src /usr/local/src | grep -v :")).stdout.trim()).toBe("");
   });
 
-  test.each(["/usr/bin/ls", "/etc/passwd", "/opt/machine/guest.py", "/opt/machine/bin/python", "/lib/x", "/new"])(
+  test.each(["/usr/bin/ls", "/etc/passwd", "/opt/machine/guest/files.py", "/opt/machine/bin/python", "/lib/x", "/new"])(
     "%s cannot be changed",
     async (path) => {
       const changes = [`echo x >> ${path}`, `rm ${path}`, `mv ${path} ~`, `chmod 777 ${path}`, `ln -sf /tmp ${path}`];
