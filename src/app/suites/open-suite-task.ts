@@ -31,7 +31,7 @@ export async function openSuiteTask(
   machines: TaskMachines,
   signal: AbortSignal,
 ): Promise<TaskOpening> {
-  const missing = machines.missingFor(task.snapshot);
+  const missing = await machines.missingFor(task.snapshot);
   if (missing !== null) return { ok: false, state: "unsupported", reason: missing };
   let machine: OpenedMachine;
   try {

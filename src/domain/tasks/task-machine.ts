@@ -37,7 +37,7 @@ export interface OpenedMachine extends TaskMachine {
 /** Where the machines of a suite's tasks come from. */
 export interface TaskMachines {
   /** The one thing that is missing for machines of this snapshot; null: nothing. */
-  missingFor(snapshot: string): string | null;
+  missingFor(snapshot: string): Promise<string | null>;
   /** Ask first whether something is missing. */
   open(snapshot: string, signal: AbortSignal): Promise<OpenedMachine>;
 }

@@ -6,7 +6,7 @@ import { FolderMachine } from "./folder-machine.js";
 
 /** Folders that stand for machines, whatever the snapshot: what only takes files needs nothing else. */
 export const folderMachines: TaskMachines = {
-  missingFor: () => null,
+  missingFor: async () => null,
   open: async () => new TemporaryFolderMachine(await mkdtemp(join(tmpdir(), "art-e-machine-"))),
 };
 
