@@ -287,6 +287,6 @@ describe("the table of functions", () => {
     expect(lookUpFunction("flowbook", "getter", "vm_file")).toBeNull();
     expect(lookUpFunction("spider2v", "evaluation", "constructor")).toBeNull();
     expect(listFunctions("flowbook", "evaluation")).toHaveLength(10);
-    expect(listFunctions("spider2v", "postconfig")).toContain("sleep");
+    expect(listFunctions("spider2v", "getter")).toContain("vm_file");
   });
 });
