@@ -10,8 +10,8 @@ export interface MachineHost {
   readonly program: string;
   readonly python: FoundPython;
   readonly filter: Buffer;
-  /** Source of the machine's first process. */
-  readonly guest: string;
+  /** The source files of the machine's first process, by name. */
+  readonly guest: Readonly<Record<string, string>>;
   readonly cgroups: CgroupParent | null;
   /** How the limit on memory is kept. */
   readonly memory: string;
@@ -45,9 +45,16 @@ async function look(): Promise<MachineHostChoice> {
       program,
       python,
       filter,
-      guest: await readFile(new URL("./guest.py", import.meta.url), "utf8"),
+      guest: await readGuest(),
       cgroups: cgroups.ok ? cgroups.parent : null,
       memory: cgroups.ok ? "hard (cgroup v2)" : `watched, as there is no cgroup for it: ${cgroups.why}`,
     },
   };
+}
+
+async function readGuest(): Promise<Record<string, string>> {
+  const folder = new URL("./guest/", import.meta.url);
+  const names = ["__main__.py", "commands.py", "files.py", "limits.py"];
+  const files = names.map(async (name) => [name, await readFile(new URL(name, folder), "utf8")] as const);
+  return Object.fromEntries(await Promise.all(files));
 }

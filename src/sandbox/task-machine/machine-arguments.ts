@@ -57,7 +57,7 @@ export async function machineArguments(
     (await hiddenFolders([...SYSTEM, ...readable], [...PRIVATE, ...mounts.hidden]))
       .flatMap((path) => [["--tmpfs", path, "--remount-ro", path]])
       .flat(),
-    ["--dir", "/etc", "--dir", "/var", "--proc", "/proc", "--dev", "/dev"],
+    ["--dir", "/etc", "--dir", "/var", "--dir", "/opt", "--dir", GUEST, "--proc", "/proc", "--dev", "/dev"],
     // Mapping /dev/zero shares memory that counts for no process; /dev/full reads as zeros too.
     ["--dev-bind", "/dev/full", "/dev/zero"],
     ["--symlink", "/tmp", "/var/tmp"],

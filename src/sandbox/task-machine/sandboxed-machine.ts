@@ -71,6 +71,9 @@ export class SandboxedMachine implements TaskMachine {
       signal.throwIfAborted();
       const { exit_code, stdout } = resultSchema.parse(head);
       return { exitCode: exit_code, stdout: body.toString("utf8", 0, stdout), stderr: body.toString("utf8", stdout) };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
     } finally {
       clearTimeout(late);
       signal.removeEventListener("abort", aborted);

@@ -46,7 +46,10 @@ export async function startGuest(
     detached: true,
     stdio: Array.from({ length: DESCRIPTORS.files + files.length }, () => "pipe" as const),
   });
-  const closed = once(child, "close").catch(() => undefined);
+  let failure = "";
+  const closed = once(child, "close").catch((error: Error) => {
+    failure = error.message;
+  });
   const stderr = keepStart(child.stderr as Readable);
   const status = new BubblewrapStatus(child);
   feed(child.stdio[DESCRIPTORS.filter] as Writable, host.filter);
@@ -68,7 +71,7 @@ export async function startGuest(
     const pid = await status.ready();
     if (pid === null) {
       await closed;
-      throw new Error(stderr().trim() || `it was not ready within ${limits.startMs / 1000} s`);
+      throw new Error(failure || stderr().trim() || `it was not ready within ${limits.startMs / 1000} s`);
     }
     const bound = { memoryBytes: limits.memoryBytes, processes: limits.processes, endTogether: false };
     cgroup = host.cgroups === null ? null : await bindProcesses(pid, host.cgroups, bound);

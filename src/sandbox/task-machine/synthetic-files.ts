@@ -7,8 +7,8 @@ export interface SyntheticFile {
   readonly mode: string;
 }
 
-/** Where the machine finds its first process. */
-export const GUEST = "/opt/machine/guest.py";
+/** Where the machine finds the program of its first process. */
+export const GUEST = "/opt/machine/guest";
 
 /** What programs ask of /etc, with nothing of this machine's: LibreOffice does not start without a user's name. */
 const ETC: Readonly<Record<string, string>> = {
@@ -19,9 +19,12 @@ const ETC: Readonly<Record<string, string>> = {
   hostname: "machine\n",
 };
 
-export function syntheticFiles(guest: string, shims: Readonly<Record<string, string>>): SyntheticFile[] {
+export function syntheticFiles(
+  guest: Readonly<Record<string, string>>,
+  shims: Readonly<Record<string, string>>,
+): SyntheticFile[] {
   return [
-    { path: GUEST, content: guest, mode: "0444" },
+    ...Object.entries(guest).map(([name, content]) => ({ path: `${GUEST}/${name}`, content, mode: "0444" })),
     ...Object.entries(ETC).map(([name, content]) => ({ path: `/etc/${name}`, content, mode: "0444" })),
     ...Object.entries(shims).map(([name, script]) => ({
       path: `${SHIMS}/${name}`,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { socketBytesOf, usageOfTree } from "../process-tree.js";
 import type { MachineLimits } from "./machine-limits.js";
 
-const LOOK_EVERY_MS = 100;
+const LOOK_EVERY_MS = 200;
 /** What the kernel takes for a file or folder, whatever it holds. */
 const INODE_BYTES = 1536;
 

@@ -12,6 +12,7 @@ import importlib.util, json, sys
 def found(name):
     try: return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError): return False
+sys.path += json.loads(sys.argv[2])
 print(json.dumps([name for name in json.loads(sys.argv[1]) if not found(name)]))`;
 
 export interface SnapshotStatus {
@@ -34,17 +35,11 @@ export interface SnapshotsStatus {
 /** Which snapshots this machine can hold, and what is missing for the others. Nothing is started or imported. */
 export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<SnapshotsStatus> {
   const all = [...snapshots];
-  const [commands, modules] = await Promise.all([
-    missingCommands(new Set(all.flatMap((snapshot) => Object.keys(snapshot.commands)))),
-    missingModules(new Set(all.flatMap((snapshot) => Object.keys(snapshot.modules)))),
-  ]);
+  const missingOf = await Promise.all(all.map(missingEntries));
   const packages = new Set<string>();
   const withoutPackage = new Set<string>();
-  const statuses = all.map((snapshot): SnapshotStatus => {
-    const missing = [
-      ...Object.entries(snapshot.commands).filter(([name]) => commands.has(name) && !(name in snapshot.shims)),
-      ...Object.entries(snapshot.modules).filter(([name]) => modules.has(name)),
-    ];
+  const statuses = all.map((snapshot, i): SnapshotStatus => {
+    const missing = missingOf[i] ?? [];
     const { name, unavailable } = snapshot;
     if (unavailable !== null) return { name, ready: false, why: unavailable, missing: [] };
     for (const [wanted, from] of missing) {
@@ -62,35 +57,43 @@ export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<Sna
   };
 }
 
-async function missingCommands(names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-  const isThere = await Promise.all([...names].map(async (name) => (await findOnPath(name)) !== null));
-  return new Set([...names].filter((_, i) => !isThere[i]));
+type Entry = readonly [name: string, from: string | null];
+
+async function missingEntries({ commands, modules, shims, env, unavailable }: Snapshot): Promise<readonly Entry[]> {
+  if (unavailable !== null) return [];
+  const path = env.PATH?.split(":") ?? PATH;
+  const wanted = Object.entries(commands).filter(([name]) => !(name in shims));
+  const found = await Promise.all(wanted.map(async ([name]) => (await findOnPath(name, path)) !== null));
+  const absent = await missingModules(Object.keys(modules), path, env.PYTHONPATH?.split(":") ?? []);
+  return [...wanted.filter((_, i) => !found[i]), ...Object.entries(modules).filter(([name]) => absent.has(name))];
 }
 
-async function findOnPath(name: string): Promise<string | null> {
-  for (const folder of PATH) {
-    const path = `${folder}/${name}`;
-    const found = await access(path, constants.X_OK).then(
+async function findOnPath(name: string, path: readonly string[]): Promise<string | null> {
+  for (const folder of path) {
+    const isThere = await access(`${folder}/${name}`, constants.X_OK).then(
       () => true,
       () => false,
     );
-    if (found) return path;
+    if (isThere) return `${folder}/${name}`;
   }
   return null;
 }
 
 /** Asked of the Python that a task gets, without the packages of whoever runs this program. */
-async function missingModules(names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-  const python = await findOnPath("python3");
-  if (python === null) return names;
+async function missingModules(
+  names: readonly string[],
+  path: readonly string[],
+  folders: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set();
+  const python = await findOnPath("python3", path);
+  if (python === null) return new Set(names);
   try {
-    const { stdout } = await promisify(execFile)(python, ["-I", "-c", ASK, JSON.stringify([...names])], {
-      timeout: 30_000,
-      env: {},
-      cwd: "/",
-    });
+    const asked = [JSON.stringify(names), JSON.stringify(folders)];
+    const options = { timeout: 30_000, env: {}, cwd: "/" };
+    const { stdout } = await promisify(execFile)(python, ["-I", "-c", ASK, ...asked], options);
     return new Set(z.array(z.string()).parse(JSON.parse(stdout)));
   } catch {
-    return names;
+    return new Set(names);
   }
 }

@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { UserError } from "../../../domain/errors.js";
-import { type Snapshot, type SnapshotEntry, snapshotsSchema } from "./snapshot-schema.js";
+import { EMPTY_SNAPSHOT, type Snapshot, type SnapshotEntry, snapshotsSchema } from "./snapshot-schema.js";
 
 const NAME = "snapshots.json";
 const MOST_BYTES = 2 ** 20;
@@ -44,7 +44,13 @@ function parse(text: string, file: string): Record<string, SnapshotEntry> {
   }
   const parsed = snapshotsSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  throw invalid(`${file} is not as it should be: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`);
+  throw invalid(`${file}: ${parsed.error.issues.slice(0, 5).map(describeIssue).join("; ")}`);
+}
+
+/** Of a name that cannot be one, what the name must be is said further down. */
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const cause = issue.code === "invalid_key" ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  return `${issue.path.join(".")}: ${cause}`;
 }
 
 /** Null where there is none. */
@@ -87,20 +93,8 @@ function resolve(
     chain.push(entry);
     next = entry.extends;
   }
-  return chain.reverse().reduce<Snapshot>(merge, { ...EMPTY, name });
+  return chain.reverse().reduce<Snapshot>(merge, { ...EMPTY_SNAPSHOT, name });
 }
-
-const EMPTY: Omit<Snapshot, "name"> = {
-  commands: {},
-  modules: {},
-  readOnly: [],
-  shims: {},
-  files: {},
-  folders: [],
-  env: {},
-  setUp: [],
-  unavailable: null,
-};
 
 function merge(below: Snapshot, entry: SnapshotEntry): Snapshot {
   return {

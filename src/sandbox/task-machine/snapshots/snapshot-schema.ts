@@ -62,3 +62,17 @@ export interface Snapshot extends Omit<SnapshotEntry, "extends" | "unavailable">
 }
 
 export const snapshotsSchema = z.record(z.string().min(1).max(100), snapshotSchema);
+
+/** One with nothing but what every machine has. */
+export const EMPTY_SNAPSHOT: Snapshot = {
+  name: "empty",
+  commands: {},
+  modules: {},
+  readOnly: [],
+  shims: {},
+  files: {},
+  folders: [],
+  env: {},
+  setUp: [],
+  unavailable: null,
+};
