@@ -1,6 +1,7 @@
-import { findMachineHost } from "../../sandbox/task-machine/find-machine-host.js";
+import { chooseMachineHost } from "../../sandbox/task-machine/choose-machine-host.js";
 import { checkSnapshots } from "../../sandbox/task-machine/snapshots/check-snapshots.js";
 import { readSnapshots, snapshotOf } from "../../sandbox/task-machine/snapshots/read-snapshots.js";
+import { EMPTY_SNAPSHOT } from "../../sandbox/task-machine/snapshots/snapshot-schema.js";
 
 /** Which machines for the tasks of suites can be had here. */
 export interface SnapshotFacts {
@@ -17,13 +18,13 @@ export interface SnapshotFacts {
   readonly withoutPackage: readonly string[];
 }
 
-/** Of the built-in snapshots. Nothing is started. */
+/** Of the built-in snapshots. */
 export async function snapshotFacts(): Promise<SnapshotFacts> {
   const snapshots = await readSnapshots(null);
   // What machines are made of stands in the same line as what they hold.
-  const machine = { ...snapshotOf("base", snapshots), name: "", commands: { bwrap: "bubblewrap", python3: "python3" } };
+  const machine = { ...EMPTY_SNAPSHOT, name: "", commands: { bwrap: "bubblewrap", python3: "python3" } };
   const [choice, { snapshots: statuses, install, withoutPackage }] = await Promise.all([
-    findMachineHost(),
+    chooseMachineHost(),
     checkSnapshots([machine, ...snapshots.values()]),
   ]);
   const others = statuses.filter(({ name, ready }) => name !== "" && !ready);

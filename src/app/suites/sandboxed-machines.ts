@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { OpenedMachine, TaskMachines } from "../../domain/tasks/task-machine.js";
-import { findMachineHost, type MachineHostChoice } from "../../sandbox/task-machine/find-machine-host.js";
+import { chooseMachineHost } from "../../sandbox/task-machine/choose-machine-host.js";
+import type { MachineHostChoice } from "../../sandbox/task-machine/find-machine-host.js";
 import { openTaskMachine } from "../../sandbox/task-machine/open-task-machine.js";
 import { checkSnapshots } from "../../sandbox/task-machine/snapshots/check-snapshots.js";
 import { readSnapshots, snapshotOf } from "../../sandbox/task-machine/snapshots/read-snapshots.js";
@@ -8,11 +9,11 @@ import type { Snapshot } from "../../sandbox/task-machine/snapshots/snapshot-sch
 import type { SuiteFolder } from "../../suites/definition/suite-folder.js";
 import type { AppContext } from "../use-case-context.js";
 
-/** The sandboxed machines that a suite's tasks can have here. Nothing is started yet. */
+/** The sandboxed machines that a suite's tasks can have here. Throws a UserError where its snapshots.json is wrong. */
 export async function findSandboxedMachines(suite: SuiteFolder, context: AppContext): Promise<TaskMachines> {
   // No agent may find the golds, or what others did.
   const hidden = [suite.root, dirname(resolve(context.settings.db))];
-  return new SandboxedMachines(await findMachineHost(), await readSnapshots(suite.root), hidden);
+  return new SandboxedMachines(await chooseMachineHost(), await readSnapshots(suite.root), hidden);
 }
 
 class SandboxedMachines implements TaskMachines {
