@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { checkDatabase, type DatabaseFacts } from "../app/database/check-database.js";
+import type { SnapshotFacts } from "../app/database/snapshot-facts.js";
 import { EXIT } from "../domain/errors.js";
 import { count } from "../reports/text/format-number.js";
 import { summaryBox } from "../reports/text/summary-box.js";
@@ -35,6 +36,7 @@ function report(findings: readonly Finding[], facts: DatabaseFacts): string {
     ["Owner folders", owners.join(", ") || "none"],
     ["Python sandbox", facts.sandbox.kind === null ? `none: ${facts.sandbox.detail}` : `ok: ${facts.sandbox.detail}`],
     ...Object.entries(facts.sandbox.limits ?? {}).map(([what, how]): [string, string] => [`Sandbox ${what}`, how]),
+    ...snapshotRows(facts.snapshots),
     ["Disk", `${megabytes(facts.fileBytes)} in the file, ${megabytes(facts.freeBytes)} free`],
     ["Tables", `version ${facts.schemaVersion}, journal ${facts.journalMode}`],
     [
@@ -44,4 +46,17 @@ function report(findings: readonly Finding[], facts: DatabaseFacts): string {
         .join(", "),
     ],
   ]);
+}
+
+/** Machines for the tasks of suites, and the one line that installs what is missing for them. */
+function snapshotRows({ obstacle, ready, notReady, unavailable, install, withoutPackage }: SnapshotFacts) {
+  const names = (list: readonly string[]) => list.join(", ") || "none";
+  const missing = withoutPackage.length === 0 ? "" : ` (no package: ${withoutPackage.join(", ")})`;
+  const rows: [string, string][] = [
+    ["Task snapshots", obstacle === null ? `ready: ${names(ready)}` : `none: ${obstacle}`],
+    ["Not ready", `${names(Object.keys(notReady))}${missing}`],
+    ["Not possible", `${names(Object.keys(unavailable))} (need servers or accounts)`],
+    ...(install === null ? [] : [["To install", install] satisfies [string, string]]),
+  ];
+  return rows;
 }

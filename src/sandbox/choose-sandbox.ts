@@ -1,4 +1,4 @@
-import { findBubblewrap } from "./bubblewrap/bubblewrap.js";
+import { ALLOW_NAMESPACES, findBubblewrap } from "./bubblewrap/bubblewrap.js";
 import { findDocker } from "./docker.js";
 import type { PythonSandbox, SandboxChoice } from "./python-sandbox.js";
 import { runPython } from "./run-python.js";
@@ -11,8 +11,7 @@ open("proof", "w").write("42")
 print("art-e sandbox", open("proof").read())`;
 
 const HINTS: Readonly<Record<PythonSandbox["kind"], string>> = {
-  bubblewrap:
-    "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0.",
+  bubblewrap: ALLOW_NAMESPACES,
   docker: "See what docker run says.",
   host: "Install Python 3.",
 };

@@ -5,7 +5,8 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Workspace, WorkspaceFolders } from "../domain/agents/workspace.js";
-import { BubblewrapStatus, feed, type ReadySandbox } from "./bubblewrap/bubblewrap-status.js";
+import { BubblewrapStatus, feed } from "./bubblewrap/bubblewrap-status.js";
+import { prepareSandbox, type ReadySandbox } from "./bubblewrap/ready-sandbox.js";
 import { KeptOutput } from "./capped-output.js";
 import { socketBytesOf, usageOfTree } from "./process-tree.js";
 import type { Launch, PythonSandbox } from "./python-sandbox.js";
@@ -81,7 +82,7 @@ async function runOnce(
   try {
     if (status !== null) {
       feed(child.stdio[3] as Writable, launch.filter as Buffer);
-      sandbox = await status.prepare(launch.cgroups, folders);
+      sandbox = await prepareSandbox(status, launch.cgroups, folders);
       clearTimeout(timer);
       timer = setTimeout(() => stop("time"), PYTHON_LIMITS.wallMs);
     }

@@ -22,6 +22,8 @@ describe("doctor", () => {
             "Sandbox processes": "hard",
           }
         : {}),
+      "Task snapshots": expect.stringMatching(/^ready: ([a-z]+(, )?)+$|^none: \S/),
+      "Not possible": expect.stringMatching(/^airbyte, airflow, bigquery, .* \(need servers or accounts\)$/),
     });
     expect(stdout).toMatch(/^hale-m +marcus\.hale@kestrelplains\.example +sent$/m);
   });
@@ -29,7 +31,16 @@ describe("doctor", () => {
   it.concurrent("with --json writes one document, and --quiet no note beside it", async ({ expect }) => {
     const { code, stdout, stderr } = await artE("doctor --json --quiet");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const { findings, owners, sandbox } = JSON.parse(stdout);
+    const { findings, owners, sandbox, snapshots } = JSON.parse(stdout);
+    const { ready, notReady, unavailable, install } = snapshots;
+    const possible = [...Object.keys(notReady), ...ready];
+    expect(possible).toEqual(
+      expect.arrayContaining(snapshots.obstacle === null ? ["base", "dbt", "excel", "jupyter"] : []),
+    );
+    expect(unavailable.snowflake).toBe("needs an account of Snowflake");
+    // One line for all of them.
+    if (install !== null) expect(install).toMatch(/^apt-get install --no-install-recommends [a-z]\S*( [a-z]\S*)*$/);
+
     expect(sandbox).toEqual({
       kind: choice.ok ? choice.sandbox.kind : null,
       detail: expect.stringMatching(/\S/),

@@ -33,7 +33,7 @@ import { BIN, type Ended, MAIL, type Started, startProgram, workFolder } from ".
 
 const { artE, path, read, start, write } = workFolder();
 
-const [MAILS, KILLS] = process.env.ART_E_LONG === undefined ? [3_000, 12] : [15_000, 50];
+const [MAILS, KILLS] = process.env.ART_E_LONG === undefined ? [6_000, 12] : [15_000, 50];
 const LONG = { timeout: KILLS * 60_000 };
 
 /** How long an import of `big.csv` takes here, in milliseconds; only to choose moments by. */

@@ -60,4 +60,27 @@ describe("as nobody", needs("root", works), () => {
     });
     for (const result of Object.values(JSON.parse(stdout))) expect(result).not.toHaveProperty("left");
   }, 90_000);
+
+  test("a task's machine starts, and is bound in memory too", () => {
+    const { stdout, stderr } = asNobody(`
+      import { chooseMachineHost } from "${DIST}/task-machine/choose-machine-host.js";
+      import { MACHINE_LIMITS } from "${DIST}/task-machine/machine-limits.js";
+      import { openTaskMachine } from "${DIST}/task-machine/open-task-machine.js";
+      import { EMPTY_SNAPSHOT } from "${DIST}/task-machine/snapshots/snapshot-schema.js";
+      const { host } = await chooseMachineHost();
+      const limits = { ...MACHINE_LIMITS, memoryBytes: 256 * 2 ** 20 };
+      const { signal } = new AbortController();
+      const machine = await openTaskMachine(host, EMPTY_SNAPSHOT, { hidden: [], limits }, signal);
+      const run = (argv) => machine.run({ argv, cwd: null, env: {}, timeoutMs: 30_000 }, signal);
+      const bomb = "x = bytearray(2 ** 28)\\nfor i in range(0, 2 ** 28, 4096): x[i] = 1\\nimport time; time.sleep(20)";
+      const results = [await run(["id", "-un"]), await run(["cat", "/etc/shadow"]), await run(["python3", "-c", bomb])];
+      await machine.close();
+      console.log(JSON.stringify(results.map(({ exitCode, stdout }) => [exitCode, stdout])));`);
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toEqual([
+      [0, "user\n"],
+      [1, ""],
+      [137, ""],
+    ]);
+  }, 90_000);
 });

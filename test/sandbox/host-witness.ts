@@ -101,7 +101,7 @@ async function ended(child: ChildProcess): Promise<void> {
 
 /**
  * Sandbox processes below this process, and orphaned ones that stay: nothing in a sandbox can hide that its
- * /workspace lies in memory. A sandbox of a test in another process has a living Node process above it, and is
+ * /workspace, or its /home/user, lies in memory. A sandbox of a test in another process has a living Node process above it, and is
  * orphaned for a moment as it ends.
  */
 export async function leftInSandboxes(): Promise<number[]> {
@@ -135,7 +135,7 @@ function sandboxPids(): number[] {
 
 function isInSandbox(pid: number): boolean {
   return (
-    / \/workspace .* - tmpfs /.test(contentOf(`/proc/${pid}/mountinfo`)) ||
+    / \/(workspace|home\/user) .* - tmpfs /.test(contentOf(`/proc/${pid}/mountinfo`)) ||
     contentOf(`/proc/${pid}/cmdline`).includes("bwrap\0")
   );
 }

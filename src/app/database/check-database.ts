@@ -10,6 +10,7 @@ import { listOwners, type Owner } from "../../store/import/owners.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
+import { type SnapshotFacts, snapshotFacts } from "./snapshot-facts.js";
 
 export interface DatabaseFacts {
   readonly file: string;
@@ -25,6 +26,8 @@ export interface DatabaseFacts {
     /** Which of its limits the kernel enforces. */
     readonly limits?: Readonly<Record<string, string>>;
   };
+  /** Machines for the tasks of suites. */
+  readonly snapshots: SnapshotFacts;
   /** How many owner folders got their address in which way; `none`: those without one. */
   readonly ownersByBasis: Readonly<Record<string, number>>;
 }
@@ -45,6 +48,7 @@ async function factsOf(db: Db, file: string): Promise<DatabaseFacts> {
       sqlite: db.prepare("SELECT sqlite_version()").pluck().get() as string,
     },
     sandbox: sandboxFacts(await chooseSandbox()),
+    snapshots: await snapshotFacts(),
     ownersByBasis,
   };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkSuiteFolder } from "../../app/suites/check-suite-folder.js";
-import { gradeOracle } from "../../app/suites/grade-oracle.js";
+import { gradeOracle } from "../../app/suites/oracle/grade-oracle.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";

@@ -1,5 +1,5 @@
 import type { SuiteCheck } from "../../app/suites/check-suite-folder.js";
-import { isEqual, isSkipped, type OracleReport } from "../../app/suites/grade-oracle.js";
+import { isEqual, isSkipped, type OracleReport } from "../../app/suites/oracle/grade-oracle.js";
 import { table } from "../../reports/text/text-table.js";
 import type { SuiteFinding } from "../../suites/definition/finding.js";
 

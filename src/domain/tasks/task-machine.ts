@@ -25,3 +25,17 @@ export interface TaskMachine {
   /** Throws where `canRun` is false. */
   run(command: MachineCommand, signal: AbortSignal): Promise<CommandResult>;
 }
+
+/** A machine that was opened for one task. */
+export interface OpenedMachine extends TaskMachine {
+  /** Ends what runs in it, and removes it. */
+  close(): Promise<void>;
+}
+
+/** Where the machines of a suite's tasks come from. */
+export interface TaskMachines {
+  /** The one thing that is missing for machines of this snapshot; null: nothing. */
+  missingFor(snapshot: string): Promise<string | null>;
+  /** Ask first whether something is missing. */
+  open(snapshot: string, signal: AbortSignal): Promise<OpenedMachine>;
+}

@@ -1,20 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import type { WorkspaceFolders } from "../../domain/agents/workspace.js";
 import { isGone, usageOfTree } from "../process-tree.js";
-import type { Cgroup, CgroupParent } from "./cgroup.js";
-import { PrivateFolders } from "./private-folders.js";
+import type { Cgroup, CgroupLimits, CgroupParent } from "./cgroup.js";
 
-/** A sandbox that Python has been started in and in which it waits for its program. */
-export interface ReadySandbox {
-  /** The process that all others in it are below. */
-  readonly pid: number;
-  readonly files: PrivateFolders;
-  readonly cgroup: Cgroup | null;
-}
-
-/** What bwrap says on descriptor 4, and Python on 5. */
+/** What bwrap says on descriptor 4, and the program in the sandbox on 5. */
 export class BubblewrapStatus {
   #said = "";
   readonly #ready: Promise<unknown>;
@@ -39,22 +29,23 @@ export class BubblewrapStatus {
     while (!(await isGone(this.pid))) await new Promise((resolve) => setTimeout(resolve, 2));
   }
 
-  /** Binds the sandbox's processes and gives them the workspace, while no foreign code runs yet. Null: it has ended. */
-  async prepare(cgroups: CgroupParent | null, folders: WorkspaceFolders): Promise<ReadySandbox | null> {
+  /** The process that all others in the sandbox are below, as soon as it waits for its work. Null: it has ended. */
+  async ready(): Promise<number | null> {
     await this.#ready;
     const pid = this.pid;
-    if (pid === undefined || (await isGone(pid))) return null;
-    const files = await PrivateFolders.open(pid, folders);
-    let cgroup: Cgroup | null = null;
-    try {
-      cgroup = (await cgroups?.create()) ?? null;
-      if (cgroup !== null) for (const each of (await usageOfTree(pid)).pids) await cgroup.add(each);
-      return { pid, files, cgroup };
-    } catch (error) {
-      await files.close();
-      await cgroup?.remove();
-      throw error;
-    }
+    return pid === undefined || (await isGone(pid)) ? null : pid;
+  }
+}
+
+/** Binds the processes of a sandbox, in which no foreign code runs yet. */
+export async function bindProcesses(pid: number, parent: CgroupParent, limits: CgroupLimits): Promise<Cgroup> {
+  const cgroup = await parent.create(limits);
+  try {
+    for (const each of (await usageOfTree(pid)).pids) await cgroup.add(each);
+    return cgroup;
+  } catch (error) {
+    await cgroup.remove();
+    throw error;
   }
 }
 

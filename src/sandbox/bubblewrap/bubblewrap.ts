@@ -28,6 +28,10 @@ const SIZE = WORKSPACE_LIMITS.bytes + 4096 * WORKSPACE_LIMITS.files;
 /** Starting is quick, but not on a machine that is busy. */
 const START_MS = 15_000;
 
+/** What to do where bubblewrap is there and does not start. */
+export const ALLOW_NAMESPACES =
+  "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0.";
+
 /** Bubblewrap as this machine has it. Whether it may be used here only a run can tell. */
 export async function findBubblewrap(): Promise<SandboxChoice> {
   if (platform() !== "linux") {

@@ -4,7 +4,16 @@ import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from "n
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isProcessAlive } from "../../platform/process-alive.js";
-import { PYTHON_LIMITS } from "../sandbox-limits.js";
+
+/** What all processes of one cgroup may take together. */
+export interface CgroupLimits {
+  readonly memoryBytes: number;
+  readonly processes: number;
+  /** Whether the kernel ends all its processes where memory runs out, or only the one that costs the least. */
+  readonly endTogether: boolean;
+}
+
+const PROBE: CgroupLimits = { memoryBytes: 64 * 2 ** 20, processes: 8, endTogether: true };
 
 const NAME = "art-e-";
 /** Where this process itself goes, so that the cgroup it was started in can have children with limits. */
@@ -78,20 +87,20 @@ async function handsDown(folder: string): Promise<boolean> {
   return CONTROLLERS.every((name) => words.includes(name));
 }
 
-/** A cgroup in which each run of Python gets one of its own. */
+/** A cgroup in which each sandbox gets one of its own. */
 export class CgroupParent {
   #made = 0;
 
   constructor(private readonly folder: string) {}
 
-  async create(): Promise<Cgroup> {
+  async create({ memoryBytes, processes, endTogether }: CgroupLimits): Promise<Cgroup> {
     const folder = join(this.folder, `${NAME}${process.pid}-${++this.#made}`);
     await mkdir(folder);
     const cgroup = new Cgroup(folder);
     try {
-      await writeFile(join(folder, "memory.max"), String(PYTHON_LIMITS.memoryBytes));
-      await writeFile(join(folder, "pids.max"), String(PYTHON_LIMITS.processes + SPARE_PROCESSES));
-      await writeFile(join(folder, "memory.oom.group"), "1");
+      await writeFile(join(folder, "memory.max"), String(memoryBytes));
+      await writeFile(join(folder, "pids.max"), String(processes + SPARE_PROCESSES));
+      await writeFile(join(folder, "memory.oom.group"), endTogether ? "1" : "0");
       // Missing if the kernel does not account swap.
       await writeFile(join(folder, "memory.swap.max"), "0").catch(() => undefined);
       return cgroup;
@@ -108,7 +117,7 @@ export class CgroupParent {
     let cgroup: Cgroup | null = null;
     try {
       await this.#removeLeft();
-      cgroup = await this.create();
+      cgroup = await this.create(PROBE);
       if (child.pid === undefined) return false;
       await cgroup.add(child.pid);
       return true;

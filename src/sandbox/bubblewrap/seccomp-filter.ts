@@ -1,5 +1,5 @@
 /**
- * System calls that Python does not need and that would widen what it can reach, by their numbers on x64 and arm64
+ * System calls that programs do not need and that would widen what it can reach, by their numbers on x64 and arm64
  * (Linux, arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h); null: not there.
  */
 const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number | null]>> = {
@@ -88,10 +88,15 @@ const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 const ENETUNREACH = 101;
 const AF_UNIX = 1;
-/** AF_INET, AF_INET6: there is no network, and what loopback holds in its buffers counts for no process. */
+/** AF_INET, AF_INET6: without `loopback`, as what it holds in its buffers counts for no process. */
 const INTERNET = [2, 10];
-/** SO_SNDBUF, SO_RCVBUF, the same by force, and SO_ATTACH_FILTER: memory of the kernel's that counts for no process. */
-const BUFFERS = [7, 8, 32, 33, 26];
+/** Of which only NETLINK_ROUTE (0) is let through: how libraries list network interfaces. */
+const AF_NETLINK = 16;
+const SOL_SOCKET = 1;
+/** SO_SNDBUF, SO_RCVBUF, and the same by force: memory of the kernel's that counts for no process. */
+const BUFFERS = [7, 8, 32, 33];
+/** SO_ATTACH_FILTER, likewise. */
+const ATTACH_FILTER = [26];
 const MAP_ANONYMOUS = 0x20;
 /** Also set in MAP_SHARED_VALIDATE. */
 const MAP_SHARED = 0x01;
@@ -140,13 +145,25 @@ const ARCHITECTURES: Readonly<
   },
 };
 
+const LOOPBACK: readonly Instruction[] = [
+  ...INTERNET.flatMap((family): Instruction[] => [
+    [IF_EQUAL, family, 0, 1],
+    [RETURN, ALLOW],
+  ]),
+  [IF_EQUAL, AF_NETLINK, 0, 4],
+  [LOAD, argument(2)],
+  [IF_EQUAL, 0, 0, 1],
+  [RETURN, ALLOW],
+  [RETURN, refuse(EAFNOSUPPORT)],
+];
+
 type Checked = "socket" | "socketpair" | "setsockopt" | "clone" | "clone3" | "ioctl" | "fallocate" | "mmap";
 
 /**
  * The filter as bwrap's `--seccomp` reads it: an array of struct sock_filter. Null for a processor whose system calls
- * are not known here.
+ * are not known here. With `loopback` sockets of the internet's families can be made.
  */
-export function seccompFilter(architecture: string): Buffer | null {
+export function seccompFilter(architecture: string, { loopback = false } = {}): Buffer | null {
   const known = ARCHITECTURES[architecture];
   if (known === undefined) return null;
   const { column, audit, calls } = known;
@@ -170,11 +187,20 @@ export function seccompFilter(architecture: string): Buffer | null {
       whenCalled(number, 0, [
         [IF_EQUAL, AF_UNIX, 0, 1],
         [RETURN, ALLOW],
-        ...refuseAny(INTERNET, ENETUNREACH),
+        ...(loopback ? LOOPBACK : refuseAny(INTERNET, ENETUNREACH)),
         [RETURN, refuse(EAFNOSUPPORT)],
       ]),
     ),
-    ...whenCalled(calls.setsockopt, 2, [...refuseAny(BUFFERS, EPERM), [RETURN, ALLOW]]),
+    ...whenCalled(calls.setsockopt, 1, [
+      // Of other levels the numbers mean other things, such as IPV6_V6ONLY.
+      [IF_EQUAL, SOL_SOCKET, 1, 0],
+      [RETURN, ALLOW],
+      [LOAD, argument(2)],
+      // Servers ask for buffers and do not start when refused: with loopback they are told that they have them.
+      ...refuseAny(BUFFERS, loopback ? 0 : EPERM),
+      ...refuseAny(ATTACH_FILTER, EPERM),
+      [RETURN, ALLOW],
+    ]),
     ...whenCalled(calls.ioctl, 1, [...refuseAny(TYPING, EPERM), [RETURN, ALLOW]]),
     // Its modes give a file room beyond its length, which no limit of a process counts, and holes.
     ...whenCalled(calls.fallocate, 1, [

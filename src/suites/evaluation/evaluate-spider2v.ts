@@ -24,8 +24,8 @@ export async function evaluateSpider2v(evaluation: TaskEvaluation, context: Eval
   });
   if (metrics.length === 0) throw new CannotGrade("unsupported", "the task names no evaluation function");
   const score = await combineMetrics(evaluation.conjunction, metrics);
-  const leftOut = notes.length > 0 ? [`left out before grading: ${notes.join(", ")}`] : [];
-  return { score, reason: score === 1 ? "" : [...reasons, ...leftOut].join("; ") };
+  const before = notes.length > 0 ? [`before grading: ${notes.join(", ")}`] : [];
+  return { score, reason: score === 1 ? "" : [...reasons, ...before].join("; ") };
 }
 
 /** Before anything is run: functions that are not known, and what needs an account or a screen. */

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { jsonValueSchema } from "../../domain/json.js";
+import { parseArguments } from "../definition/parse-arguments.js";
 import { readCollectedFile } from "../evaluation/suite-files.js";
 import { findCells, isExecuted, type NotebookCell, readNotebook, requireDict } from "../formats/notebook.js";
 import { equalValues, fromJson, isList, isTruthy } from "../formats/python/values.js";
-import { collectResult, type FlowbookFunction, parseArguments } from "./flowbook-function.js";
+import { collectResult, type FlowbookFunction } from "./flowbook-function.js";
 
 const schema = z.looseObject({
   vm_result: z.string(),

@@ -1,7 +1,8 @@
+import { parseArguments } from "../definition/parse-arguments.js";
 import { readCsv } from "../formats/csv/read-csv.js";
 import { isTruthy } from "../formats/python/values.js";
 import { areFramesEqual } from "./compare-frames.js";
-import { collectFiles, type FlowbookFunction, filePair, parseArguments } from "./flowbook-function.js";
+import { collectFiles, type FlowbookFunction, filePair } from "./flowbook-function.js";
 
 /**
  * Flowbook's `compare_csv`: both files through `pandas.read_csv`, so that spelling of numbers, quotes, line ends and

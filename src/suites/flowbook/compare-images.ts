@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { parseArguments } from "../definition/parse-arguments.js";
 import { CannotGrade } from "../evaluation/cannot-grade.js";
 import { decodeImage, type Image, isJpeg, toGreyscale } from "../formats/images/decode-image.js";
 import { correlate, normalizedHistogram } from "../formats/images/histogram.js";
 import { type Channel, resizeByArea } from "../formats/images/resize.js";
-import { collectFiles, type FlowbookFunction, parseArguments } from "./flowbook-function.js";
+import { collectFiles, type FlowbookFunction } from "./flowbook-function.js";
 
 const schema = z.looseObject({
   local_expected_image: z.string(),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseArguments } from "../definition/parse-arguments.js";
 import { haveEqualOutputs } from "../formats/compare-outputs.js";
 import {
   type NotebookCell,
@@ -10,7 +11,7 @@ import {
 } from "../formats/notebook.js";
 import { stripText } from "../formats/python/text.js";
 import { equalValues } from "../formats/python/values.js";
-import { collectFiles, type FlowbookFunction, filePair, parseArguments } from "./flowbook-function.js";
+import { collectFiles, type FlowbookFunction, filePair } from "./flowbook-function.js";
 
 /** Flowbook's `compare_notebook_cells`: as many cells, equal types and stripped sources. Spider2-V does not strip. */
 export const compareNotebookCells: FlowbookFunction = async (args, context) => {

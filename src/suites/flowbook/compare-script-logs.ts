@@ -1,15 +1,16 @@
 import { posix } from "node:path";
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../../domain/json.js";
+import { parseArguments } from "../definition/parse-arguments.js";
 import { CannotGrade } from "../evaluation/cannot-grade.js";
-import { type EvaluationContext, runCommand } from "../evaluation/evaluation-context.js";
+import type { EvaluationContext } from "../evaluation/evaluation-context.js";
+import { runFlowbookScript } from "../evaluation/flowbook-script.js";
 import { readCollectedFile, resolveSuiteFile } from "../evaluation/suite-files.js";
 import { decodeText } from "../formats/python/text.js";
 import { isList, isTruthy } from "../formats/python/values.js";
-import { collectResult, type FlowbookFunction, parseArguments } from "./flowbook-function.js";
+import { collectResult, type FlowbookFunction } from "./flowbook-function.js";
 
 const schema = z.looseObject({ eval_script: z.string(), vm_eval_logs: z.string() });
-const TIMEOUT_MS = 180_000;
 const HOME = "/home/user";
 
 /**
@@ -27,14 +28,13 @@ export const compareScriptLogs: FlowbookFunction = async (args, context) => {
 async function runScript(script: string, context: EvaluationContext): Promise<void> {
   const source = await resolveSuiteFile(context.task.folder, script);
   if (source === null) throw new CannotGrade("unsupported", `the script ${script} is missing in the task's folder`);
+  const { machine, signal } = context;
+  if (!machine.canRun) {
+    throw new CannotGrade("unsupported", `it runs ${script}, and this machine only holds files`);
+  }
   const path = posix.join(HOME, posix.basename(script));
-  if (context.machine.canRun) await context.machine.copyIn(source, path);
-  const run = async (argv: string[], env = {}) => {
-    const { exitCode } = await runCommand(context, argv, TIMEOUT_MS, env);
-    if (exitCode !== 0) throw new Error(`${argv.join(" ")} ended with ${exitCode ?? "its time limit"}`);
-  };
-  await run(["chmod", "+x", path]);
-  await run([path], { TASK_SETUP_LOG: posix.join(HOME, "task_setup.log") });
+  const { exitCode } = await runFlowbookScript(source, path, machine, signal);
+  if (exitCode !== 0) throw new Error(`${path} ended with ${exitCode ?? "its time limit"}`);
 }
 
 /** Every `include` in the log, no `exclude`. No rules at all score 0, unlike in Spider2-V. */

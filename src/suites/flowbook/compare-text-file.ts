@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { parseArguments } from "../definition/parse-arguments.js";
 import { areTextsEqual } from "../formats/compare-texts.js";
-import { collectFiles, type FlowbookFunction, parseArguments } from "./flowbook-function.js";
+import { collectFiles, type FlowbookFunction } from "./flowbook-function.js";
 
 const schema = z.looseObject({ local_expected_file: z.string(), vm_result_file: z.string() });
 

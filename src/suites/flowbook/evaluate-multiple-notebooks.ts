@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { jsonObjectSchema } from "../../domain/json.js";
+import { parseArguments } from "../definition/parse-arguments.js";
 import { CannotGrade } from "../evaluation/cannot-grade.js";
 import { areOutputsCleared, isCellExecuted } from "./check-cells.js";
 import { compareImages } from "./compare-images.js";
 import { compareIpynbFiles, compareNotebookCells, compareNotebookOutputs } from "./compare-notebooks.js";
-import { type FlowbookFunction, parseArguments } from "./flowbook-function.js";
+import type { FlowbookFunction } from "./flowbook-function.js";
 
 /** What it can combine. */
 export const NOTEBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {

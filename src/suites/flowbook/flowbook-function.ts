@@ -11,13 +11,6 @@ export type FlowbookFunction = (args: JsonObject, context: EvaluationContext) =>
 /** The two files of a comparison. */
 export const filePair = z.looseObject({ local_expected: z.string(), vm_result: z.string() });
 
-/** Arguments as Python would take them: a missing one is an error. */
-export function parseArguments<T>(schema: z.ZodType<T>, args: JsonObject): T {
-  const parsed = schema.safeParse(args);
-  if (parsed.success) return parsed.data;
-  throw new Error(`its arguments are wrong: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`);
-}
-
 /** Fetches a file of the machine into the result folder under its own name. */
 export async function collectResult({ machine, options }: EvaluationContext, path: string): Promise<string> {
   const local = await placeInFolder(options.workFolder, posix.basename(path));

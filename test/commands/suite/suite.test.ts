@@ -1,10 +1,13 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { machinesStart } from "../../app/suites/machines-start.js";
+import { needs } from "../../machine-requirements.js";
 import { ROOT, workFolder } from "../art-e.js";
 
 const SUITE = join(ROOT, "fixtures/suites/demo");
 const ORACLE = join(SUITE, "oracle.jsonl");
+const WEATHER = "575c7366-13f2-5bed-a55f-7b62b88b38c7";
 const CATCHES = "84401e16-fcb1-5115-a576-2bce8b3d06fe";
 const { artE, path, write } = workFolder();
 
@@ -22,17 +25,19 @@ describe("suite list", () => {
       "id                                    tool      tags                                      actions  evaluation                             runnable
       ────────────────────────────────────  ────────  ────────────────────────────────────────  ───────  ─────────────────────────────────────  ────────
       142a807f-2837-51cf-879a-45809fa50acf  terminal  cli,traditional_data_processing,abstract  2        compare_text_file                      files
+      575c7366-13f2-5bed-a55f-7b62b88b38c7  terminal  cli,traditional_data_processing,abstract  1        check_include_exclude                  script
       84401e16-fcb1-5115-a576-2bce8b3d06fe  terminal  cli,traditional_data_processing,abstract  3        compare_csv                            files
+      8cb2db91-8320-551e-8b1c-2311c2bcb324  terminal  cli,traditional_data_processing,abstract  2        compare_script_logs                    script
       feda7272-9969-567e-9182-097176c6c8f0  terminal  cli,data_transformation,abstract          3        check_yaml_file and compare_json_file  files
 
-      3 tasks: 3 files
+      5 tasks: 3 files, 2 script
       "
     `);
   });
 
   it("gives all tasks as JSON, in the order of their folders", async () => {
     const { suite, tasks, unreadable } = JSON.parse((await artE(`suite list ${SUITE} --json`)).stdout);
-    expect({ suite, unreadable, length: tasks.length }).toEqual({ suite: "demo", unreadable: 0, length: 16 });
+    expect({ suite, unreadable, length: tasks.length }).toEqual({ suite: "demo", unreadable: 0, length: 20 });
     expect(tasks.find(({ id }: { id: string }) => id === CATCHES)).toEqual({
       id: CATCHES,
       tool: "terminal",
@@ -48,7 +53,7 @@ describe("suite list", () => {
     ["--tag data_warehousing,verbose", 1],
     ["--index test_one.json", 1],
     ["--index test_one.json --counterparts both", 2],
-    ["--index test_verbose.json", 8],
+    ["--index test_verbose.json", 10],
     ["--task 84401e16,a21721b6", 2],
     ["--tool none", 0],
   ])("selects by %s", async (flags, count) => {
@@ -130,7 +135,7 @@ describe("suite check", () => {
   it("ends well without errors", async () => {
     const { code, stdout } = await artE(`suite check ${SUITE}`);
     expect(code).toBe(0);
-    expect(stdout.trimEnd().split("\n").at(-1)).toBe("demo: 16 tasks read, 0 errors, 2 warnings");
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe("demo: 20 tasks read, 0 errors, 4 warnings");
   });
 
   it("fails with errors, each by its file and field", async () => {
@@ -144,8 +149,8 @@ describe("suite check", () => {
         `  ${file}: evaluation.arguments.local_expected: gold file catches_gold.csv is not in the task's folder`,
     );
     const json = JSON.parse((await artE(`suite check ${suite} --json`)).stdout);
-    expect(json).toMatchObject({ suite: "faulty", tasks: 16, errors: [{ code: "file_missing", file, task: CATCHES }] });
-    expect(json.warnings).toHaveLength(2);
+    expect(json).toMatchObject({ suite: "faulty", tasks: 20, errors: [{ code: "file_missing", file, task: CATCHES }] });
+    expect(json.warnings).toHaveLength(4);
   });
 
   it("lists ten findings of a kind", async () => {
@@ -164,8 +169,8 @@ describe("suite check", () => {
     expect(code).toBe(0);
     const [odd = ""] = stdout.split("\n\n");
     expect(odd.split("\n")).toHaveLength(12);
-    expect(odd.split("\n")[0]).toBe("warning tag_unknown: 16");
-    expect(odd.split("\n")[11]).toBe("  ... and 6 more; --json lists all");
+    expect(odd.split("\n")[0]).toBe("warning tag_unknown: 20");
+    expect(odd.split("\n")[11]).toBe("  ... and 10 more; --json lists all");
   });
 });
 
@@ -173,17 +178,36 @@ describe("suite check --oracle", () => {
   const line = (changes: object) =>
     `${JSON.stringify({ suite: "demo", uuid: CATCHES, state: "gold", expected_score: 1, ...changes })}\n`;
 
+  /** The lines of the demo's oracle file of one grading, or of all. */
+  const oracleOf = (grading: string) =>
+    readFileSync(ORACLE, "utf8")
+      .split("\n")
+      .filter((written) => written.includes(`"grading": "${grading}"`))
+      .join("\n");
+
   it("gives the scores that the demo suite's oracle file says", async () => {
-    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${ORACLE} --json`);
-    const report = JSON.parse(stdout);
-    expect(
-      report.lines.filter(({ score, expected }: { score: number; expected: number }) => score !== expected),
-    ).toEqual([]);
-    expect({ code, equal: report.equal, different: report.different, skipped: report.skipped }).toEqual({
-      code: 0,
-      equal: 32,
-      different: 0,
-      skipped: 0,
+    const oracle = write("files.jsonl", oracleOf("files"));
+    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+    const { lines, ...counts } = JSON.parse(stdout);
+    expect(lines.filter(({ score, expected }: { score: number; expected: number }) => score !== expected)).toEqual([]);
+    expect({ code, ...counts }).toEqual({ code: 0, equal: 32, different: 0, skipped: 0 });
+  });
+
+  it("grades by scripts and running servers in machines of their own", needs("sandbox", machinesStart), async () => {
+    const oracle = write("commands.jsonl", `${oracleOf("script")}\n${oracleOf("process")}`);
+    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+    const { lines, ...counts } = JSON.parse(stdout);
+    expect(lines.filter(({ status }: { status: string }) => status !== "success")).toEqual([]);
+    expect({ code, ...counts }).toEqual({ code: 0, equal: 8, different: 0, skipped: 0 });
+  });
+
+  it("says what a server that does not start printed", needs("sandbox", machinesStart), async () => {
+    const processes = [{ cmd: ["sh", "-c", "echo no port; exit 1"], ready: "tcp:127.0.0.1:8036" }];
+    const oracle = write("dead.jsonl", line({ uuid: WEATHER, grading: "process", processes }));
+    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+    expect({ code, line: JSON.parse(stdout).lines[0] }).toMatchObject({
+      code: 1,
+      line: { status: "setup_error", reason: "sh -c echo no port; exit 1 is not ready at 127.0.0.1:8036: no port" },
     });
   });
 
@@ -195,12 +219,15 @@ describe("suite check --oracle", () => {
     expect(stdout.trimEnd().split("\n").at(-1)).toBe("0 equal, 1 different, 0 skipped");
   });
 
-  it("skips lines of other suites, and of what is graded by a script", async () => {
+  it("skips lines of other suites, and those whose machine cannot be had, and names what is missing", async () => {
+    const suite = copyOf("demo");
+    write("demo/snapshots.json", JSON.stringify({ base: { commands: { "no-such-program": null } } }));
+    const server = { cmd: ["true"] };
     const oracle = write(
       "others.jsonl",
-      line({ suite: "other" }) + line({ grading: "script" }) + line({ processes: [{}] }),
+      line({ suite: "other" }) + line({ grading: "script" }) + line({ processes: [server] }),
     );
-    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+    const { code, stdout } = await artE(`suite check ${suite} --oracle ${oracle} --json`);
     expect(code).toBe(0);
     const { lines, ...counts } = JSON.parse(stdout);
     expect(counts).toEqual({ equal: 0, different: 0, skipped: 3 });
@@ -212,7 +239,9 @@ describe("suite check --oracle", () => {
       expected: 1,
       score: null,
       status: "unsupported",
-      reason: "graded by a script, which takes a machine that runs commands",
+      reason: machinesStart
+        ? "the snapshot base is not ready here: missing: no-such-program"
+        : expect.stringMatching(/^no machine for tasks here: |no-such-program$/),
     });
   });
 
@@ -254,6 +283,7 @@ describe("suite check --oracle", () => {
   it.each([
     ["no JSON", "{", ":1 is not JSON"],
     ["a path that is not absolute", line({ files: { "out.csv": "gold.csv" } }), ":1: files.out.csv: "],
+    ["a process that is ready in some other way", line({ processes: [{ cmd: ["a"], ready: "soon" }] }), ".0.ready: "],
     ["no score", line({ expected_score: undefined }), ":1: expected_score: "],
   ])("refuses a file with %s", async (_, content, message) => {
     const oracle = write("refused.jsonl", content);

@@ -30,7 +30,7 @@ describe("the cgroup of this process", () => {
 
 test("a run's cgroup has its limits before a process is in it, and knows when the memory ran out", async () => {
   const folder = mkdtempSync(join(tmpdir(), "art-e-cgroup-"));
-  const cgroup = await new CgroupParent(folder).create();
+  const cgroup = await new CgroupParent(folder).create({ ...PYTHON_LIMITS, endTogether: true });
   const [name = ""] = readdirSync(folder);
   const read = (file: string) => readFileSync(join(folder, name, file), "utf8");
   expect(name).toMatch(new RegExp(`^art-e-${process.pid}-\\d+$`));

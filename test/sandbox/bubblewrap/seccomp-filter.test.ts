@@ -97,6 +97,21 @@ test.each(MACHINES)("on $name", ({ name, audit, ...calls }) => {
   expect(decide(filter, 0x40000003, calls.openat)).toBe(KILL);
 });
 
+test.each(MACHINES)("with loopback on $name", ({ name, audit, ...calls }) => {
+  const filter = seccompFilter(name, { loopback: true });
+  if (filter === null) throw new Error("no filter");
+  const of = (number: number, ...args: number[]) => decide(filter, audit, number, args);
+  expect([1, 2, 10].map((family) => of(calls.socket, family))).toEqual([ALLOW, ALLOW, ALLOW]);
+  // Netlink to list interfaces, and for anything else; packets, bluetooth.
+  expect([0, 4, 15].map((protocol) => of(calls.socket, 16, 3, protocol))).toEqual([ALLOW, refused(97), refused(97)]);
+  expect([17, 31].map((family) => of(calls.socket, family, 3, 0))).toEqual([refused(97), refused(97)]);
+  // Buffers are promised and not made; SO_ATTACH_FILTER; SO_REUSEADDR; IPV6_V6ONLY, of another level.
+  expect([7, 8, 32, 33].map((option) => of(calls.setsockopt, 3, 1, option))).toEqual(Array(4).fill(refused(0)));
+  expect([26, 2].map((option) => of(calls.setsockopt, 3, 1, option))).toEqual([refused(1), ALLOW]);
+  expect(of(calls.setsockopt, 3, 41, 26)).toBe(ALLOW);
+  expect([of(calls.ptrace), of(calls.mount), of(calls.clone3)]).toEqual([refused(1), refused(1), refused(38)]);
+});
+
 test("a processor that is not known has none", () => {
-  expect(["ia32", "riscv64", "s390x"].map(seccompFilter)).toEqual([null, null, null]);
+  expect(["ia32", "riscv64", "s390x"].map((name) => seccompFilter(name))).toEqual([null, null, null]);
 });

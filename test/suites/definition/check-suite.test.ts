@@ -27,7 +27,7 @@ describe("a check of a suite", () => {
 
   it("finds only windows to open in the demo suite", () => {
     const findings = checkSuite(readSuite(openSuiteFolder(DEMO_SUITE)));
-    expect(findings.map(({ code }) => code)).toEqual(["screen_passed_over", "screen_passed_over"]);
+    expect(findings.map(({ code }) => code)).toEqual(Array(4).fill("screen_passed_over"));
   });
 
   it.each<[string, object, string]>([

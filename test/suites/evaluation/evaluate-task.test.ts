@@ -267,6 +267,16 @@ describe("what is done before grading", () => {
     expect((await evaluate({ postconfig, metrics: [text("/home/result", "ab")] }, { suite })).score).toBe(1);
   });
 
+  it("goes on after a command that fails, and says so where the score is not 1", async () => {
+    const failing = [call("execute", { command: ["sh", "-c", "echo broken; exit 4"] }), ...postconfig.slice(3, 4)];
+    const setting: Setting = { suite: { ab: "a\nb\n", other: "x\n" }, runs: true };
+    const metrics = (gold: string) => [text("/home/result", gold)];
+    expect(await evaluate({ postconfig: failing, metrics: metrics("ab") }, setting)).toMatchObject({ score: 1 });
+    const { score, reason } = await evaluate({ postconfig: failing, metrics: metrics("other") }, setting);
+    expect(score).not.toBe(1);
+    expect(reason).toContain("before grading: execute sh -c echo broken; exit 4 ended with exit code 4: broken");
+  });
+
   it("ends when it is aborted", async () => {
     const signal = AbortSignal.abort(new Error("stopped"));
     await expect(evaluate({ postconfig, metrics: [text("/home/a", "ab")] }, { suite, signal })).rejects.toThrow();
@@ -287,6 +297,6 @@ describe("the table of functions", () => {
     expect(lookUpFunction("flowbook", "getter", "vm_file")).toBeNull();
     expect(lookUpFunction("spider2v", "evaluation", "constructor")).toBeNull();
     expect(listFunctions("flowbook", "evaluation")).toHaveLength(10);
-    expect(listFunctions("spider2v", "postconfig")).toContain("sleep");
+    expect(listFunctions("spider2v", "getter")).toContain("vm_file");
   });
 });

@@ -14,10 +14,13 @@ function deep(depth: number): JsonSchema {
   return schema;
 }
 
+/** What is bounded takes a fraction of it, and what is not takes hours: a machine may be busy with other things. */
+const BUSY = 8;
+
 function within(ms: number, work: () => void): void {
   const begun = performance.now();
   work();
-  expect(performance.now() - begun).toBeLessThan(ms);
+  expect(performance.now() - begun).toBeLessThan(BUSY * ms);
 }
 
 describe("a pattern of a tool's schema", () => {

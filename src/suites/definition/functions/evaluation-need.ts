@@ -1,6 +1,6 @@
 import type { SuiteDialect } from "../../../domain/tasks/suite-task.js";
 import { lookUpFunction } from "../../evaluation/function-table.js";
-import type { FunctionNeed } from "./setup-functions.js";
+import type { FunctionNeed } from "./function-need.js";
 
 /** What an evaluation function or a getter needs; null: there is none of that name. */
 export function evaluationNeed(

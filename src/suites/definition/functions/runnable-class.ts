@@ -1,9 +1,10 @@
 import type { SuiteDialect } from "../../../domain/tasks/suite-task.js";
+import { findSetupFunction } from "../../setup/setup-functions.js";
 import type { LocatedCall } from "../located-call.js";
 import type { ReadTask } from "../read-task.js";
 import { ACCOUNT_TAG } from "../vocabulary.js";
 import { evaluationNeed } from "./evaluation-need.js";
-import { type FunctionNeed, findSetupFunction } from "./setup-functions.js";
+import type { FunctionNeed } from "./function-need.js";
 
 /**
  * Whether a task can be run here, and by what it is graded: by `files`, by a `script` in its machine. Others need a

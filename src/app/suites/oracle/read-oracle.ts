@@ -1,10 +1,21 @@
 import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
-import { UserError } from "../../domain/errors.js";
+import { UserError } from "../../../domain/errors.js";
 
 const MAX_BYTES = 50_000_000;
 
 const paths = z.record(z.string().startsWith("/"), z.string());
+
+const processSchema = z.object({
+  cmd: z.array(z.string()).min(1),
+  /** Graded once somebody answers there. */
+  ready: z
+    .string()
+    .regex(/^tcp:[\w.-]+:\d{1,5}$/, "expected tcp:HOST:PORT")
+    .optional(),
+});
+
+export type OracleProcess = z.output<typeof processSchema>;
 
 const oracleLineSchema = z.object({
   suite: z.string(),
@@ -17,7 +28,8 @@ const oracleLineSchema = z.object({
   derived: paths.default({}),
   /** Paths in the machine that are gone. */
   remove: z.array(z.string()).default([]),
-  processes: z.array(z.unknown()).default([]),
+  /** What the agent left running; it lives until the task is graded. */
+  processes: z.array(processSchema).default([]),
   expected_score: z.number(),
   grading: z.string().default("files"),
 });

@@ -1,0 +1,170 @@
+"""Commands that run in the machine, each in a process group of its own."""
+import errno
+import os
+import selectors
+import signal
+import subprocess
+import time
+
+from limits import describe, settle
+
+CHUNK = 2 ** 20
+
+
+class Command:
+    def __init__(self, ident, process, deadline, most):
+        self.id = ident
+        self.process = process
+        self.deadline = deadline
+        self.timed_out = False
+        self.note = b""
+        self.outputs = [Output(process.stdout, most), Output(process.stderr, most)]
+
+
+class Output:
+    """The first bytes of what is printed. What a daemon prints after its command has ended is read and dropped."""
+
+    def __init__(self, stream, most):
+        self.stream = stream
+        self.most = most
+        self.kept = bytearray()
+        self.dropped = 0
+        os.set_blocking(stream.fileno(), False)
+
+    def read(self):
+        """False at the end of the stream, None where nothing is there yet."""
+        try:
+            data = os.read(self.stream.fileno(), CHUNK)
+        except BlockingIOError:
+            return None
+        room = max(0, self.most - len(self.kept))
+        self.kept += data[:room]
+        self.dropped += len(data) - len(data[:room])
+        return len(data) > 0
+
+    def text(self):
+        if not self.dropped:
+            return bytes(self.kept)
+        total = len(self.kept) + self.dropped
+        return bytes(self.kept) + b"\n[cut after %d of %d bytes]\n" % (len(self.kept), total)
+
+
+class Commands:
+    def __init__(self, limits, selector, reply):
+        self.limits = limits
+        self.selector = selector
+        self.reply = reply
+        self.commands = {}
+
+    def run(self, request, _):
+        note = b""
+        for attempt in range(3):
+            try:
+                process = self.start(request)
+                break
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.ENOMEM) or attempt == 2:
+                    code = 127 if isinstance(error, (FileNotFoundError, NotADirectoryError)) else 126
+                    return self.reply(request["id"], describe(error).encode(), exit_code=code, stdout=0)
+                note = b"[The machine was full of processes: all of them were ended.]\n"
+                self.kill_all(note)
+        deadline = time.monotonic() + request["timeout_ms"] / 1000
+        command = Command(request["id"], process, deadline, self.limits["output_bytes"])
+        command.note = note
+        self.commands[process.pid] = command
+        for output in command.outputs:
+            self.watch(output)
+
+    def start(self, request):
+        return subprocess.Popen(
+            request["argv"],
+            cwd=request["cwd"],
+            env=request["env"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            preexec_fn=lambda: settle(self.limits),
+        )
+
+    def watch(self, output):
+        def read():
+            if output.read() is False:
+                self.selector.unregister(output.stream)
+                output.stream.close()
+
+        self.selector.register(output.stream, selectors.EVENT_READ, read)
+
+    def reap(self):
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            command = self.commands.pop(pid, None)
+            if command is not None:
+                self.finish(command, os.waitstatus_to_exitcode(status))
+
+    def finish(self, command, code):
+        command.process.returncode = code
+        for output in command.outputs:
+            # What it had printed is in the pipe; what others go on printing into it has no end.
+            for _ in range(16):
+                if output.stream.closed or not output.read():
+                    break
+        stdout, stderr = [output.text() for output in command.outputs]
+        exit_code = None if command.timed_out else 128 - code if code < 0 else code
+        self.reply(command.id, exit_code=exit_code, stdout=len(stdout), body=stdout + command.note + stderr)
+        for output in command.outputs:
+            output.most = 0
+            output.kept.clear()
+
+    def time_left(self):
+        if not self.commands:
+            return None
+        return max(0, min(command.deadline for command in self.commands.values()) - time.monotonic())
+
+    def end_late(self):
+        for command in list(self.commands.values()):
+            if time.monotonic() >= command.deadline:
+                command.timed_out = True
+                command.deadline = time.monotonic() + 1
+                kill_group(command)
+
+    def stop(self, request, _):
+        for command in list(self.commands.values()):
+            if command.id == request["command"]:
+                command.timed_out = True
+                kill_group(command)
+        self.reply(request["id"])
+
+    def end_all(self, request, _):
+        self.kill_all(("[" + request["why"] + "]\n").encode())
+        self.reply(request["id"])
+
+    def kill_all(self, note):
+        """The kernel leaves out who asks, and lets nobody fork meanwhile."""
+        for command in self.commands.values():
+            command.note = note
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            self.reap()
+            try:
+                os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            time.sleep(0.002)
+
+
+def kill_group(command):
+    try:
+        os.killpg(command.process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass

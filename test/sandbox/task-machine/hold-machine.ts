@@ -1,0 +1,9 @@
+/** A program that opens a machine with a daemon in it and then waits to be killed. */
+import { openMachine, shell } from "./machines.js";
+
+const word = process.argv[2];
+const machine = await openMachine();
+await shell(machine, `setsid sleep ${word} & sleep ${word} & disown -a`);
+void shell(machine, "while :; do sleep 1; done", { timeoutMs: 600_000 });
+console.log("holding");
+setInterval(() => undefined, 1000);
