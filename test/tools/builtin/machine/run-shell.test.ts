@@ -69,10 +69,14 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
 
   test("ends with its task", async () => {
     const stop = new AbortController();
-    const running = shell({ command: "sleep 300" }, stop.signal);
-    setTimeout(() => stop.abort(new Error("stopped")), 200);
+    const running = shell({ command: "sleep 300; true" }, stop.signal);
+    const started = () => shell({ command: "grep -lx sleep /proc/[0-9]*/comm" });
+    await expect.poll(started, { timeout: 10_000 }).toMatchObject({ value: { exit_code: 0 } });
+    stop.abort(new Error("stopped"));
     await expect(running).rejects.toThrow("stopped");
-    expect(await shell({ command: "pgrep -c sleep || ls /proc | grep -c '^[0-9]'" })).toMatchObject({ ok: true });
+    // grep finds no process of that name.
+    const left = () => shell({ command: "grep -lx sleep /proc/[0-9]*/comm" });
+    await expect.poll(left, { timeout: 10_000 }).toMatchObject({ value: { stdout: "", exit_code: 1 } });
   });
 });
 
