@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { defineHandler } from "../tool-handler.js";
 import { cutMiddle } from "./machine/cut-middle.js";
 import { machinePath } from "./machine/machine-path.js";
 import { inRunningMachine } from "./machine/on-machine.js";
-import { defineHandler } from "../tool-handler.js";
 
 /**
  * Runs a command with bash in the task's machine. Result: `{exit_code, stdout, stderr, timed_out, truncated}`, of

@@ -31,7 +31,5 @@ export function inRunningMachine(
   context: ToolContext,
   work: (machine: TaskMachine) => Promise<ToolResult>,
 ): Promise<ToolResult> {
-  return onMachine(context, async (machine) =>
-    machine.canRun ? work(machine) : toolError("failed", ONLY_FILES),
-  );
+  return onMachine(context, async (machine) => (machine.canRun ? work(machine) : toolError("failed", ONLY_FILES)));
 }

@@ -36,7 +36,11 @@ describe.each(MACHINES)("files of a machine that is %s:", (_, options, machine) 
         ok: true,
         value: { path: "Desktop/notes/a.txt", bytes: 15 },
       });
-      for (const path of ["/home/user/Desktop/notes/a.txt", "~/Desktop/notes/a.txt", "./Desktop/notes/../notes/a.txt"]) {
+      for (const path of [
+        "/home/user/Desktop/notes/a.txt",
+        "~/Desktop/notes/a.txt",
+        "./Desktop/notes/../notes/a.txt",
+      ]) {
         expect(await call("read_file", { path, offset: 2 })).toEqual({
           ok: true,
           value: { path, content: "2\tsecond", first_line: 2, last_line: 2, total_lines: 2, next_offset: null },
@@ -94,15 +98,20 @@ test("the task's workspace is left alone where there is a machine", async () => 
   expect(names).toBe(false);
 });
 
-test.each(["run_shell", "run_notebook"])("%s says where there is no machine, or one that only holds files", async (id) => {
-  const args = id === "run_shell" ? { command: "true" } : { path: "a.ipynb" };
-  expect(await callTool(empty, undefined, id, args)).toEqual({
-    ok: false,
-    kind: "failed",
-    error: expect.stringContaining("has no machine"),
-  });
-  expect(await callTool(empty, folder, id, args)).toMatchObject({ error: expect.stringContaining("only holds files") });
-});
+test.each(["run_shell", "run_notebook"])(
+  "%s says where there is no machine, or one that only holds files",
+  async (id) => {
+    const args = id === "run_shell" ? { command: "true" } : { path: "a.ipynb" };
+    expect(await callTool(empty, undefined, id, args)).toEqual({
+      ok: false,
+      kind: "failed",
+      error: expect.stringContaining("has no machine"),
+    });
+    expect(await callTool(empty, folder, id, args)).toMatchObject({
+      error: expect.stringContaining("only holds files"),
+    });
+  },
+);
 
 test("execute_python says that a machine only holds files", async () => {
   expect(await callTool(empty, folder, "execute_python", { code: "1" })).toMatchObject({

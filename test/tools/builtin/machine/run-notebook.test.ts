@@ -100,7 +100,13 @@ describe("run_notebook", needs("notebooks", await hasNotebooks()), () => {
   test("goes on after a cell that fails where that is asked for", async () => {
     await writeNotebook("goes-on.ipynb", ["1 / 0", "print('after')"]);
     expect(await call("run_notebook", { path: "goes-on.ipynb", continue_on_error: true })).toMatchObject({
-      value: { stopped: null, outputs: [{ cell: 0, error: { name: "ZeroDivisionError" } }, { cell: 1, text: "after\n" }] },
+      value: {
+        stopped: null,
+        outputs: [
+          { cell: 0, error: { name: "ZeroDivisionError" } },
+          { cell: 1, text: "after\n" },
+        ],
+      },
     });
   });
 
@@ -150,7 +156,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks()), () => {
   });
 });
 
-describe("run_notebook", needs("sandbox", sandboxed !== null), () => {
+describe("run_notebook without its packages", needs("sandbox", sandboxed !== null), () => {
   test("says what is missing where the machine has no nbclient", async () => {
     await call("write_file", { path: "a.ipynb", content: "{}" });
     const python = `#!/bin/sh\nunset PYTHONPATH\nexec /usr/bin/python3 -S "$@"\n`;

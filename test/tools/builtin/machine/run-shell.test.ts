@@ -95,7 +95,10 @@ describe("execute_python in a machine", needs("sandbox", sandboxed !== null), ()
 
   test("shows the line that failed", async () => {
     expect(await python("x = 1\nprint(x / 0)")).toMatchObject({
-      value: { exit_code: 1, stderr: expect.stringMatching(/File "main\.py", line 2[\s\S]*print\(x \/ 0\)[\s\S]*ZeroDiv/) },
+      value: {
+        exit_code: 1,
+        stderr: expect.stringMatching(/File "main\.py", line 2[\s\S]*print\(x \/ 0\)[\s\S]*ZeroDiv/),
+      },
     });
     expect(await python("import sys\nsys.exit(4)")).toMatchObject({ value: { exit_code: 4, stdout: "" } });
   });
