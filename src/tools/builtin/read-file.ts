@@ -12,8 +12,8 @@ const LINE_LENGTH = 2_000;
 const PAGE_LENGTH = 40_000;
 
 /**
- * A page of a text file of the task's machine or else of its workspace, each line behind its number and a tab. Result: `{path, content, first_line, last_line,
- * total_lines, next_offset}`; `next_offset` null: the file ends here.
+ * A page of a text file of the task's machine, or else of its workspace, each line behind its number and a tab. Result:
+ * `{path, content, first_line, last_line, total_lines, next_offset}`; `next_offset` null: the file ends here.
  */
 export const readFile = defineHandler({
   args: z.object({

@@ -70,7 +70,9 @@ describe("a prompt", () => {
     const { prompt } = getAgent(db, "data-worker");
     close();
     const machine = { max_turns: 50, tools: "", snapshot: "jupyter", home: "/home/user" };
-    expect(renderPrompt(prompt, machine)).toContain("(snapshot: jupyter). You work as its user, whose home folder is /home/user,");
+    expect(renderPrompt(prompt, machine)).toContain(
+      "(snapshot: jupyter). You work as its user, whose home folder is /home/user,",
+    );
     expect(renderPrompt(prompt, variables)).toContain("(snapshot: (none in this task))");
     for (const given of [machine, variables]) expect(renderPrompt(prompt, given)).not.toContain("{{");
   });

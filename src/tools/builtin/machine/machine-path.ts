@@ -6,7 +6,5 @@ import { MachineRefusal } from "./on-machine.js";
 export function machinePath(path: string): string {
   if (path.includes("\0")) throw new MachineRefusal("A path cannot hold a NUL character.");
   const below = path === "~" || path.startsWith("~/") ? path.slice(2) : path;
-  const absolute = posix.resolve(HOME, below);
-  // An empty path is the home, as "." is.
-  return absolute;
+  return posix.resolve(HOME, below);
 }
