@@ -14,9 +14,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/**
- * The machine that an agent works on: set up before it, collected from and graded after it. Paths are the machine's.
- */
+/** The machine that an agent works on: set up before it, collected from and graded after it. Paths are its own. */
 export interface TaskMachine {
   /** Copies a file or folder in, creates missing folders, and replaces what is there. */
   copyIn(from: string, path: string): Promise<void>;

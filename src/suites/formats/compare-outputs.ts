@@ -38,9 +38,11 @@ const outputsOf = (cell: NotebookCell) =>
 
 const isStdout = (output: PythonDict) => output.get("name") === "stdout";
 
+/** Lines that were not joined, for want of an `output_type`, are compared one by one. */
 function isFromPip(output: PythonDict): boolean {
-  const text = requireString(requireKey(output, "text"), "stream");
-  return PIP.some((line) => text.includes(line));
+  const text = requireKey(output, "text");
+  if (Array.isArray(text)) return PIP.some((line) => text.includes(line));
+  return PIP.some((line) => requireString(text, "stream").includes(line));
 }
 
 function hasPlainText(output: PythonDict): boolean {

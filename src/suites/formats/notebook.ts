@@ -14,9 +14,12 @@ export function readNotebook(bytes: Buffer): readonly NotebookCell[] {
   const notebook = parsePythonJson(decodeText(bytes));
   if (!isDict(notebook)) throw new Error("not a notebook");
   const major = notebook.get("nbformat") ?? 1n;
+  const list = notebook.get("cells");
+  // Without a version it is nbformat 1, of which an empty notebook is an empty one of 4.
+  if (equalValues(major, 1n) && Array.isArray(list) && list.length === 0) return [];
   if (!equalValues(major, 4n)) throw new Error(`a notebook of nbformat ${String(major)}; only 4 is read`);
   requireDict(notebook.get("metadata"), "metadata");
-  return requireList(notebook.get("cells"), "cells").map(joinCell);
+  return requireList(list, "cells").map(joinCell);
 }
 
 function joinCell(value: PythonValue): NotebookCell {
@@ -24,8 +27,8 @@ function joinCell(value: PythonValue): NotebookCell {
   requireDict(cell.get("metadata"), "metadata of a cell");
   const source = cell.get("source");
   if (Array.isArray(source)) cell.set("source", joinLines(source));
-  if (cell.get("cell_type") === "code") {
-    cell.set("outputs", requireList(cell.get("outputs") ?? [], "outputs").map(joinOutput));
+  if (cell.get("cell_type") === "code" && cell.has("outputs")) {
+    cell.set("outputs", requireList(cell.get("outputs"), "outputs").map(joinOutput));
   }
   return cell;
 }

@@ -46,7 +46,11 @@ export function readStyledCells(book: Workbook, sheet: Sheet): Map<string, Style
   );
   const rows = [...raw.map(({ row }) => row), ...merged.map(({ maxRow }) => maxRow)].reduce(larger, 0);
   const columns = [...raw.map(({ column }) => column), ...merged.map(({ maxColumn }) => maxColumn)].reduce(larger, 0);
-  if (rows * columns > MAX_CELLS) throw new Error("the sheet is too large to compare its styles");
+  const mergedCells = merged.reduce((sum, { minRow, minColumn, maxRow, maxColumn }) => {
+    return sum + (maxRow - minRow + 1) * (maxColumn - minColumn + 1);
+  }, 0);
+  if (rows * columns > MAX_CELLS || mergedCells > MAX_CELLS)
+    throw new Error("the sheet is too large to compare its styles");
   const cells = new Map<string, StyledCell>();
   for (let column = 1; column <= columns; column++) {
     for (let row = 1; row <= rows; row++) cells.set(formatCoordinate(row, column), EMPTY_CELL);
