@@ -9,6 +9,8 @@ export const NEEDS = {
   sandbox: "a sandbox that works: bubblewrap and Python 3, or Docker with its image",
   browser: "a browser: /usr/bin/chromium, or what ART_E_CHROMIUM names",
   "real-mail": "the folder of real Enron mail that ART_E_ENRON names",
+  notebooks:
+    "Python packages that run notebooks, in the sandbox: nbclient and ipykernel of the system, or of the folder below /opt that ART_E_PYTHON_PACKAGES names",
   suites: "the folder of real task suites that ART_E_SUITES names",
   root: "root, and a checkout that every user may read",
   linux: "Linux",

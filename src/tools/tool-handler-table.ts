@@ -5,6 +5,9 @@ import { executePython } from "./builtin/execute-python.js";
 import { listFiles } from "./builtin/list-files.js";
 import { readFile } from "./builtin/read-file.js";
 import { returnFinalAnswer } from "./builtin/return-final-answer.js";
+import { runNotebook } from "./builtin/run-notebook.js";
+import { runShell } from "./builtin/run-shell.js";
+import { searchDocuments } from "./builtin/search-documents.js";
 import { writeFile } from "./builtin/write-workspace-file.js";
 import { commandTool } from "./external/command-tool.js";
 import { httpTool } from "./external/http-tool.js";
@@ -22,6 +25,9 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   read_file: readFile,
   write_file: writeFile,
   list_files: listFiles,
+  run_shell: runShell,
+  run_notebook: runNotebook,
+  search_documents: searchDocuments,
   http: httpTool,
   command: commandTool,
   mcp: mcpTool,

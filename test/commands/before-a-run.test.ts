@@ -34,7 +34,11 @@ describe("before any task is run, it is refused", () => {
   );
 
   it.concurrent("with an agent that there is not", () =>
-    refused("run -a nobody", 'There is no agent "nobody".', "The agents are: art-e, baseline, email-search"));
+    refused(
+      "run -a nobody",
+      'There is no agent "nobody".',
+      "The agents are: art-e, baseline, data-worker, email-search",
+    ));
 
   it.concurrent("with a model that nobody offers", () =>
     refused(

@@ -10,9 +10,10 @@ describe("without any database, and without making one,", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
       "id            name                model             tools
-      ────────────  ──────────────────  ────────────────  ──────────────────────────────────────────────
+      ────────────  ──────────────────  ────────────────  ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
       art-e         ART-E Agent         the run's         search_emails, read_email, return_final_answer
       baseline      Offline Baseline    offline/baseline  email_search, email_get, return_final_answer
+      data-worker   Data Worker         the run's         run_shell, execute_python, read_file, write_file, list_files, run_notebook, search_documents, return_final_answer
       email-search  Email Search Agent  the run's         email_search, email_get, return_final_answer
       "
     `);

@@ -13,7 +13,12 @@ const codeOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [status, b
 describe("agents", () => {
   it("are listed, and told one by one", async () => {
     const { body } = await ask("GET", "/api/agents");
-    expect(body.agents.map(({ id }: { id: string }) => id)).toEqual(["art-e", "baseline", "email-search"]);
+    expect(body.agents.map(({ id }: { id: string }) => id)).toEqual([
+      "art-e",
+      "baseline",
+      "data-worker",
+      "email-search",
+    ]);
     expect((await ask("GET", "/api/agents/baseline")).body).toMatchObject({
       id: "baseline",
       model: "offline/baseline",

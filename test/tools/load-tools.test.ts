@@ -164,6 +164,21 @@ describe("as seeded,", () => {
         tools: ["search_emails", "read_email", "return_final_answer"],
       },
       { id: "baseline", model: "offline/baseline", settings: usual, tools },
+      {
+        id: "data-worker",
+        model: null,
+        settings: { ...usual, maxTurns: 50, maxTokens: 8192 },
+        tools: [
+          "run_shell",
+          "execute_python",
+          "read_file",
+          "write_file",
+          "list_files",
+          "run_notebook",
+          "search_documents",
+          "return_final_answer",
+        ],
+      },
       { id: "email-search", model: null, settings: usual, tools },
     ]);
     expect(agentSettingsSchema.parse({})).toEqual(usual);
@@ -174,6 +189,7 @@ describe("as seeded,", () => {
     expect(rows).toEqual([
       ["return_final_answer", "return_final_answer", "answer"],
       ["execute_python", "execute_python", "code"],
+      ["search_documents", "search_documents", "documents"],
       ["email_get", "email_get", "email"],
       ["email_search", "email_search", "email"],
       ["read_email", "email_get", "email"],
@@ -181,6 +197,8 @@ describe("as seeded,", () => {
       ["list_files", "list_files", "filesystem"],
       ["read_file", "read_file", "filesystem"],
       ["write_file", "write_file", "filesystem"],
+      ["run_notebook", "run_notebook", "machine"],
+      ["run_shell", "run_shell", "machine"],
     ]);
     const own = ["http", "command", "mcp", "module"];
     expect(new Set([...rows.map(([, handler]) => handler), ...own])).toEqual(new Set(Object.keys(HANDLERS)));

@@ -33,7 +33,8 @@ export const AGENT_FLAGS: Flags = {
   prompt: {
     type: "string",
     requiresArg: true,
-    describe: "The prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}",
+    describe:
+      "The prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{snapshot}}, {{home}}, {{max_turns}}, {{tools}}",
   },
   model: {
     type: "string",

@@ -22,7 +22,7 @@ export interface Agent {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** With `{{inbox_address}}`, `{{query_date}}`, `{{max_turns}}`, `{{tools}}` to be filled in. */
+  /** With `{{name}}` for the variables of a task to be filled in. */
   readonly prompt: string;
   /** `provider/name`; null takes the run's model. */
   readonly model: string | null;

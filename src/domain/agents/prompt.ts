@@ -1,9 +1,19 @@
 import { UserError } from "../errors.js";
 
-/** Variables a prompt may use as `{{name}}`. */
-export const PROMPT_VARIABLES = ["inbox_address", "query_date", "max_turns", "tools"] as const;
+/**
+ * Variables a prompt may use as `{{name}}`. Questions about mail have an inbox and a date; tasks of a suite have a
+ * snapshot and the home folder of their machine.
+ */
+export const PROMPT_VARIABLES = ["inbox_address", "query_date", "max_turns", "tools", "snapshot", "home"] as const;
 
-export type PromptVariables = Readonly<Record<(typeof PROMPT_VARIABLES)[number], string | number>>;
+type Name = (typeof PROMPT_VARIABLES)[number];
+
+export type PromptVariables = Readonly<
+  Record<Extract<Name, "max_turns" | "tools">, string | number> & Partial<Record<Name, string | number>>
+>;
+
+/** Stands for a variable that tasks of this kind do not have. */
+const NOT_GIVEN = "(none in this task)";
 
 const PLACEHOLDER = /\{\{([^{}"]{1,300})\}\}/g;
 
@@ -15,7 +25,7 @@ export function renderPrompt(template: string, variables: PromptVariables): stri
   return template.replace(PLACEHOLDER, (whole, inside: string) => {
     const name = inside.trim();
     if (!NAME.test(name)) return whole;
-    if (isKnown(name)) return String(variables[name]);
+    if (isKnown(name)) return String(variables[name] ?? NOT_GIVEN);
     throw unknownVariable(name);
   });
 }
@@ -33,7 +43,7 @@ export function variablesIn(template: string): string[] {
   return [...new Set([...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name))];
 }
 
-function isKnown(name: string): name is (typeof PROMPT_VARIABLES)[number] {
+function isKnown(name: string): name is Name {
   return (PROMPT_VARIABLES as readonly string[]).includes(name);
 }
 

@@ -1,4 +1,6 @@
 import type { JsonObject, JsonSchema, JsonValue } from "../json.js";
+import type { TaskDocuments } from "../tasks/task-documents.js";
+import type { TaskMachine } from "../tasks/task-machine.js";
 import type { Workspace } from "./workspace.js";
 
 /** A row of the `tools` table. */
@@ -31,6 +33,10 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The task's files. Absent where the caller has none: tools that work with files then say so. */
   readonly workspace?: Workspace;
+  /** The machine of a suite's task. Where there is one, the tools for files and Python work in it. */
+  readonly machine?: TaskMachine;
+  /** What `search_documents` searches. */
+  readonly documents?: TaskDocuments;
 }
 
 /**

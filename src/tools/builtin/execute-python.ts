@@ -4,16 +4,23 @@ import { type PythonRun, runPython, type Stopped } from "../../sandbox/run-pytho
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../sandbox/sandbox-limits.js";
 import { toolError } from "../open-mailbox.js";
 import { defineHandler } from "../tool-handler.js";
+import { inRunningMachine } from "./machine/on-machine.js";
+import { runMachinePython } from "./machine/run-machine-python.js";
 import { NO_WORKSPACE } from "./with-workspace.js";
 
 /**
- * Runs a program in the sandbox, in the task's workspace. Result: `{stdout, stderr, exit_code, timed_out, truncated}`
- * and, where it was stopped, `stopped` with why; `exit_code` is null then. A program that fails is a result.
+ * Runs a program in the task's machine, or else in the sandbox, in the task's workspace. Result: `{stdout, stderr,
+ * exit_code, timed_out, truncated}` and, where it was stopped, `stopped` with why; `exit_code` is null then. A program
+ * that fails is a result.
  */
 export const executePython = defineHandler({
   args: z.object({ code: z.string() }),
   config: z.strictObject({}),
-  async call({ code }, { workspace, signal }, { python = chooseSandbox }) {
+  async call({ code }, context, { python = chooseSandbox }) {
+    const { workspace, signal } = context;
+    if (context.machine !== undefined) {
+      return inRunningMachine(context, (machine) => runMachinePython(machine, code, signal));
+    }
     if (workspace === undefined) return toolError("failed", NO_WORKSPACE);
     const choice = await python();
     if (!choice.ok) {

@@ -36,7 +36,7 @@ describe("a prompt", () => {
     } catch (error) {
       expect(error).toMatchObject({
         code: "prompt_variable",
-        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}.",
+        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
       });
     }
   });
@@ -52,9 +52,10 @@ describe("a prompt", () => {
     expect(renderPrompt('{"a": {}} {{inbox_address}}', odd)).toBe('{"a": {}} {{query_date}} $& $1');
   });
 
-  test("of every seeded agent can be filled in, and tells the inbox and the date", () => {
+  test("of every seeded agent for mail can be filled in, and tells the inbox and the date", () => {
     const { db, close } = openEmpty();
-    const prompts = listAgents(db).map((agent) => renderPrompt(agent.prompt, variables));
+    const agents = listAgents(db).filter(({ id }) => id !== "data-worker");
+    const prompts = agents.map((agent) => renderPrompt(agent.prompt, variables));
     close();
     expect(prompts).toHaveLength(3);
     for (const prompt of prompts) {
@@ -62,6 +63,18 @@ describe("a prompt", () => {
       expect(prompt).toContain("2001-05-14");
       expect(prompt).not.toContain("{{");
     }
+  });
+
+  test("of the agent for suites tells the machine, and says so where a task has none", () => {
+    const { db, close } = openEmpty();
+    const { prompt } = getAgent(db, "data-worker");
+    close();
+    const machine = { max_turns: 50, tools: "", snapshot: "jupyter", home: "/home/user" };
+    expect(renderPrompt(prompt, machine)).toContain(
+      "(snapshot: jupyter). You work as its user, whose home folder is /home/user,",
+    );
+    expect(renderPrompt(prompt, variables)).toContain("(snapshot: (none in this task))");
+    for (const given of [machine, variables]) expect(renderPrompt(prompt, given)).not.toContain("{{");
   });
 
   test("lists the tools one a line", () => {

@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { openStore } from "../../../src/store/connection/open-store.js";
+import { getAgent } from "../../../src/store/registry/agent-rows.js";
+import { getTool, listAttachedTools } from "../../../src/store/registry/tool-rows.js";
+import { writeEarlierFile } from "../earlier-database.js";
+
+test("a file of an earlier version gets the agent and tools for suites, and keeps the user's own of these names", () => {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-store-"));
+  const path = join(folder, "earlier.db");
+  writeEarlierFile(path, []);
+  const earlier = new Database(path);
+  earlier.exec(`
+    INSERT INTO tools (id, name, description, parameters_schema, handler_key)
+      VALUES ('run_shell', 'Mine', 'My shell.', '{"type": "object"}', 'email_get');
+    INSERT INTO agents (id, name, prompt) VALUES ('data-worker', 'My worker', 'Work.'), ('other', 'Other', 'p');
+    INSERT INTO agent_tools (agent_id, tool_id, config) VALUES
+      ('data-worker', 'run_shell', '{"pageSize": 5000}'), ('other', 'run_shell', NULL), ('other', 'read_file', NULL);`);
+  earlier.close();
+
+  const db = openStore(path, { mustExist: true });
+  const attached = (agent: string) => listAttachedTools(db, agent).map(({ tool, config }) => [tool.id, config]);
+  expect(getTool(db, "run_shell")).toMatchObject({ builtin: true, handlerKey: "run_shell" });
+  expect(getTool(db, "own_run_shell")).toMatchObject({
+    builtin: false,
+    description: "My shell.",
+    handlerKey: "email_get",
+  });
+  expect(getAgent(db, "data-worker")).toMatchObject({ builtin: true, name: "Data Worker" });
+  expect(getAgent(db, "own-data-worker")).toMatchObject({ builtin: false, name: "My worker", prompt: "Work." });
+  expect(attached("own-data-worker")).toEqual([["own_run_shell", '{"pageSize": 5000}']]);
+  expect(attached("other")).toEqual([
+    ["own_run_shell", null],
+    ["read_file", null],
+  ]);
+  expect(attached("data-worker")).toHaveLength(8);
+  expect(getTool(db, "read_file")).toMatchObject({ builtin: true, description: expect.stringContaining("machine") });
+  db.close();
+  rmSync(folder, { recursive: true });
+});
