@@ -47,5 +47,6 @@ async function withDatabase<T>(
 /** An external agent with mail of its own needs none here: a database for the results is created. */
 function needsMail({ options }: RunRequest, { settings }: AppContext): boolean {
   if (options.resume !== undefined || options.repeat !== undefined) return true;
+  if (options.suite !== undefined) return false;
   return usesMailHere(agentTargetOf(options, settings.env));
 }

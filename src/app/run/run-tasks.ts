@@ -12,7 +12,8 @@ import type { ResultWriter } from "../../store/runs/result-writer.js";
 import { finishRun, getRun } from "../../store/runs/runs.js";
 import { computeRunTotals } from "../results/compute-run-totals.js";
 import { withScores } from "../score/score-trace.js";
-import { type Answering, answerQuestion } from "./answer-question.js";
+import { answerTask } from "./answer-task.js";
+import type { Answering } from "./answering.js";
 import type { Budget, LimitReached } from "./budget.js";
 import type { RunSession } from "./create-run.js";
 import { type ServerFault, ServerWatch } from "./detect-dead-server.js";
@@ -80,7 +81,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const answer = async (task: PlannedTask): Promise<Trace | null> => {
     emit({ type: "task_started", taskId: task.task.id });
     let isHeld = false;
-    const trace = await answerQuestion(answering, task, stop, (error) => {
+    const trace = await answerTask(answering, task, stop, (error) => {
       if (!stop.aborted) isHeld = watch.failed(error);
     });
     if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));

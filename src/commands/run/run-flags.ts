@@ -9,6 +9,7 @@ import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { PROTOCOL_FLAGS, protocolShape } from "../flags/protocol-flag.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../flags/question-flags.js";
 import { SCORER_FLAGS, scorerShape } from "../flags/scorer-flags.js";
+import { SUITE_SELECTION_FLAGS, suiteSelectionShape } from "../flags/suite-selection-flags.js";
 import { AGENT_TARGET_FLAGS } from "./agent-target-flags.js";
 
 const CUTOFFS = ["query_date", "off"] as const;
@@ -24,6 +25,12 @@ export const RUN_FLAGS: Flags = {
     requiresArg: true,
     describe: "Agent to test (art-e agents list); required",
   },
+  suite: {
+    type: "string",
+    requiresArg: true,
+    describe: "A task suite's folder: its tasks instead of questions about mailboxes",
+  },
+  ...SUITE_SELECTION_FLAGS,
   ...DATASET_FLAGS,
   limit: {
     alias: "l",
@@ -132,6 +139,8 @@ export const RUN_FLAGS: Flags = {
 
 export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   agent: text.optional(),
+  suite: text.optional(),
+  ...suiteSelectionShape,
   limit: wholeNumber(0).default(10),
   stats: z.boolean().default(false),
   ...protocolShape,

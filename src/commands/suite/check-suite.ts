@@ -4,8 +4,8 @@ import { gradeOracle } from "../../app/suites/oracle/grade-oracle.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
+import { SUITE_DIR } from "../flags/suite-selection-flags.js";
 import { checkText, oracleText } from "./check-text.js";
-import { SUITE_DIR } from "./selection-flags.js";
 
 const schema = z.object({ dir: text, oracle: text.optional() });
 

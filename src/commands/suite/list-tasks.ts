@@ -4,13 +4,13 @@ import { EXIT } from "../../domain/errors.js";
 import { table } from "../../reports/text/text-table.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
-import { SELECTION_FLAGS, SUITE_DIR, selectionShape, toSelection } from "./selection-flags.js";
+import { SUITE_DIR, SUITE_SELECTION_FLAGS, suiteSelectionShape, toSelection } from "../flags/suite-selection-flags.js";
 
-const schema = z.object({ dir: text, ...selectionShape });
+const schema = z.object({ dir: text, ...suiteSelectionShape });
 
 export const listTasksCommand: Command = {
   positionals: { dir: SUITE_DIR },
-  flags: SELECTION_FLAGS,
+  flags: SUITE_SELECTION_FLAGS,
   async run(argv, { out }) {
     const { dir, ...flags } = readFlags("suite list", schema, argv);
     const list = listTasks(dir, toSelection(flags));

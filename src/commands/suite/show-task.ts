@@ -5,7 +5,7 @@ import type { JsonObject } from "../../domain/json.js";
 import type { FunctionCall, SuiteTask } from "../../domain/tasks/suite-task.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
-import { SUITE_DIR } from "./selection-flags.js";
+import { SUITE_DIR } from "../flags/suite-selection-flags.js";
 
 const schema = z.object({ dir: text, id: text });
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonSchema } from "../json.js";
+import type { TaskId } from "../tasks/task-id.js";
 import type { Message, ProviderState, ToolCall } from "./conversation.js";
 
 /** Tokens of one call or the sum of many. `inputTokens` includes those read from a cache and written to one. */
@@ -71,7 +72,7 @@ export interface ModelRequest {
   /** Undefined: the provider's default. Never sent to models that reject it. */
   readonly temperature?: number | undefined;
   /** Identifies the caller; never sent. Distinguishes repeats of a question in the reply cache. */
-  readonly task?: { readonly id: number; readonly epoch: number } | undefined;
+  readonly task?: { readonly id: TaskId; readonly epoch: number } | undefined;
 }
 
 /** The parameters of a call as they were sent. */

@@ -68,6 +68,7 @@ function endEvent({ trace, failure }: AnsweredChat, messageId: string): ChatEven
     case "dont_know":
       return { type: "finish", messageId };
     case "timeout":
+    case "not_started":
     case "interrupted": {
       const errorCode = trace.ending === "timeout" ? "TIMEOUT" : "INTERRUPTED";
       return { type: "recoverable-error", messageId, error: trace.error ?? "", errorCode, recoverable: true };

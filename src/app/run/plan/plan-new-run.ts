@@ -1,5 +1,4 @@
 import { NO_LIMITS } from "../../../domain/runs/run-limits.js";
-import type { PlannedTask, Task } from "../../../domain/tasks/planned-task.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { withWriteTransaction } from "../../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../../store/import/corpus-stats.js";
@@ -14,7 +13,7 @@ import { limitsOf, outputToKeep } from "./choose-limits.js";
 import { externalAgentSettings, newRunSettings } from "./new-settings.js";
 import { noteUnsetConditions } from "./note-differences-from-published.js";
 import { agentOfNewRun, type RunRequest } from "./run-options.js";
-import { createRunOnce, newRunId, type RunPlan, toolsNow } from "./run-plan.js";
+import { createRunOnce, newRunId, type RunPlan, repeated, toolsNow } from "./run-plan.js";
 import { agentOf } from "./stored-settings.js";
 
 /** Loads and selects the questions of a new run, and creates its model. */
@@ -70,8 +69,4 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
       return create(owner, waiting);
     },
   };
-}
-
-function repeated(tasks: readonly Task[], epochs: number): PlannedTask[] {
-  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
 }

@@ -12,6 +12,15 @@ export interface RunOptions extends DatasetOptions, SelectionOptions, JudgeOptio
   readonly agent?: string | undefined;
   /** Questions; 0: all. */
   readonly limit: number;
+  /** Folder of a task suite, instead of questions about mailboxes. */
+  readonly suite?: string | undefined;
+  /** Ids of its tasks, or their beginnings. */
+  readonly task?: readonly string[] | undefined;
+  readonly tool?: string | undefined;
+  readonly tag?: readonly string[] | undefined;
+  /** An index file. */
+  readonly index?: string | undefined;
+  readonly counterparts?: "both" | "abstract" | "verbose" | undefined;
   readonly protocol?: "art" | undefined;
   readonly modelProvider?: string | undefined;
   readonly modelId?: string | undefined;

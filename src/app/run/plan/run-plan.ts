@@ -3,6 +3,7 @@ import type { Agent } from "../../../domain/agents/agent.js";
 import { UserError } from "../../../domain/errors.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../../domain/runs/run-limits.js";
+import type { PlannedTask, Task } from "../../../domain/tasks/planned-task.js";
 import { flagName } from "../../../platform/flag-name.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import type { LockWait } from "../../../store/connection/write-transaction.js";
@@ -50,6 +51,12 @@ const SELECTS_TASKS: readonly RunOptionName[] = [
   "epochs",
   "price",
   "protocol",
+  "suite",
+  "task",
+  "tool",
+  "tag",
+  "index",
+  "counterparts",
 ];
 
 /** Options of a resumed run that a repeat does not take. */
@@ -75,6 +82,11 @@ export function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiti
     tasks = [];
     return createRun(db, { ...rest, tasks: all, worker: owner, waiting });
   };
+}
+
+/** All of them once for each epoch. */
+export function repeated<T extends Task>(tasks: readonly T[], epochs: number): PlannedTask<T>[] {
+  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
 }
 
 /** Sorts by time; the random part tells apart runs of the same second. */

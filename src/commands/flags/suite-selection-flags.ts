@@ -12,7 +12,7 @@ export const SUITE_DIR = {
 const words = text.transform((list) => list.split(/[\s,]+/).filter((word) => word !== ""));
 
 /** Which tasks of a suite are meant. */
-export const selectionShape = {
+export const suiteSelectionShape = {
   task: words.optional(),
   tool: text.optional(),
   tag: words.optional(),
@@ -20,7 +20,7 @@ export const selectionShape = {
   counterparts: oneOf(COUNTERPARTS).optional(),
 };
 
-export const SELECTION_FLAGS: Flags = {
+export const SUITE_SELECTION_FLAGS: Flags = {
   task: { type: "string", requiresArg: true, describe: "Task ids, or their beginnings, separated by commas" },
   tool: { type: "string", requiresArg: true, describe: "Tasks of this folder of examples/, such as jupyter" },
   tag: { type: "string", requiresArg: true, describe: "Tasks with all of these tags, separated by commas" },
@@ -32,7 +32,7 @@ export const SELECTION_FLAGS: Flags = {
   },
 };
 
-export function toSelection(flags: z.output<z.ZodObject<typeof selectionShape>>): WrittenSelection {
+export function toSelection(flags: z.output<z.ZodObject<typeof suiteSelectionShape>>): WrittenSelection {
   const { task, tool, tag, index, counterparts } = flags;
   return {
     ids: task ?? null,
