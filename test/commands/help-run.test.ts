@@ -12,6 +12,12 @@ it("--help of run names every flag with what it means and what holds without it"
 
     Options:
       -a, --agent                Agent to test (art-e agents list); required                                        [string]
+          --suite                A task suite's folder: its tasks instead of questions about mailboxes              [string]
+          --task                 Task ids, or their beginnings, separated by commas                                 [string]
+          --tool                 Tasks of this folder of examples/, such as jupyter                                 [string]
+          --tag                  Tasks with all of these tags, separated by commas                                  [string]
+          --index                Tasks that an index file lists, such as test_one.json                              [string]
+          --counterparts         both: whole pairs, counterparts added; abstract or verbose: one of each pair       [string]
       -s, --split                Dataset split: train or test [default: test]                                       [string]
           --dataset, --csv-path  A file of questions (Parquet, CSV, JSON, JSONL) instead of
                                  corbt/enron_emails_sample_questions                                                [string]
