@@ -17,7 +17,7 @@ import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
 import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/create-judge.js";
 import type { AppContext } from "../use-case-context.js";
-import type { SuiteTasks } from "./answering.js";
+import type { SuiteTasks } from "./answer/answering.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
 import { detectLostDatabase } from "./detect-lost-database.js";
@@ -168,7 +168,7 @@ async function answerAll(
       target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
     }
     if (plan.over.split === "suite") {
-      const { openSuiteTasks } = await import("./open-suite-tasks.js");
+      const { openSuiteTasks } = await import("./answer/open-suite-tasks.js");
       suite = await openSuiteTasks(plan.over.dataset.source, context);
     }
     const end = await runTasks(

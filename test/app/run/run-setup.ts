@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Answering } from "../../../src/app/run/answering.js";
+import type { Answering } from "../../../src/app/run/answer/answering.js";
 import { Budget } from "../../../src/app/run/budget.js";
 import { createRun, type RunSession, resumeRun } from "../../../src/app/run/create-run.js";
 import type { RunOwner } from "../../../src/app/run/run-lock.js";

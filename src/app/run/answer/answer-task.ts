@@ -1,5 +1,5 @@
-import type { Trace } from "../../domain/runs/trace.js";
-import { isSuiteTask, type PlannedTask } from "../../domain/tasks/planned-task.js";
+import type { Trace } from "../../../domain/runs/trace.js";
+import { isSuiteTask, type PlannedTask } from "../../../domain/tasks/planned-task.js";
 import { answerQuestion } from "./answer-question.js";
 import { answerSuiteTask } from "./answer-suite-task.js";
 import type { Answering } from "./answering.js";

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { type AgentRun, newTranscript, runAgent } from "../../agents/loop/agent-loop.js";
-import { listTools } from "../../agents/loop/list-tools.js";
-import type { AgentBackend, AgentTask } from "../../domain/agents/agent-backend.js";
-import { renderPrompt } from "../../domain/agents/prompt.js";
-import type { Workspace } from "../../domain/agents/workspace.js";
-import type { QuestionTrace, Trace } from "../../domain/runs/trace.js";
-import type { PlannedTask } from "../../domain/tasks/planned-task.js";
-import type { Question } from "../../domain/tasks/question.js";
-import { endOfDay } from "../../store/search/date-range.js";
-import { attemptAnswer } from "../answer/attempt-answer.js";
-import { withVerdict } from "../score/score-trace.js";
+import { type AgentRun, newTranscript, runAgent } from "../../../agents/loop/agent-loop.js";
+import { listTools } from "../../../agents/loop/list-tools.js";
+import type { AgentBackend, AgentTask } from "../../../domain/agents/agent-backend.js";
+import { renderPrompt } from "../../../domain/agents/prompt.js";
+import type { Workspace } from "../../../domain/agents/workspace.js";
+import type { QuestionTrace, Trace } from "../../../domain/runs/trace.js";
+import type { PlannedTask } from "../../../domain/tasks/planned-task.js";
+import type { Question } from "../../../domain/tasks/question.js";
+import { endOfDay } from "../../../store/search/date-range.js";
+import { attemptAnswer } from "../../answer/attempt-answer.js";
+import { withVerdict } from "../../score/score-trace.js";
 import type { Answering } from "./answering.js";
 import { chargeFailedRetries, endingOfFailure } from "./model-failure.js";
 

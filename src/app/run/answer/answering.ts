@@ -1,11 +1,11 @@
-import type { Agent } from "../../domain/agents/agent.js";
-import type { AgentBackend } from "../../domain/agents/agent-backend.js";
-import type { Tool } from "../../domain/agents/tool.js";
-import type { Model } from "../../domain/models/model.js";
-import type { PlannedSuiteTask } from "../../domain/tasks/planned-task.js";
-import type { TaskDocuments } from "../../domain/tasks/task-documents.js";
-import type { Scoring } from "../score/score-trace.js";
-import type { TaskOpening } from "../suites/open-suite-task.js";
+import type { Agent } from "../../../domain/agents/agent.js";
+import type { AgentBackend } from "../../../domain/agents/agent-backend.js";
+import type { Tool } from "../../../domain/agents/tool.js";
+import type { Model } from "../../../domain/models/model.js";
+import type { PlannedSuiteTask } from "../../../domain/tasks/planned-task.js";
+import type { TaskDocuments } from "../../../domain/tasks/task-documents.js";
+import type { Scoring } from "../../score/score-trace.js";
+import type { TaskOpening } from "../../suites/open-suite-task.js";
 
 /** What all tasks of a run have in common. */
 export interface Answering {

@@ -1,7 +1,7 @@
-import type { Transcript } from "../../domain/agents/agent-backend.js";
-import { ModelError, NO_USAGE } from "../../domain/models/model.js";
-import type { Ending } from "../../domain/tasks/task-ending.js";
-import { failsEveryTask } from "./detect-dead-server.js";
+import type { Transcript } from "../../../domain/agents/agent-backend.js";
+import { ModelError, NO_USAGE } from "../../../domain/models/model.js";
+import type { Ending } from "../../../domain/tasks/task-ending.js";
+import { failsEveryTask } from "../detect-dead-server.js";
 
 /** Null: a bug of this program, which must not be recorded as a failure of the model. */
 export function endingOfFailure(thrown: unknown): Ending | null {
