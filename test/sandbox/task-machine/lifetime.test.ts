@@ -62,7 +62,10 @@ describe("of a machine", needs("sandbox", machinesStart), () => {
     try {
       await shell(machine, "sleep 615 & disown");
       await shell(machine, "kill -9 1; pkill -9 python3; pkill -TERM -f [g]uest; kill -INT 1; kill -9 -1");
-      expect(await shell(machine, "echo still; pgrep sleep")).toMatchObject({ exitCode: 1, stdout: "still\n" });
+      // What is killed may be seen until it has been waited for.
+      await expect
+        .poll(() => shell(machine, "echo still; pgrep sleep"))
+        .toMatchObject({ exitCode: 1, stdout: "still\n" });
     } finally {
       await machine.close();
     }
