@@ -42,7 +42,7 @@ export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
  * Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`.
  */
 export function getTrace(db: Db, name: string): Trace | ChatTrace {
-  const [, run, task, epoch = "1"] = /^([^/]+)\/(\d+)(?:\/(\d+))?$/.exec(name) ?? [];
+  const [, run, task, epoch = "1"] = /^([^/]+)\/([^/]+)(?:\/(\d+))?$/.exec(name) ?? [];
   const rows = (
     run === undefined
       ? db
@@ -55,10 +55,11 @@ export function getTrace(db: Db, name: string): Trace | ChatTrace {
       : db
           .prepare(
             `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
-             WHERE r.run_id = ? AND r.task_id = ? AND r.epoch = ? AND r.superseded = 0`,
+             WHERE r.run_id = ? AND r.epoch = ? AND r.superseded = 0
+               AND (r.task_id = ? OR typeof(r.task_id) = 'text' AND substr(r.task_id, 1, length(?)) = ?) LIMIT 2`,
           )
           .pluck()
-          .all(getRun(db, run).id, Number(task), Number(epoch))
+          .all(getRun(db, run).id, Number(epoch), taskIdOf(task ?? ""), task, task)
   ) as string[];
   const [row] = rows;
   const trace = row === undefined ? undefined : (JSON.parse(row) as Trace | ChatTrace);
@@ -69,6 +70,11 @@ export function getTrace(db: Db, name: string): Trace | ChatTrace {
     row === undefined ? `There is no trace "${name}" in ${db.name}.` : `More than one trace begins with "${name}".`,
     "Name a traceId of a results file, or RUN/TASK, for example latest/12.",
   );
+}
+
+/** Numbers are questions of ART-E; other tasks have texts, of which the beginning is enough. */
+function taskIdOf(written: string): TaskId {
+  return /^\d+$/.test(written) ? Number(written) : written;
 }
 
 /** Which traces; null: any. */
