@@ -1,13 +1,9 @@
 import type { TaskEvaluation } from "../../domain/tasks/suite-task.js";
 import { classifyTask, type RunnableClass } from "../../suites/definition/functions/runnable-class.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
-import { readIndexFile } from "../../suites/definition/selection/index-file.js";
 import { pairTasks } from "../../suites/definition/selection/pair-tasks.js";
-import { selectTasks, type TaskSelection } from "../../suites/definition/selection/select-tasks.js";
 import { openSuiteFolder } from "../../suites/definition/suite-folder.js";
-
-/** A selection with the index file's path. */
-export type WrittenSelection = Omit<TaskSelection, "index"> & { readonly index: string | null };
+import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-suite-tasks.js";
 
 export interface ListedTask {
   readonly id: string;
@@ -27,12 +23,11 @@ export interface TaskList {
   readonly unreadable: number;
 }
 
-export function listTasks(folder: string, written: WrittenSelection): TaskList {
+export function listTasks(folder: string, options: SuiteSelectionOptions): TaskList {
   const suite = openSuiteFolder(folder);
   const { tasks, problems } = readSuite(suite);
-  const index = written.index === null ? null : readIndexFile(written.index, suite);
   const all = tasks.map(({ task }) => task);
-  const selected = selectTasks(all, { ...written, index });
+  const selected = selectSuiteTasks(all, options, suite);
   const classes = new Map(tasks.map((read) => [read.task, classifyTask(read)]));
   const pairs = pairTasks(all);
   return {

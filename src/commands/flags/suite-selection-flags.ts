@@ -1,5 +1,3 @@
-import type { z } from "zod";
-import type { WrittenSelection } from "../../app/suites/list-tasks.js";
 import { COUNTERPARTS } from "../../suites/definition/selection/select-tasks.js";
 import type { Flags } from "../cli/command.js";
 import { oneOf, text } from "../cli/read-flags.js";
@@ -31,14 +29,3 @@ export const SUITE_SELECTION_FLAGS: Flags = {
     describe: "both: whole pairs, counterparts added; abstract or verbose: one of each pair",
   },
 };
-
-export function toSelection(flags: z.output<z.ZodObject<typeof suiteSelectionShape>>): WrittenSelection {
-  const { task, tool, tag, index, counterparts } = flags;
-  return {
-    ids: task ?? null,
-    tool: tool ?? null,
-    tags: tag ?? [],
-    index: index ?? null,
-    counterparts: counterparts ?? null,
-  };
-}

@@ -4,7 +4,7 @@ import { EXIT } from "../../domain/errors.js";
 import { table } from "../../reports/text/text-table.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
-import { SUITE_DIR, SUITE_SELECTION_FLAGS, suiteSelectionShape, toSelection } from "../flags/suite-selection-flags.js";
+import { SUITE_DIR, SUITE_SELECTION_FLAGS, suiteSelectionShape } from "../flags/suite-selection-flags.js";
 
 const schema = z.object({ dir: text, ...suiteSelectionShape });
 
@@ -13,7 +13,7 @@ export const listTasksCommand: Command = {
   flags: SUITE_SELECTION_FLAGS,
   async run(argv, { out }) {
     const { dir, ...flags } = readFlags("suite list", schema, argv);
-    const list = listTasks(dir, toSelection(flags));
+    const list = listTasks(dir, flags);
     if (list.unreadable > 0)
       out.note(`Tasks that cannot be read: ${list.unreadable}. art-e suite check ${dir} says why.`);
     out.result(list, () => [taskTable(list.tasks), "", countLine(list.tasks)].join("\n"));

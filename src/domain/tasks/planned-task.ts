@@ -15,7 +15,3 @@ export interface PlannedTask<T extends Task = Task> {
   readonly task: T;
   readonly epoch: number;
 }
-
-export function isSuiteTask(task: Task): task is PlannedSuiteTask {
-  return "instruction" in task;
-}

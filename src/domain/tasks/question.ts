@@ -26,6 +26,11 @@ export const questionSchema = z.object({
 
 export type Question = z.output<typeof questionSchema>;
 
+/** Tells a question from a task of a suite. */
+export function isQuestion(task: Question | { readonly instruction: string }): task is Question {
+  return "question" in task;
+}
+
 /** Where a set of questions came from, recorded with every run so that it can be had again. */
 export interface QuestionSet {
   /** Dataset name with its revision, or the path of a local file. */

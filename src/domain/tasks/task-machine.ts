@@ -1,3 +1,6 @@
+/** The home folder of the user that agents and scripts of suites are. */
+export const HOME = "/home/user";
+
 export interface MachineCommand {
   /** Program and arguments; a shell is one of them where one is meant. */
   readonly argv: readonly string[];

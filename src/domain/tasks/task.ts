@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Question } from "./question.js";
+import { isQuestion, type Question } from "./question.js";
 import { TASK_STATES } from "./suite-task.js";
 
 /** What a run keeps of a suite's task, wherever its folder may be later. */
@@ -31,10 +31,6 @@ export type TaskGrade = Readonly<z.output<typeof gradeSchema>>;
 
 /** A question about a mailbox, or a task of a suite. */
 export type TaskFacts = Question | SuiteTaskFacts;
-
-export function isQuestion(task: TaskFacts): task is Question {
-  return "question" in task;
-}
 
 /** What the agent is asked to do. */
 export function instructionOf(task: TaskFacts): string {

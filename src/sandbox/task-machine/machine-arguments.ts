@@ -1,6 +1,7 @@
 import { lstat, readlink, realpath } from "node:fs/promises";
+import { HOME } from "../../domain/tasks/task-machine.js";
 import type { FoundPython } from "../find-python.js";
-import { HOME, type MachineLimits } from "./machine-limits.js";
+import type { MachineLimits } from "./machine-limits.js";
 import { GUEST, type SyntheticFile } from "./synthetic-files.js";
 
 /** The packages of this machine, where distributions put them. Some are links into /usr. */

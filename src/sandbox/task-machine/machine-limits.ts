@@ -36,6 +36,5 @@ export const MACHINE_LIMITS: MachineLimits = {
   copyFiles: 5_000,
 };
 
-export const HOME = "/home/user";
 /** The programs of its own that a snapshot puts on the path. */
 export const SHIMS = "/opt/machine/bin";

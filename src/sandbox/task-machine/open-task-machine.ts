@@ -1,7 +1,8 @@
 import { realpath } from "node:fs/promises";
+import { HOME } from "../../domain/tasks/task-machine.js";
 import type { MachineHost } from "./find-machine-host.js";
 import { isBelowAny } from "./machine-arguments.js";
-import { HOME, MACHINE_LIMITS, type MachineLimits, SHIMS } from "./machine-limits.js";
+import { MACHINE_LIMITS, type MachineLimits, SHIMS } from "./machine-limits.js";
 import { SandboxedMachine } from "./sandboxed-machine.js";
 import type { Snapshot } from "./snapshots/snapshot-schema.js";
 import { startGuest } from "./start-guest.js";

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { CommandResult, MachineCommand, TaskMachine } from "../../domain/tasks/task-machine.js";
+import { type CommandResult, HOME, type MachineCommand, type TaskMachine } from "../../domain/tasks/task-machine.js";
 import { copyIntoMachine, copyOutOfMachine, writeIntoMachine } from "./copy-files.js";
 import { GuestConnection } from "./guest-connection.js";
-import { HOME, type MachineLimits } from "./machine-limits.js";
+import type { MachineLimits } from "./machine-limits.js";
 import type { StartedGuest } from "./start-guest.js";
 import { watchMemory } from "./watch-memory.js";
 

@@ -1,4 +1,5 @@
-import { HOME, SHIMS } from "./machine-limits.js";
+import { HOME } from "../../domain/tasks/task-machine.js";
+import { SHIMS } from "./machine-limits.js";
 
 /** A file that is in the machine from its start and cannot be changed there. */
 export interface SyntheticFile {

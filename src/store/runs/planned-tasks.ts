@@ -1,5 +1,5 @@
-import { isSuiteTask, type PlannedSuiteTask, type PlannedTask, type Task } from "../../domain/tasks/planned-task.js";
-import { type Question, type QuestionSet, questionSchema } from "../../domain/tasks/question.js";
+import type { PlannedSuiteTask, PlannedTask, Task } from "../../domain/tasks/planned-task.js";
+import { isQuestion, type QuestionSet, questionSchema } from "../../domain/tasks/question.js";
 import { chunk } from "../../platform/split-into-chunks.js";
 import type { Db } from "../connection/open-store.js";
 
@@ -26,11 +26,11 @@ export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string 
       set.sha256,
     );
     for (const task of tasks) {
-      if (isSuiteTask(task)) {
+      if (!isQuestion(task)) {
         addSuiteTask.run(id, task.id, JSON.stringify(task));
         continue;
       }
-      const q: Question = task;
+      const q = task;
       addQuestion.run(
         id,
         q.id,

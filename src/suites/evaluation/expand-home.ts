@@ -1,4 +1,4 @@
-const HOME = "/home/user";
+import { HOME } from "../../domain/tasks/task-machine.js";
 
 /** The origin's server expands `~`, and `$HOME` of variables. */
 export function expandHome(path: string): string {

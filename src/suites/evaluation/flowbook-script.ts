@@ -1,7 +1,7 @@
-import type { CommandResult, TaskMachine } from "../../domain/tasks/task-machine.js";
+import { type CommandResult, HOME, type TaskMachine } from "../../domain/tasks/task-machine.js";
 
 const TIMEOUT_MS = 180_000;
-const LOG = "/home/user/task_setup.log";
+const LOG = `${HOME}/task_setup.log`;
 
 /**
  * Uploads a script and runs it, for set-up and for grading alike. Bash starts it, which also runs a script that has

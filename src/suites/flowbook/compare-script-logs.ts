@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../../domain/json.js";
+import { HOME } from "../../domain/tasks/task-machine.js";
 import { parseArguments } from "../definition/parse-arguments.js";
 import { CannotGrade } from "../evaluation/cannot-grade.js";
 import type { EvaluationContext } from "../evaluation/evaluation-context.js";
@@ -11,7 +12,6 @@ import { isList, isTruthy } from "../formats/python/values.js";
 import { collectResult, type FlowbookFunction } from "./flowbook-function.js";
 
 const schema = z.looseObject({ eval_script: z.string(), vm_eval_logs: z.string() });
-const HOME = "/home/user";
 
 /**
  * Flowbook's `compare_script_logs`: runs a script of the task in the machine and looks for texts in the log that it

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isSuiteTask, type PlannedTask } from "../../../src/domain/tasks/planned-task.js";
+import type { PlannedTask } from "../../../src/domain/tasks/planned-task.js";
+import { isQuestion } from "../../../src/domain/tasks/question.js";
 import { remainingPositions, saveRunTasks, tasksAt } from "../../../src/store/runs/planned-tasks.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
@@ -77,7 +78,7 @@ describe("what is left of a run", () => {
     test.db.exec("UPDATE art_e_tasks SET question = 'Another?' WHERE id = 1");
     const others = [...tasks];
     expect(others.map(({ epoch }) => epoch)).toEqual([...range(2, 100), ...range(201, 301)]);
-    const isReadLater = ({ task }: PlannedTask) => !isSuiteTask(task) && task.question === "Another?";
+    const isReadLater = ({ task }: PlannedTask) => isQuestion(task) && task.question === "Another?";
     expect(others.filter(isReadLater).map(({ epoch }) => epoch)).toEqual([...range(21, 100), ...range(201, 301)]);
   });
 

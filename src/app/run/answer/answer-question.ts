@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { type AgentRun, newTranscript, runAgent } from "../../../agents/loop/agent-loop.js";
 import { listTools } from "../../../agents/loop/list-tools.js";
 import type { AgentBackend, AgentTask } from "../../../domain/agents/agent-backend.js";
@@ -12,6 +11,7 @@ import { attemptAnswer } from "../../answer/attempt-answer.js";
 import { withVerdict } from "../../score/score-trace.js";
 import type { Answering } from "./answering.js";
 import { chargeFailedRetries, endingOfFailure } from "./model-failure.js";
+import { traceFields } from "./trace-fields.js";
 
 /**
  * Answers one question, and has the answer judged where there is a judge. Errors of the model or its server become
@@ -24,7 +24,7 @@ export async function answerQuestion(
   signal: AbortSignal,
   onFailure: (error: unknown) => void,
 ): Promise<Trace> {
-  const { times, rollout, error, thrown } = await attemptAnswer(
+  const attempted = await attemptAnswer(
     {
       timeoutMs: shared.taskTimeoutMs,
       run(transcript, taskSignal, workspace) {
@@ -35,27 +35,11 @@ export async function answerQuestion(
     },
     signal,
   );
-  if (thrown !== null) {
-    onFailure(thrown);
-    chargeFailedRetries(rollout, thrown);
+  if (attempted.thrown !== null) {
+    onFailure(attempted.thrown);
+    chargeFailedRetries(attempted.rollout, attempted.thrown);
   }
-  const trace: QuestionTrace = {
-    traceId: `trace_${randomUUID()}`,
-    sessionId: `session_${randomUUID()}`,
-    runId: shared.runId,
-    taskId: question.id,
-    epoch,
-    agentId: shared.agent.id,
-    model: shared.model.id,
-    ...times,
-    ...rollout,
-    error,
-    maxTurns: shared.agent.settings.maxTurns,
-    sources: [...rollout.sources],
-    scores: {},
-    judge: null,
-    task: question,
-  };
+  const trace: QuestionTrace = { ...traceFields(shared, { task: question, epoch }, attempted), task: question };
   return withVerdict(trace, shared.scoring, signal);
 }
 

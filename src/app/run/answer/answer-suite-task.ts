@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { type AgentRun, newTranscript, runAgent } from "../../../agents/loop/agent-loop.js";
 import { listTools } from "../../../agents/loop/list-tools.js";
 import type { Rollout } from "../../../domain/agents/agent-backend.js";
@@ -9,11 +8,12 @@ import type { PlannedSuiteTask, PlannedTask } from "../../../domain/tasks/planne
 import type { Grade, TaskState } from "../../../domain/tasks/suite-task.js";
 import type { SuiteTaskFacts, TaskGrade } from "../../../domain/tasks/task.js";
 import type { Ending } from "../../../domain/tasks/task-ending.js";
-import { HOME } from "../../../sandbox/task-machine/machine-limits.js";
+import { HOME } from "../../../domain/tasks/task-machine.js";
 import { type AttemptedAnswer, attemptAnswer } from "../../answer/attempt-answer.js";
 import type { OpenedSuiteTask } from "../../suites/open-suite-task.js";
 import type { Answering, SuiteTasks } from "./answering.js";
 import { chargeFailedRetries, endingOfFailure } from "./model-failure.js";
+import { traceFields } from "./trace-fields.js";
 
 /**
  * Sets a task's machine up, lets the agent work in it, and grades what it left behind, also where its turns or time
@@ -30,7 +30,8 @@ export async function answerSuiteTask(
   const opening = await suite.open(planned.task, signal);
   if (!opening.ok) {
     const { state, reason } = opening;
-    return traceOf(shared, planned, notStarted(startedAt, reason), { score: null, state, reason });
+    const grade = { score: null, state, reason };
+    return { ...traceFields(shared, planned, notStarted(startedAt, reason)), task: factsOf(planned.task), grade };
   }
   const { opened } = opening;
   const documents = suite.documentsOf(planned.task);
@@ -59,7 +60,8 @@ export async function answerSuiteTask(
       onFailure(attempted.thrown);
       chargeFailedRetries(attempted.rollout, attempted.thrown);
     }
-    return traceOf(shared, planned, attempted, await gradeOf(opened, attempted.rollout, signal));
+    const grade = await gradeOf(opened, attempted.rollout, signal);
+    return { ...traceFields(shared, planned, attempted), task: factsOf(planned.task), grade };
   } finally {
     await documents.close();
     await opened.close();
@@ -116,34 +118,15 @@ function notStarted(startedAt: Date, reason: string): Attempted {
     endedAt: ended.toISOString(),
     durationMs: ended.getTime() - startedAt.getTime(),
   };
-  const rollout = { messages: [], toolCalls: [], turns: [], ending: "not_started", answer: null, sources: [] } as const;
-  return { times, rollout: { ...rollout, messages: [], toolCalls: [], turns: [], sources: [] }, error: reason };
-}
-
-function traceOf(
-  shared: Answering,
-  { task, epoch }: PlannedTask<PlannedSuiteTask>,
-  { times, rollout, error }: Attempted,
-  grade: TaskGrade,
-): SuiteTrace {
-  return {
-    traceId: `trace_${randomUUID()}`,
-    sessionId: `session_${randomUUID()}`,
-    runId: shared.runId,
-    taskId: task.id,
-    epoch,
-    agentId: shared.agent.id,
-    model: shared.model.id,
-    ...times,
-    ...rollout,
-    error,
-    maxTurns: shared.agent.settings.maxTurns,
-    sources: [...rollout.sources],
-    scores: {},
-    judge: null,
-    task: factsOf(task),
-    grade,
+  const rollout: Rollout = {
+    messages: [],
+    toolCalls: [],
+    turns: [],
+    ending: "not_started",
+    answer: null,
+    sources: [],
   };
+  return { times, rollout, error: reason };
 }
 
 function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {

@@ -9,10 +9,9 @@ import { withWriteTransaction } from "../../../store/connection/write-transactio
 import { readFingerprint } from "../../../store/import/corpus-stats.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
 import { readSuite } from "../../../suites/definition/read-suite.js";
-import { readIndexFile } from "../../../suites/definition/selection/index-file.js";
-import { selectTasks } from "../../../suites/definition/selection/select-tasks.js";
-import { openSuiteFolder } from "../../../suites/definition/suite-folder.js";
+import { openSuiteFolder, type SuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { saveCurrentVersion } from "../../registry/versions.js";
+import { selectSuiteTasks } from "../../suites/select-suite-tasks.js";
 import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
 import { limitsOf, outputToKeep } from "./choose-limits.js";
@@ -56,6 +55,7 @@ export async function planSuiteRun(
   if (other !== undefined) {
     throw new UserError("flags_contradict", `${flagName(other)} is not for tasks of a suite.`, "Leave it out.");
   }
+  const suite = openSuiteFolder(folder);
   const agent = getAgent(db, agentOfNewRun(options));
   const settings = {
     ...newRunSettings(db, { ...options, noJudge: true }, agent, context),
@@ -63,8 +63,8 @@ export async function planSuiteRun(
     judge: null,
   };
   const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
-  const tasks = repeated(readTasks(folder, options, given.has("limit"), context), options.epochs);
-  const set = { source: openSuiteFolder(folder).root, revision: null, sha256: digestOf(tasks), split: "suite" };
+  const tasks = repeated(readTasks(suite, options, given.has("limit"), context), options.epochs);
+  const set = { source: suite.root, revision: null, sha256: digestOf(tasks), split: "suite" };
   const runId = newRunId();
   const limits = limitsOf(options, NO_LIMITS);
   const count = tasks.length;
@@ -88,26 +88,30 @@ export async function planSuiteRun(
   };
 }
 
-function readTasks(folder: string, options: RunOptions, isLimited: boolean, { note }: AppContext): PlannedSuiteTask[] {
-  const suite = openSuiteFolder(folder);
+function readTasks(
+  suite: SuiteFolder,
+  options: RunOptions,
+  isLimited: boolean,
+  { note }: AppContext,
+): PlannedSuiteTask[] {
   const { tasks, problems } = readSuite(suite);
   const unreadable = new Set(problems.map(({ file }) => file)).size;
   if (unreadable > 0) {
-    note(`art-e: ${unreadable} tasks of ${suite.name} cannot be read and are left out: art-e suite check ${folder}`);
+    note(
+      `art-e: ${unreadable} tasks of ${suite.name} cannot be read and are left out: art-e suite check ${suite.root}`,
+    );
   }
-  const { task, tool, tag, index, counterparts } = options;
-  const selected = selectTasks(
-    tasks.map((read) => read.task),
-    {
-      ids: task ?? null,
-      tool: tool ?? null,
-      tags: tag ?? [],
-      index: index === undefined ? null : readIndexFile(index, suite),
-      counterparts: counterparts ?? null,
-    },
+  const selected = selectSuiteTasks(
+    tasks.map(({ task }) => task),
+    options,
+    suite,
   );
   if (selected.length === 0) {
-    throw new UserError("tasks_none", `No task of ${suite.name} is selected.`, `List them: art-e suite list ${folder}`);
+    throw new UserError(
+      "tasks_none",
+      `No task of ${suite.name} is selected.`,
+      `List them: art-e suite list ${suite.root}`,
+    );
   }
   const { name, root } = suite;
   const some = isLimited && options.limit > 0 ? selected.slice(0, options.limit) : selected;

@@ -6,21 +6,15 @@ import type { GateOptions } from "../../gates/gate-options.js";
 import type { OutputFile } from "../../output-files/check-outputs.js";
 import type { DatasetOptions, SelectionOptions } from "../../questions/load-dataset.js";
 import type { JudgeOptions } from "../../score/judge-settings.js";
+import type { SuiteSelectionOptions } from "../../suites/select-suite-tasks.js";
 
 /** Everything a user may ask of a run. What is undefined comes from the agent, the stored run or a default. */
-export interface RunOptions extends DatasetOptions, SelectionOptions, JudgeOptions, GateOptions {
+export interface RunOptions extends DatasetOptions, SelectionOptions, SuiteSelectionOptions, JudgeOptions, GateOptions {
   readonly agent?: string | undefined;
   /** Questions; 0: all. */
   readonly limit: number;
   /** Folder of a task suite, instead of questions about mailboxes. */
   readonly suite?: string | undefined;
-  /** Ids of its tasks, or their beginnings. */
-  readonly task?: readonly string[] | undefined;
-  readonly tool?: string | undefined;
-  readonly tag?: readonly string[] | undefined;
-  /** An index file. */
-  readonly index?: string | undefined;
-  readonly counterparts?: "both" | "abstract" | "verbose" | undefined;
   readonly protocol?: "art" | undefined;
   readonly modelProvider?: string | undefined;
   readonly modelId?: string | undefined;

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { HOME } from "../../../sandbox/task-machine/machine-limits.js";
+import { HOME } from "../../../domain/tasks/task-machine.js";
 import { MachineRefusal } from "./on-machine.js";
 
 /** A path given by an agent, as an absolute one: relative ones and `~/` begin at the user's home. */
