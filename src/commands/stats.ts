@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { loadDataset, refuseContradictions } from "../app/questions/load-dataset.js";
-import { corpusStats, runList, runStats } from "../app/results/read-stats.js";
+import { corpusStats, runStats } from "../app/results/read-stats.js";
+import { runsWithHeadlines } from "../app/runs/list-runs.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { SLICES } from "../domain/runs/slice.js";
 import { scorersAmong } from "../evaluation/choose-metrics.js";
@@ -8,8 +9,8 @@ import { questionStatistics } from "../questions/compute-statistics.js";
 import { corpusSummary } from "../reports/text/corpus-summary.js";
 import { datasetSummary } from "../reports/text/dataset-summary.js";
 import { runSummary } from "../reports/text/run-summary.js";
+import { runTable } from "../reports/text/run-table.js";
 import { sliceTable } from "../reports/text/slice-table.js";
-import { table } from "../reports/text/text-table.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { oneOf, readFlags, text } from "./cli/read-flags.js";
 import { metrics } from "./flags/metric-flags.js";
@@ -32,7 +33,7 @@ export const statsCommand: Command = {
       requiresArg: true,
       describe: "Of a run: its id, the beginning of it, or latest",
     },
-    runs: { type: "boolean", describe: "List the runs" },
+    runs: { type: "boolean", describe: "List the runs, as art-e runs list does" },
     by: { type: "string", requiresArg: true, describe: "With --run: a table by inbox, realism, sources or year" },
     metric: {
       type: "string",
@@ -104,17 +105,6 @@ async function printRunFigures(
 }
 
 async function printRuns({ settings, out }: CommandContext): Promise<void> {
-  const runs = await runList(settings);
-  out.result(runs, () => {
-    if (runs.length === 0) return "No runs yet: art-e run -a AGENT makes one.";
-    const rows = runs.map(({ id, agentId, model, tasks, totalTasks, status, startedAt }) => [
-      id,
-      agentId,
-      model,
-      `${tasks}/${totalTasks}`,
-      status,
-      startedAt.slice(0, 19),
-    ]);
-    return table(["run", "agent", "model", "tasks", "status", "started"], rows);
-  });
+  const { runs } = await runsWithHeadlines({}, 0, settings);
+  out.result(runs, () => runTable(runs));
 }

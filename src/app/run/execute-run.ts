@@ -17,6 +17,7 @@ import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
 import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/create-judge.js";
 import type { AppContext } from "../use-case-context.js";
+import { waitForWriter } from "../wait-for-writer.js";
 import type { SuiteTasks } from "./answer/answering.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
@@ -149,7 +150,7 @@ async function answerAll(
   const monitor = openMonitor(plan.model);
   let target: OpenAgentTarget | null = null;
   let suite: SuiteTasks | undefined;
-  const waiting = { signal: stopNow, onWait: noteOnce(note, otherWriter(settings.db)) };
+  const waiting = waitForWriter(context, stopNow);
   const writer = threadedResultWriter(settings.db, waiting);
   const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
   try {
@@ -215,16 +216,4 @@ function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { not
   const text = limitsText(limits);
   if (text === "" || (options.resume === undefined && options.repeat === undefined)) return;
   note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
-}
-
-function otherWriter(path: string): string {
-  return `art-e: another program is writing to ${path}; waiting until it has finished.`;
-}
-
-function noteOnce(note: AppContext["note"], text: string): () => void {
-  let isNoted = false;
-  return () => {
-    if (!isNoted) note(text);
-    isNoted = true;
-  };
 }

@@ -1,4 +1,5 @@
 import { AGENTS_GROUP } from "../agents/agents.js";
+import { RUNS_GROUP } from "../runs/runs.js";
 import { SUITE_GROUP } from "../suite/suite.js";
 import { TOOLS_GROUP } from "../tools/tools.js";
 import type { TableEntry } from "./command.js";
@@ -41,6 +42,7 @@ export const COMMANDS: readonly TableEntry[] = [
     describe: "Figures of the dataset, the imported mail, or a run",
     load: async () => (await import("../stats.js")).statsCommand,
   },
+  RUNS_GROUP,
   {
     usage: "compare <runs..>",
     describe: "Compare runs question by question: is the difference real?",

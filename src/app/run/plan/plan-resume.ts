@@ -18,7 +18,7 @@ import { agentOf, differences, requestedSettings } from "./stored-settings.js";
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { options, given, isEstimate } = request;
-  const run = getRun(db, name);
+  const run = getRun(db, name, "resume");
   refuseOptionsOfNewRun(given, "resume", run.id);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
