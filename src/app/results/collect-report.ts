@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
-import type { ScorerEntry } from "../../domain/scores/score.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { RunTally } from "../../reports/html/summarize-run.js";
 import { TaskRows } from "../../reports/html/task-rows.js";
@@ -16,7 +15,7 @@ import type {
   TraceView,
 } from "../../reports/page/report-data.js";
 import { traceKey } from "../../reports/page/report-data.js";
-import { SCORERS } from "../../scoring/scorers.js";
+import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import type { RunRow } from "../../store/runs/runs.js";
@@ -89,7 +88,6 @@ export function* storedResults(db: Db, runs: readonly RunRow[]): Generator<reado
 
 /** The scores that any of the runs has, in table order; unknown ones, from other versions, at the end. */
 export function scoreMeanings(db: Db, runs: readonly RunRow[]): { meanings: ScoreMeaning[]; tasks: number } {
-  const known: Readonly<Record<string, ScorerEntry>> = SCORERS;
   const scored = new Set<string>();
   let tasks = 0;
   for (const [, { scores }] of storedResults(db, runs)) {
@@ -97,11 +95,11 @@ export function scoreMeanings(db: Db, runs: readonly RunRow[]): { meanings: Scor
     for (const [name, value] of Object.entries(scores)) if (value !== null) scored.add(name);
   }
   const names = [
-    ...Object.keys(known).filter((name) => scored.has(name)),
-    ...[...scored].filter((name) => !(name in known)),
+    ...Object.keys(SCORES).filter((name) => scored.has(name)),
+    ...[...scored].filter((name) => !(name in SCORES)),
   ];
   const meanings = names.map((name): ScoreMeaning => {
-    const { label, kind, better, meaning } = known[name] ?? UNKNOWN;
+    const { label, kind, better, meaning } = SCORES[name] ?? UNKNOWN;
     return { name, label: label === "" ? name : label, kind, better, meaning };
   });
   return { meanings, tasks };
