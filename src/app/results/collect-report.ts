@@ -19,9 +19,9 @@ import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import type { RunRow } from "../../store/runs/runs.js";
-import { iterateTraces } from "../../store/runs/traces.js";
 import { openMailLookup } from "../../store/search/mail-lookup.js";
 import { computeRunTotals } from "./compute-run-totals.js";
+import { resultsWithTraces } from "./results-with-traces.js";
 
 /** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;
@@ -59,22 +59,13 @@ export async function collectReport(
   let done = 0;
   for (const [index, run] of runs.entries()) {
     const tally = new RunTally(meanings, leading);
-    const traces = iterateTraces(db, { runId: run.id, band: null, minScore: null, maxScore: null, failedOnly: false });
-    try {
-      for (const result of iterateResults(db, run.id)) {
-        // Results and traces come in the same order, one trace a result.
-        const { value: trace } = traces.next();
-        if (trace === undefined) break;
-        tally.add(result, trace);
-        rows.add(index, result);
-        listener.onTrace(traceKey(index, result.taskId, result.epoch), () => traceView(trace, mails));
-        listener.onTask(++done, tasks);
-        if (done % AT_ONCE === 0) await setImmediate();
-        signal.throwIfAborted();
-      }
-    } finally {
-      // An open iterator would keep the database from being closed.
-      traces.return(undefined);
+    for (const [result, trace] of resultsWithTraces(db, run.id)) {
+      tally.add(result, trace);
+      rows.add(index, result);
+      listener.onTrace(traceKey(index, result.taskId, result.epoch), () => traceView(trace, mails));
+      listener.onTask(++done, tasks);
+      if (done % AT_ONCE === 0) await setImmediate();
+      signal.throwIfAborted();
     }
     figures.push({ ...(await describe(db, run, meanings)), ...tally.figures(), label: labels[index] ?? run.id });
   }

@@ -1,10 +1,11 @@
-import { runStats } from "../../app/results/read-stats.js";
+import { analyseRun } from "../../app/results/analyse-run.js";
 import { UserError } from "../../domain/errors.js";
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { QUESTION_SLICES, type SliceName, SUITE_SLICES } from "../../domain/runs/slice.js";
 import { scorersAmong } from "../../evaluation/choose-metrics.js";
 import { runSummary } from "../../reports/text/run-summary.js";
 import { sliceTable } from "../../reports/text/slice-table.js";
+import { suiteAnalysisText } from "../../reports/text/suite-analysis-text.js";
 import type { CommandContext } from "../cli/command.js";
 
 interface RunFlags {
@@ -18,9 +19,10 @@ export async function printRunFigures(
   { by, metric }: RunFlags,
   { settings, out }: CommandContext,
 ): Promise<void> {
-  const totals = await runStats(name, settings);
+  const { totals, analysis } = await analyseRun(name, settings);
   if (by === undefined) {
-    out.result(totals, () => runSummary(totals));
+    const texts = () => [runSummary(totals), ...(analysis === null ? [] : [suiteAnalysisText(totals, analysis)])];
+    out.result({ ...totals, ...(analysis === null ? {} : { analysis }) }, () => texts().join("\n\n"));
     return;
   }
   checkSlice(totals, by);

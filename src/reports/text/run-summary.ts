@@ -45,7 +45,7 @@ function sourceText({ suite, split }: RunTotals): string {
 function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
   if (suite === undefined) return [];
   const ungraded = totalTasks - suite.graded;
-  const others = ungraded === 0 ? "" : `; ${count(ungraded)} have no score and are in no average`;
+  const others = ungraded === 0 ? "" : `; not graded, and in no average: ${count(ungraded)}`;
   return [["Graded", `${count(suite.graded)} of ${count(totalTasks)}${others}`]];
 }
 

@@ -7,7 +7,8 @@ import { wilson } from "../../../src/statistics/wilson.js";
 import { suiteResult } from "../suite-results.js";
 
 const RUN = {
-  ...{ runId: "r", agentId: "a", model: "m", split: "suite", status: "completed", plannedTasks: 6, totalTimeMs: 5 },
+  ...{ runId: "r", agentId: "a", model: "m", split: "suite", plannedTasks: 6, totalTimeMs: 5 },
+  status: "completed",
   ...{ startedAt: "2026-01-01", completedAt: "2026-01-02" },
 } as const;
 
