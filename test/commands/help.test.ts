@@ -161,8 +161,10 @@ describe("--help", () => {
             --corpus               Of the imported mail, with its fingerprint                                        [boolean]
             --run                  Of a run: its id, the beginning of it, or latest                                   [string]
             --runs                 List the runs, as art-e runs list does                                            [boolean]
-            --by                   With --run: a table by inbox, realism, sources or year                             [string]
-            --metric               With --by: the scores to show [default: accuracy,semantic,sources]                 [string]
+            --by                   With --run: a table by inbox, realism, sources, year; of a suite by tool, difficulty,
+                                   guidance, app, tag                                                                 [string]
+            --metric               With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]
+                                                                                                                      [string]
       "
     `);
   });

@@ -1,6 +1,6 @@
 import { HEADLINE_SCORERS, type Headline } from "../../domain/runs/headline.js";
 import { estimateOf } from "../../evaluation/aggregate/score-aggregate.js";
-import { SCORERS } from "../../scoring/scorers.js";
+import { SCORES } from "../../scoring/scorers.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type ListedRun, listRuns, type RunFilter, scoreSums } from "../../store/runs/list-runs.js";
@@ -32,7 +32,8 @@ function headlineOf(db: Db, runId: string): Headline | null {
     const sums = new ClusteredMean();
     const tasks = scoreSums(db, runId, scorer);
     for (const { n, sum, squares } of tasks) sums.add(n, sum, squares);
-    if (tasks.length > 0) return { scorer, ...estimateOf(SCORERS[scorer], sums) };
+    const description = SCORES[scorer];
+    if (tasks.length > 0 && description !== undefined) return { scorer, ...estimateOf(description, sums) };
   }
   return null;
 }

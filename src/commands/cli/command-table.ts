@@ -40,7 +40,7 @@ export const COMMANDS: readonly TableEntry[] = [
   {
     usage: "stats",
     describe: "Figures of the dataset, the imported mail, or a run",
-    load: async () => (await import("../stats.js")).statsCommand,
+    load: async () => (await import("../stats/stats.js")).statsCommand,
   },
   RUNS_GROUP,
   {

@@ -51,7 +51,7 @@ export async function planSuiteRun(
   const agent = getAgent(db, agentOfNewRun(options));
   const settings = {
     ...newRunSettings(db, { ...options, noJudge: true }, agent, context),
-    scorers: [...SUITE_SCORERS],
+    scorers: Object.keys(SUITE_SCORERS),
     judge: null,
   };
   const model = await createModel(settings, options, context.settings, { append: false, isEstimate });

@@ -1,27 +1,24 @@
 import { z } from "zod";
-import { loadDataset, refuseContradictions } from "../app/questions/load-dataset.js";
-import { corpusStats, runStats } from "../app/results/read-stats.js";
-import { runsWithHeadlines } from "../app/runs/list-runs.js";
-import { EXIT, UserError } from "../domain/errors.js";
-import { SLICES } from "../domain/runs/slice.js";
-import { scorersAmong } from "../evaluation/choose-metrics.js";
-import { questionStatistics } from "../questions/compute-statistics.js";
-import { corpusSummary } from "../reports/text/corpus-summary.js";
-import { datasetSummary } from "../reports/text/dataset-summary.js";
-import { runSummary } from "../reports/text/run-summary.js";
-import { runTable } from "../reports/text/run-table.js";
-import { sliceTable } from "../reports/text/slice-table.js";
-import type { Command, CommandContext } from "./cli/command.js";
-import { oneOf, readFlags, text } from "./cli/read-flags.js";
-import { metrics } from "./flags/metric-flags.js";
-import { DATASET_FLAGS, datasetSchema } from "./flags/question-flags.js";
+import { refuseContradictions } from "../../app/questions/load-dataset.js";
+import { corpusStats } from "../../app/results/read-stats.js";
+import { runsWithHeadlines } from "../../app/runs/list-runs.js";
+import { EXIT, UserError } from "../../domain/errors.js";
+import { QUESTION_SLICES, SLICES, SUITE_SLICES } from "../../domain/runs/slice.js";
+import { corpusSummary } from "../../reports/text/corpus-summary.js";
+import { runTable } from "../../reports/text/run-table.js";
+import type { Command, CommandContext } from "../cli/command.js";
+import { oneOf, readFlags, text } from "../cli/read-flags.js";
+import { metrics } from "../flags/metric-flags.js";
+import { DATASET_FLAGS, datasetSchema } from "../flags/question-flags.js";
+import { printDatasetFigures } from "./print-dataset.js";
+import { printRunFigures } from "./print-run.js";
 
 const schema = datasetSchema.extend({
   corpus: z.boolean().default(false),
   run: text.optional(),
   runs: z.boolean().default(false),
   by: oneOf(SLICES).optional(),
-  metric: metrics.default(["accuracy", "semantic", "sources"]),
+  metric: metrics.optional(),
 });
 
 export const statsCommand: Command = {
@@ -34,11 +31,15 @@ export const statsCommand: Command = {
       describe: "Of a run: its id, the beginning of it, or latest",
     },
     runs: { type: "boolean", describe: "List the runs, as art-e runs list does" },
-    by: { type: "string", requiresArg: true, describe: "With --run: a table by inbox, realism, sources or year" },
+    by: {
+      type: "string",
+      requiresArg: true,
+      describe: `With --run: a table by ${QUESTION_SLICES.join(", ")}; of a suite by ${SUITE_SLICES.join(", ")}`,
+    },
     metric: {
       type: "string",
       requiresArg: true,
-      describe: "With --by: the scores to show [default: accuracy,semantic,sources]",
+      describe: "With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]",
     },
   },
   async run(argv, context) {
@@ -74,34 +75,9 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
   }
 }
 
-/** Also used by `run --stats`. */
-export async function printDatasetFigures(
-  flags: z.output<typeof datasetSchema>,
-  context: CommandContext,
-): Promise<void> {
-  const set = await loadDataset(flags, context);
-  const statistics = questionStatistics(set);
-  const { source, revision, sha256 } = set;
-  context.out.result({ ...statistics, source, revision, sha256 }, () => datasetSummary(statistics));
-}
-
 async function printCorpusFigures({ settings, out }: CommandContext): Promise<void> {
   const stats = await corpusStats(settings);
   out.result(stats, () => corpusSummary(stats, settings.db));
-}
-
-async function printRunFigures(
-  name: string,
-  { by, metric }: z.output<typeof schema>,
-  { settings, out }: CommandContext,
-): Promise<void> {
-  const totals = await runStats(name, settings);
-  if (by === undefined) {
-    out.result(totals, () => runSummary(totals));
-    return;
-  }
-  const shown = scorersAmong(metric, totals.scores);
-  out.result({ runId: totals.runId, by, parts: totals.slices[by] }, () => sliceTable(totals, by, shown));
 }
 
 async function printRuns({ settings, out }: CommandContext): Promise<void> {
