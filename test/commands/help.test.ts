@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
+  "demo import run score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp completion".split(
     " ",
   );
 
@@ -107,6 +107,7 @@ describe("--help", () => {
                                                 OpenAI-compatible endpoint
         art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
         art-e mcp                               Start an MCP server for one mailbox: search, read, and the mails as resources
+        art-e completion [shell]                Print a script that lets bash, zsh or fish complete commands, flags and ids
       "
     `);
   });
