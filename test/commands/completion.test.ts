@@ -56,7 +56,7 @@ const inBash = (script: string) =>
 describe("the script", () => {
   it("of bash completes a word", () => {
     const { stdout, stderr } = inBash(
-      'eval "$(art-e completion bash)"; COMP_WORDS=(art-e stats --run run_); COMP_CWORD=3; _art_e; echo "${COMPREPLY[@]}"; complete -p art-e',
+      'eval "$(art-e completion bash)"; COMP_WORDS=(art-e stats --run run_); COMP_CWORD=3; _art_e; echo $COMPREPLY; complete -p art-e',
     );
     expect(stderr).toBe("");
     expect(stdout).toBe(`${run}\ncomplete -o bashdefault -o default -F _art_e art-e\n`);
