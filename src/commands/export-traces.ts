@@ -35,7 +35,11 @@ export const exportTracesCommand: Command = {
       requiresArg: true,
       describe: "With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]",
     },
-    reward: { type: "string", requiresArg: true, describe: "With --format art: art, or a score [default: art]" },
+    reward: {
+      type: "string",
+      requiresArg: true,
+      describe: "With --format art: a score, or art for ART's own reward [default: that of --band]",
+    },
     output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
     ...OVERWRITE_FLAGS,
     ...TRACE_SELECTION_FLAGS,

@@ -25,7 +25,7 @@ export interface ExportRequest {
   readonly output: string | undefined;
   readonly selection: TraceSelection;
   readonly options: Omit<ExportOptions, "reward"> & {
-    /** Null: ART's own. */
+    /** Null: the run's main score. */
     readonly reward: string | null;
   };
 }
@@ -58,7 +58,7 @@ export function exportTraces(
       "run" in source && run !== null
         ? selectTraceIds(db, filterOf(db, run, selection))
         : selectChatTraceIds(db, chatFilter(selection, "session" in source ? source.session : null));
-    const reward = rewardOf(db, run, format, options.reward);
+    const reward = format === "art" ? rewardScorer(db, run, options.reward) : "";
     const report = new ExportReport();
     const context = contextOf(db, run, { ...options, reward }, report);
     await write(FORMATS[format], readTraces<ExportedTrace>(db, ids), context, output ?? stdout);
@@ -66,10 +66,9 @@ export function exportTraces(
   });
 }
 
-/** The scorer of a reward; only ART's format has one. */
-function rewardOf(db: Db, run: RunRow | null, format: Format, name: string | null): string {
-  const scorer = name === null || name === "art" ? "artReward" : name;
-  return format === "art" && run !== null ? scorerOf(db, run, scorer) : scorer;
+/** Chats have no scores, so none of them gets a reward. */
+function rewardScorer(db: Db, run: RunRow | null, name: string | null): string {
+  return run === null ? "artReward" : scorerOf(db, run, name === "art" ? "artReward" : name);
 }
 
 function contextOf(db: Db, run: RunRow | null, options: ExportOptions, report: ExportReport): ExportContext {

@@ -50,9 +50,10 @@ export function chatFilter({ failedOnly, ids, limit }: TraceSelection, sessionId
   return { sessionId, endings: failedOnly ? ENDINGS.filter(isFailure) : null, ids, limit };
 }
 
-/** The scorer that a metric's name means in a run. Throws a UserError for one that no task has. */
-export function scorerOf(db: Db, { id }: RunRow, metric: string): string {
-  return knownScorer(metric, countScores(db, id), id);
+/** The scorer that a metric's name means in a run; null: its main score. Throws a UserError for one that no task has. */
+export function scorerOf(db: Db, { id }: RunRow, metric: string | null): string {
+  const counts = countScores(db, id);
+  return metric === null ? mainScore(counts) : knownScorer(metric, counts, id);
 }
 
 type Counts = ReturnType<typeof countScores>;
