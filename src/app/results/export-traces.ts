@@ -8,24 +8,31 @@ import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getVersion } from "../../store/registry/agent-versions.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
-import { selectTraceIds } from "../../store/runs/trace-selection.js";
+import { selectChatTraceIds, selectTraceIds } from "../../store/runs/trace-selection.js";
 import { readTraces } from "../../store/runs/traces.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { filterOf, type TraceSelection } from "./trace-filter.js";
+import { chatFilter, filterOf, scorerOf, type TraceSelection } from "./trace-filter.js";
+
+/** A run by its name, or chats: those of a session, or all (null). */
+export type ExportSource = { readonly run: string } | { readonly session: string | null };
 
 export interface ExportRequest {
-  readonly run: string;
+  readonly source: ExportSource;
   readonly format: Format;
   /** Undefined: standard output. */
   readonly output: string | undefined;
   readonly selection: TraceSelection;
-  readonly options: ExportOptions;
+  readonly options: Omit<ExportOptions, "reward"> & {
+    /** Null: the run's main score. */
+    readonly reward: string | null;
+  };
 }
 
 export interface Exported {
-  readonly runId: string;
+  /** Null: the traces are of chats. */
+  readonly runId: string | null;
   /** How many were selected. */
   readonly traces: number;
   /** Those of them that are not in the file, by reason. */
@@ -39,20 +46,29 @@ export interface Stdout {
   pieces(pieces: Iterable<string>): Promise<void>;
 }
 
-/** Writes the traces of a run: to a file, or to standard output. */
+/** Writes traces to a file, or to standard output. */
 export function exportTraces(
-  { run: name, format, output, selection, options }: ExportRequest,
+  { source, format, output, selection, options }: ExportRequest,
   settings: AppSettings,
   stdout: Stdout,
 ): Promise<Exported> {
   return withStore(settings, async (db) => {
-    const run = getRun(db, name);
-    const ids = selectTraceIds(db, filterOf(db, run, selection));
+    const run = "run" in source ? getRun(db, source.run) : null;
+    const ids =
+      "run" in source && run !== null
+        ? selectTraceIds(db, filterOf(db, run, selection))
+        : selectChatTraceIds(db, chatFilter(selection, "session" in source ? source.session : null));
+    const reward = format === "art" ? rewardScorer(db, run, options.reward) : "";
     const report = new ExportReport();
-    const context = contextOf(db, run, options, report);
+    const context = contextOf(db, run, { ...options, reward }, report);
     await write(FORMATS[format], readTraces<ExportedTrace>(db, ids), context, output ?? stdout);
-    return { runId: run.id, traces: ids.length, leftOut: report.leftOut, notes: report.notes };
+    return { runId: run?.id ?? null, traces: ids.length, leftOut: report.leftOut, notes: report.notes };
   });
+}
+
+/** Chats have no scores, so none of them gets a reward. */
+function rewardScorer(db: Db, run: RunRow | null, name: string | null): string {
+  return run === null ? "artReward" : scorerOf(db, run, name === "art" ? "artReward" : name);
 }
 
 function contextOf(db: Db, run: RunRow | null, options: ExportOptions, report: ExportReport): ExportContext {
