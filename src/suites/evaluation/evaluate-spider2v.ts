@@ -5,7 +5,7 @@ import { CannotGrade } from "./cannot-grade.js";
 import { combineMetrics } from "./conjunction.js";
 import type { Score } from "./evaluate-flowbook.js";
 import type { EvaluationContext } from "./evaluation-context.js";
-import { type FunctionKind, lookUpFunction } from "./function-table.js";
+import { evaluationNeed, type FunctionKind, isImplemented } from "./function-table.js";
 import { GETTERS } from "./getters/getter-table.js";
 import { runPostconfig } from "./postconfig.js";
 
@@ -34,24 +34,19 @@ function requireGradable(metric: Metric, tags: readonly string[]): void {
   for (const call of [metric.result, metric.expected]) {
     if (call === null) continue;
     requireKnown("getter", call.func);
-    const needs = lookUpFunction("spider2v", "getter", call.func)?.needs;
-    if (needs !== "files" && tags.includes("account")) throw new CannotGrade("needs_account", "it uses an account");
+    const need = evaluationNeed("spider2v", "getter", call.func);
+    if (need !== "files" && tags.includes("account")) throw new CannotGrade("needs_account", "it uses an account");
   }
 }
 
 function requireKnown(kind: FunctionKind, name: string): void {
-  const known = lookUpFunction("spider2v", kind, name);
+  if (isImplemented("spider2v", kind, name)) return;
+  const need = evaluationNeed("spider2v", kind, name);
   const word = kind === "evaluation" ? "evaluation function" : kind;
-  if (known === null) throw new CannotGrade("unsupported", `${word} ${name} is not known`);
-  if (known.isImplemented) return;
-  if (known.needs === "account") throw new CannotGrade("needs_account", `${word} ${name} needs an account`);
-  const needs = {
-    files: "is not implemented",
-    script: "is not implemented",
-    process: "needs a server",
-    screen: "needs a screen",
-  };
-  throw new CannotGrade("unsupported", `${word} ${name} ${needs[known.needs]}`);
+  if (need === null) throw new CannotGrade("unsupported", `${word} ${name} is not known`);
+  if (need === "account") throw new CannotGrade("needs_account", `${word} ${name} needs an account`);
+  const why = need === "server" || need === "screen" ? `needs a ${need}` : "cannot be run here";
+  throw new CannotGrade("unsupported", `${word} ${name} ${why}`);
 }
 
 async function evaluateMetric(metric: Metric, context: EvaluationContext): Promise<number> {

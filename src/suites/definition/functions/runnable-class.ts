@@ -1,9 +1,9 @@
 import type { SuiteDialect } from "../../../domain/tasks/suite-task.js";
+import { evaluationNeed } from "../../evaluation/function-table.js";
 import { findSetupFunction } from "../../setup/setup-functions.js";
 import type { LocatedCall } from "../located-call.js";
 import type { ReadTask } from "../read-task.js";
 import { ACCOUNT_TAG } from "../vocabulary.js";
-import { evaluationNeed } from "./evaluation-need.js";
 import type { FunctionNeed } from "./function-need.js";
 
 /**
@@ -41,8 +41,6 @@ export function classifyTask({ task, calls }: ReadTask): RunnableClass {
   if (isNeeded("screen")) return "screen";
   if (isNeeded("unsupported")) return "unsupported";
   // A script that only sets the machine up does not grade.
-  const byScript = needs.some(
-    ({ role, need }) => (need === "script" || need === "process") && role !== "config" && role !== "postconfig",
-  );
+  const byScript = needs.some(({ role, need }) => need === "script" && role !== "config" && role !== "postconfig");
   return byScript ? "script" : "files";
 }
