@@ -169,7 +169,8 @@ async function answerAll(
     }
     if (plan.over.split === "suite") {
       const { openSuiteTasks } = await import("./answer/open-suite-tasks.js");
-      suite = await openSuiteTasks(plan.over.dataset.source, context);
+      const resources = { functions: plan.settings.functions, accountSettings: options.accountSettings };
+      suite = await openSuiteTasks(plan.over.dataset.source, resources, context);
     }
     const end = await runTasks(
       db,

@@ -3,6 +3,8 @@ import { listTools } from "../../../agents/loop/list-tools.js";
 import type { Rollout } from "../../../domain/agents/agent-backend.js";
 import { renderPrompt } from "../../../domain/agents/prompt.js";
 import type { ToolContext } from "../../../domain/agents/tool.js";
+import type { JsonObject } from "../../../domain/json.js";
+import { redactJson } from "../../../domain/redact.js";
 import type { SuiteTrace } from "../../../domain/runs/trace.js";
 import type { PlannedSuiteTask, PlannedTask } from "../../../domain/tasks/planned-task.js";
 import type { Grade, TaskState } from "../../../domain/tasks/suite-task.js";
@@ -61,11 +63,17 @@ export async function answerSuiteTask(
       chargeFailedRetries(attempted.rollout, attempted.thrown);
     }
     const grade = await gradeOf(opened, attempted.rollout, signal);
-    return { ...traceFields(shared, planned, attempted), task: factsOf(planned.task), grade };
+    const trace: SuiteTrace = { ...traceFields(shared, planned, attempted), task: factsOf(planned.task), grade };
+    return withoutSecrets(trace, opened.secrets);
   } finally {
     await documents.close();
     await opened.close();
   }
+}
+
+/** The machine shows an agent none of them; it may have put one together from its parts. */
+function withoutSecrets(trace: SuiteTrace, secrets: readonly string[]): SuiteTrace {
+  return redactJson(trace as unknown as JsonObject, secrets) as unknown as SuiteTrace;
 }
 
 function agentRun(shared: Answering, { task, epoch }: PlannedTask<PlannedSuiteTask>, context: ToolContext): AgentRun {

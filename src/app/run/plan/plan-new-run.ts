@@ -1,4 +1,6 @@
+import { UserError } from "../../../domain/errors.js";
 import { NO_LIMITS } from "../../../domain/runs/run-limits.js";
+import { flagName } from "../../../platform/flag-name.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { withWriteTransaction } from "../../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../../store/import/corpus-stats.js";
@@ -12,13 +14,32 @@ import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./choose-
 import { limitsOf, outputToKeep } from "./choose-limits.js";
 import { externalAgentSettings, newRunSettings } from "./new-settings.js";
 import { noteUnsetConditions } from "./note-differences-from-published.js";
-import { agentOfNewRun, type RunRequest } from "./run-options.js";
+import { agentOfNewRun, type RunOptionName, type RunRequest } from "./run-options.js";
 import { createRunOnce, newRunId, type RunPlan, repeated, toolsNow } from "./run-plan.js";
 import { agentOf } from "./stored-settings.js";
 
+/** Options that are about the tasks of a suite. */
+const ONLY_FOR_SUITES: readonly RunOptionName[] = [
+  "task",
+  "tool",
+  "tag",
+  "index",
+  "counterparts",
+  "functions",
+  "accountSettings",
+];
+
+function refuseSuiteOptions(given: ReadonlySet<string>): void {
+  const other = ONLY_FOR_SUITES.find((name) => given.has(name));
+  if (other === undefined) return;
+  const message = `${flagName(other)} is for tasks of a suite, and --suite is not given.`;
+  throw new UserError("flags_contradict", message, "Add --suite DIR, or leave it out.");
+}
+
 /** Loads and selects the questions of a new run, and creates its model. */
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, isEstimate } = request;
+  const { options, given, isEstimate } = request;
+  refuseSuiteOptions(given);
   const { env } = context.settings;
   const agentId = agentOfNewRun(options);
   const target = agentTargetOf(options, env);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { resolve } from "node:path";
 import { UserError } from "../../../domain/errors.js";
 import { NO_LIMITS } from "../../../domain/runs/run-limits.js";
 import type { PlannedSuiteTask } from "../../../domain/tasks/planned-task.js";
@@ -61,6 +62,7 @@ export async function planSuiteRun(
     ...newRunSettings(db, { ...options, noJudge: true }, agent, context),
     scorers: [...SUITE_SCORERS],
     judge: null,
+    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
   };
   const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
   const tasks = repeated(readTasks(suite, options, given.has("limit"), context), options.epochs);

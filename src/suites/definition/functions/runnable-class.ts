@@ -1,4 +1,5 @@
 import type { SuiteDialect } from "../../../domain/tasks/suite-task.js";
+import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "../../custom/custom-functions.js";
 import { evaluationNeed } from "../../evaluation/function-table.js";
 import { findSetupFunction } from "../../setup/setup-functions.js";
 import type { LocatedCall } from "../located-call.js";
@@ -24,10 +25,16 @@ export const RUNNABLE_CLASSES = [
 export type RunnableClass = (typeof RUNNABLE_CLASSES)[number];
 
 /** What a function needs; null: unknown. Set-up that is passed over needs nothing. */
-export function needOf({ role, func }: LocatedCall, dialect: SuiteDialect): FunctionNeed | null {
-  if (role === "metric") return evaluationNeed(dialect, "evaluation", func);
-  if (role === "result" || role === "expected") return evaluationNeed(dialect, "getter", func);
-  const known = findSetupFunction(dialect, func);
+export function needOf(
+  { role, func }: LocatedCall,
+  dialect: SuiteDialect,
+  custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
+): FunctionNeed | null {
+  if (role === "metric") return custom.evaluation.has(func) ? "files" : evaluationNeed(dialect, "evaluation", func);
+  if (role === "result" || role === "expected") {
+    return custom.getters.has(func) ? "files" : evaluationNeed(dialect, "getter", func);
+  }
+  const known = findSetupFunction(dialect, func, custom);
   return known?.isPassedOver ? "files" : (known?.need ?? null);
 }
 
