@@ -30,6 +30,7 @@ async function grade({ task, suite, workFolder, canRun, accounts, functions: pat
 }
 
 new Worker(END_WITH_PARENT, { eval: true, workerData: Number(process.argv[2]) }).unref();
+send({ alive: true });
 setInterval(() => send({ alive: true }), ALIVE_EVERY_MS).unref();
 // Ctrl-C reaches the whole group: the tasks under way are finished.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => undefined);

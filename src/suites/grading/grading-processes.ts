@@ -22,6 +22,8 @@ export interface GradingLimits {
   readonly busyMs: number;
 }
 
+/** Starting is quick, but not on a machine that is busy. */
+const START_MS = 60_000;
 const LIMITS: GradingLimits = { heapMb: 2_048, busyMs: 120_000 };
 /** While a task's script is waited for, others can be graded. */
 const AT_ONCE = 2 * availableParallelism();
@@ -88,7 +90,7 @@ function gradeIn(
 ): Promise<Grade | { readonly unusable: string }> {
   return new Promise((resolve) => {
     const tooLong = () => end({ unusable: `reading what was left took longer than ${Math.round(busyMs / 1_000)} s` });
-    let timer = setTimeout(tooLong, busyMs);
+    let timer = setTimeout(tooLong, START_MS + busyMs);
     const aborted = () => end({ unusable: "stopped" });
     const exited = (code: number | null, name: string | null) =>
       end({ unusable: `its process ended (${name ?? code}), which takes more memory than there is` });
