@@ -1,4 +1,4 @@
-/** The process that grades: what an agent left may take endless time or memory to read, which ends this process only. */
+/** The process that grades: what an agent left may take endless time or memory to read, which ends it alone. */
 import { Worker } from "node:worker_threads";
 import { AccountSettings } from "../accounts/account-settings.js";
 import type { CustomFunctions } from "../custom/custom-functions.js";
@@ -7,7 +7,7 @@ import { evaluateTask } from "../evaluation/evaluate-task.js";
 import { ALIVE_EVERY_MS, type FromGrader, type GradingOrder, type ToGrader } from "./grading-messages.js";
 import { RemoteMachine } from "./remote-machine.js";
 
-/** Also where the main thread is inside of a library that never returns: a killed program leaves nothing behind. */
+/** The thread ends it also where the main thread is inside of a library that never returns: a killed program leaves nothing behind. */
 const END_WITH_PARENT = `
 const { workerData: parent } = require("node:worker_threads");
 setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 500);`;
@@ -29,7 +29,7 @@ async function grade({ task, suite, workFolder, canRun, accounts, functions: pat
   send({ grade: await evaluateTask(task, machine, options, never) });
 }
 
-new Worker(END_WITH_PARENT, { eval: true, workerData: Number(process.argv[2]) }).unref();
+new Worker(END_WITH_PARENT, { eval: true, workerData: process.ppid }).unref();
 send({ alive: true });
 setInterval(() => send({ alive: true }), ALIVE_EVERY_MS).unref();
 // Ctrl-C reaches the whole group: the tasks under way are finished.

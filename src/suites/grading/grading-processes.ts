@@ -65,7 +65,7 @@ export class GradingProcesses {
   }
 
   #start(): ChildProcess {
-    const child = fork(PROGRAM, [String(process.pid)], {
+    const child = fork(PROGRAM, [], {
       serialization: "advanced",
       execArgv: [`--max-old-space-size=${this.limits.heapMb}`],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
