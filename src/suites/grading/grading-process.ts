@@ -7,7 +7,7 @@ import { evaluateTask } from "../evaluation/evaluate-task.js";
 import { ALIVE_EVERY_MS, type FromGrader, type GradingOrder, type ToGrader } from "./grading-messages.js";
 import { RemoteMachine } from "./remote-machine.js";
 
-/** The thread ends it also where the main thread is inside of a library that never returns: a killed program leaves nothing behind. */
+/** Run by a thread: the main one may be inside of a library that never returns when the program is killed. */
 const END_WITH_PARENT = `
 const { workerData: parent } = require("node:worker_threads");
 setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 500);`;
