@@ -231,14 +231,18 @@ describe("--help", () => {
       Write the traces of a run as JSON lines
 
       Options:
-            --run        Its id, the beginning of it, or latest [default: latest]                                     [string]
-            --format     jsonl, iofold [default: jsonl]                                                               [string]
-        -o, --output     File to write [default: stdout]                                                              [string]
-            --overwrite  Write over an output file that is of another kind                                           [boolean]
-            --band       Only semantic scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                             [string]
-            --min-score  Only semantic scores of at least this, 0-1                                                   [number]
-            --max-score  Only semantic scores of at most this, 0-1                                                    [number]
-            --failed     Only failed tasks                                                                           [boolean]
+            --run             Its id, the beginning of it, or latest [default: latest]                                [string]
+            --format          jsonl, iofold [default: jsonl]                                                          [string]
+        -o, --output          File to write [default: stdout]                                                         [string]
+            --overwrite       Write over an output file that is of another kind                                      [boolean]
+            --by              The score that the next four go by [default: semantic; of a suite: taskScore]           [string]
+            --band            Only scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                                 [string]
+            --min-score       Only scores of at least this: 0.5, or by name: readGold=1,judgeCorrect=1                [string]
+            --max-score       Only scores of at most this                                                             [string]
+            --best-of-epochs  Of each question's repeats only the one with the best score                            [boolean]
+            --failed          Only failed tasks                                                                      [boolean]
+            --ids             Only these tasks: 3,7                                                                   [string]
+        -l, --limit           At most so many, by task id                                                             [number]
       "
     `);
   });

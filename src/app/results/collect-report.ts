@@ -60,7 +60,7 @@ export async function collectReport(
   let done = 0;
   for (const [index, run] of runs.entries()) {
     const tally = new RunTally(meanings, leading);
-    const traces = iterateTraces(db, { runId: run.id, band: null, minScore: null, maxScore: null, failedOnly: false });
+    const traces = iterateTraces(db, { runId: run.id });
     try {
       for (const result of iterateResults(db, run.id)) {
         // Results and traces come in the same order, one trace a result.
