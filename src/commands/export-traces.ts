@@ -16,6 +16,7 @@ const schema = z.object({
   format: oneOf(FORMAT_NAMES).default("jsonl"),
   output: text.optional(),
   ...overwriteShape,
+  noContent: z.boolean().default(false),
   ...traceSelectionShape,
 });
 
@@ -29,6 +30,7 @@ export const exportTracesCommand: Command = {
     format: { type: "string", requiresArg: true, describe: `${FORMAT_NAMES.join(", ")} [default: jsonl]` },
     output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
     ...OVERWRITE_FLAGS,
+    "no-content": { type: "boolean", describe: "otlp: without what was said, called, answered and explained" },
     ...TRACE_SELECTION_FLAGS,
   },
   async run(argv, { settings, out }) {
@@ -39,7 +41,7 @@ export const exportTracesCommand: Command = {
       db: settings.db,
       overwrite: flags.overwrite,
     });
-    const options = { dialect: "openai", reward: "artReward" } as const;
+    const options = { dialect: "openai", reward: "artReward", content: !flags.noContent } as const;
     const { notes, leftOut, ...exported } = await exportTraces(
       { run, format, output, selection, options },
       settings,

@@ -1,8 +1,10 @@
 import { isFailure } from "../../domain/tasks/task-ending.js";
 import { type KeyValue, SPAN_KIND, type Span, type SpanEvent, STATUS_ERROR } from "../../otlp/traces-data.js";
+import type { ExportedTrace } from "../trace-format.js";
+import { isChatTrace, questionOf } from "../trace-parts.js";
 import { type Attributes, double, integer, jsonText, storable, text, texts, toKeyValues } from "./attributes.js";
-import { type ExportedTrace, gradeOf, isChatTrace, type OtlpOptions, questionOf } from "./exported-trace.js";
 import { toOutputMessage, toParts, toSystemParts } from "./message-parts.js";
+import type { OtlpOptions } from "./otlp-options.js";
 import { conventionalModel } from "./provider-name.js";
 import { otlpSpanId, otlpTraceId } from "./span-ids.js";
 import { laterOf, unixNano } from "./unix-nano.js";
@@ -63,7 +65,7 @@ function contentOf(trace: ExportedTrace): Attributes {
     ...(isChatTrace(trace)
       ? {}
       : { "art_e.task": jsonText(trace.task), "art_e.judge": asJson(trace.judge ?? undefined) }),
-    "art_e.grade": asJson(gradeOf(trace)),
+    "art_e.grade": asJson("grade" in trace ? trace.grade : undefined),
   };
 }
 

@@ -1,8 +1,9 @@
 import type { Span, SpanSource, TracesData } from "../../otlp/traces-data.js";
+import { type ExportContext, type ExportedTrace, perTrace } from "../trace-format.js";
 import { agentSpan } from "./agent-span.js";
 import { text, toKeyValues } from "./attributes.js";
-import type { ExportedTrace, OtlpOptions } from "./exported-trace.js";
 import { modelSpans } from "./model-spans.js";
+import type { OtlpOptions } from "./otlp-options.js";
 import { toolSpans } from "./tool-spans.js";
 
 /** The conventions that the attributes follow. */
@@ -27,11 +28,14 @@ export function spanSource(version: string): SpanSource {
 }
 
 /** A trace as OTLP's TracesData on one line, as a collector's otlpjsonfile receiver reads it. */
-export function otlpLine(trace: ExportedTrace, options: OtlpOptions): string[] {
-  const { resource, scope, schemaUrl } = spanSource(options.version);
-  const scopeSpans = [{ scope, schemaUrl, spans: otlpSpans(trace, options) }];
+export const otlpFormat = perTrace((trace, context) => [otlpLine(trace, context)]);
+
+function otlpLine(trace: ExportedTrace, { programVersion, options, toolsOf }: ExportContext): string {
+  const { resource, scope, schemaUrl } = spanSource(programVersion);
+  const spans = otlpSpans(trace, { content: options.content, tools: toolsOf(trace) });
+  const scopeSpans = [{ scope, schemaUrl, spans }];
   const data: TracesData = { resourceSpans: [{ resource, scopeSpans }] };
-  return [JSON.stringify(data)];
+  return JSON.stringify(data);
 }
 
 function byStart(a: Span, b: Span): number {

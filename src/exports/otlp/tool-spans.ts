@@ -1,8 +1,9 @@
 import type { ToolCallRecord } from "../../domain/runs/trace.js";
 import { SPAN_KIND, type Span, STATUS_ERROR } from "../../otlp/traces-data.js";
+import type { ExportedTrace } from "../trace-format.js";
 import { rootSpanId } from "./agent-span.js";
 import { type Attributes, integer, jsonText, storable, text, toKeyValues } from "./attributes.js";
-import type { ExportedTrace, OtlpOptions } from "./exported-trace.js";
+import type { OtlpOptions } from "./otlp-options.js";
 import { otlpSpanId, otlpTraceId } from "./span-ids.js";
 import { unixNano } from "./unix-nano.js";
 

@@ -1,18 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { otlpLine } from "../../../src/exports/otlp/otlp-format.js";
 import { ANSWERED, FAILED } from "../traces.js";
+import { otlpLines } from "./otlp-line.js";
 import { problemsOf, spansOf, tracesDataSchema, valuesOf } from "./otlp-rules.js";
 
 const SEARCH = { name: "email_search", description: "Search the mailbox.", parameters: { type: "object" } };
-const OPTIONS = { version: "9.9.9", content: true, tools: [SEARCH] };
+const linesOf = (trace: Parameters<typeof otlpLines>[0], content = true) => otlpLines(trace, [SEARCH], content);
 
-const spansIn = (trace: typeof ANSWERED, options = OPTIONS) =>
-  spansOf(tracesDataSchema.parse(JSON.parse(otlpLine(trace, options)[0] ?? "")));
+const spansIn = (trace: typeof ANSWERED) => spansOf(tracesDataSchema.parse(JSON.parse(linesOf(trace)[0] ?? "")));
 
 describe("a trace in OTLP", () => {
   it("is one line that follows the rules", () => {
     for (const trace of [ANSWERED, FAILED]) {
-      const lines = otlpLine(trace, OPTIONS);
+      const lines = linesOf(trace);
       expect(lines).toHaveLength(1);
       expect(problemsOf(lines[0] ?? "")).toEqual([]);
     }
@@ -38,7 +37,7 @@ describe("a trace in OTLP", () => {
     expect(again?.spanId).toBe(root?.spanId);
     expect(turn?.spanId).not.toBe(root?.spanId);
     const zeros = "trace_00000000-0000-0000-0000-000000000000";
-    expect(problemsOf(otlpLine({ ...ANSWERED, traceId: zeros }, OPTIONS)[0] ?? "")).toEqual([]);
+    expect(problemsOf(linesOf({ ...ANSWERED, traceId: zeros })[0] ?? "")).toEqual([]);
   });
 
   it("says how long a call took without the waiting before it", () => {
@@ -110,7 +109,7 @@ describe("a trace in OTLP", () => {
 
   it("leaves out all that was said and found, with --no-content", () => {
     const judge = { value: 1, explanation: "the call is on Friday" };
-    const [line = ""] = otlpLine({ ...ANSWERED, scores: { judgeScore: judge } }, { ...OPTIONS, content: false });
+    const [line = ""] = linesOf({ ...ANSWERED, scores: { judgeScore: judge } }, false);
     expect(problemsOf(line)).toEqual([]);
     for (const said of ["When is", "Friday", "You search", `total\\":1`, "not JSON", "kim@", "<1@x>", "Search the"]) {
       expect(line).not.toContain(said);
@@ -136,7 +135,7 @@ describe("a trace in OTLP", () => {
       queryDate: null,
       historyLength: 2,
     };
-    const [line = ""] = otlpLine(chat, OPTIONS);
+    const [line = ""] = linesOf(chat);
     expect(problemsOf(line)).toEqual([]);
     const [root, first] = spansOf(tracesDataSchema.parse(JSON.parse(line))).map(valuesOf);
     expect(root?.get("input.value")).toBe("When is the call?");
