@@ -41,7 +41,8 @@ export interface SpanDestination {
 export async function deliverBatch(to: SpanDestination, batch: SpanBatch, signal: AbortSignal): Promise<Delivery> {
   const { server, source } = to;
   const bytes = encodeRequest(source, batch.spans);
-  const answer = await postRequest(server, { contentType: "application/x-protobuf", bytes }, signal);
+  const body = { contentType: "application/x-protobuf", bytes, encoding: "gzip" } as const;
+  const answer = await postRequest(server, body, signal);
   const { rejectedSpans, message } = readPartialSuccess(answer.contentType, answer.body);
   const rejected = Math.min(rejectedSpans, batch.spans.length);
   return {

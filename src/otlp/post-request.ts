@@ -17,6 +17,8 @@ export interface OtlpServer {
 export interface HttpBody {
   readonly contentType: string;
   readonly bytes: Uint8Array;
+  /** Absent: as it is. OTLP's receivers take gzip; other routes of their servers may not. */
+  readonly encoding?: "gzip";
 }
 
 export interface HttpAnswer {
@@ -49,26 +51,31 @@ const MAX_ANSWER_BYTES = 65_536;
 const compress = promisify(gzip);
 
 /**
- * Posts a body, compressed, again and again as the policy allows.
+ * Posts a body, again and again as the policy allows.
  * @throws NotDelivered, or the signal's reason
  */
 export async function postRequest(server: OtlpServer, body: HttpBody, signal: AbortSignal): Promise<HttpAnswer> {
   signal.throwIfAborted();
-  const compressed = await compress(body.bytes);
-  return retry(() => post(server, body.contentType, compressed, signal), {
+  const bytes = body.encoding === undefined ? body.bytes : await compress(body.bytes);
+  return retry(() => post(server, { ...body, bytes }, signal), {
     policy: server.retry,
     signal,
     failureOf: (error) => (error instanceof NotDelivered ? error : null),
   });
 }
 
-async function post(server: OtlpServer, type: string, bytes: Buffer, signal: AbortSignal): Promise<HttpAnswer> {
+async function post(server: OtlpServer, sent: HttpBody, signal: AbortSignal): Promise<HttpAnswer> {
   const { url, headers } = server;
   // A redirect is not followed: the keys are meant for the server that the user named.
   const response = await fetch(url, {
     method: "POST",
-    headers: { "user-agent": "art-e", ...headers, "content-type": type, "content-encoding": "gzip" },
-    body: new Uint8Array(bytes),
+    headers: {
+      "user-agent": "art-e",
+      ...headers,
+      "content-type": sent.contentType,
+      ...(sent.encoding === undefined ? {} : { "content-encoding": sent.encoding }),
+    },
+    body: new Uint8Array(sent.bytes),
     redirect: "manual",
     signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
   }).catch((error: unknown) => {
@@ -79,7 +86,7 @@ async function post(server: OtlpServer, type: string, bytes: Buffer, signal: Abo
   const body = await readBody(response);
   signal.throwIfAborted();
   if (response.ok) return { contentType, body };
-  const said = redact(readRefusal(contentType, body), Object.values(headers));
+  const said = redact(readRefusal(contentType, body), secretsIn(headers));
   const { status } = response;
   const isRedirect = status >= 300 && status < 400;
   const details = isRedirect
@@ -89,6 +96,11 @@ async function post(server: OtlpServer, type: string, bytes: Buffer, signal: Abo
       : `: ${said}`;
   const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
   throw new NotDelivered(`the server answered ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
+}
+
+/** Whole values, and what follows a word such as Basic or Bearer. */
+function secretsIn(headers: OtlpServer["headers"]): string[] {
+  return Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
 }
 
 /** The status counts even where the body breaks off. */

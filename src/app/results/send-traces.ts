@@ -1,0 +1,73 @@
+import { UserError } from "../../domain/errors.js";
+import { ExportReport } from "../../exports/export-report.js";
+import { otlpSpans, spanSource } from "../../exports/otlp/otlp-format.js";
+import { scoreRecords } from "../../exports/otlp/score-records.js";
+import type { ExportedTrace } from "../../exports/trace-format.js";
+import { type Delivery, deliverSpans } from "../../otlp/deliver-spans.js";
+import { NotDelivered, type OtlpServer } from "../../otlp/post-request.js";
+import { deliverScores, type ScoreApi, type ScoreDestination, scoreDestination } from "../../otlp/score-apis.js";
+import { DEFAULT_RETRY } from "../../platform/retry.js";
+import { chunk } from "../../platform/split-into-chunks.js";
+import { getRun } from "../../store/runs/runs.js";
+import { selectTraceIds } from "../../store/runs/trace-selection.js";
+import { readTraces } from "../../store/runs/traces.js";
+import { otlpServerOf } from "../settings/otlp-server.js";
+import { type AppContext, Interrupted } from "../use-case-context.js";
+import { withStore } from "../with-store.js";
+import { contextOf } from "./export-traces.js";
+import { filterOf, type TraceSelection } from "./trace-filter.js";
+
+export interface SendRequest {
+  readonly run: string;
+  readonly selection: TraceSelection;
+  /** False: without what was said, called, answered and explained. */
+  readonly content: boolean;
+  /** Undefined: the address of the environment. */
+  readonly endpoint: string | undefined;
+  /** Also send the scores to this API of the same server. */
+  readonly scores: ScoreApi | undefined;
+}
+
+export interface SentTraces extends Delivery {
+  readonly runId: string;
+  readonly traces: number;
+  readonly scores: number;
+  /** Host and port of the server. */
+  readonly host: string;
+}
+
+/** Traces whose scores are sent together. */
+const SCORED_AT_ONCE = 100;
+
+/** Sends the traces of a run to an OTLP server. */
+export function sendTraces(request: SendRequest, context: AppContext): Promise<SentTraces> {
+  const { settings, signal } = context;
+  const server: OtlpServer = { ...otlpServerOf(request.endpoint, settings.env), retry: DEFAULT_RETRY };
+  const scoreApi = request.scores === undefined ? null : scoreDestination(request.scores, server);
+  return withStore(settings, async (db) => {
+    const run = getRun(db, request.run);
+    const ids = selectTraceIds(db, filterOf(db, run, request.selection));
+    const { content } = request;
+    const { programVersion, toolsOf } = contextOf(db, run, UNUSED_OPTIONS, new ExportReport());
+    const to = { server, source: spanSource(programVersion) };
+    const bar = context.progress("Sending");
+    const read = { traces: 0 };
+    function* spans() {
+      for (const trace of readTraces<ExportedTrace>(db, ids)) {
+        read.traces++;
+        yield otlpSpans(trace, { content, tools: toolsOf(trace) });
+      }
+    }
+    try {
+      const delivery = await deliverSpans(to, spans(), signal, (sum) => {
+        bar.update(read.traces, ids.length, `${sum.delivered} spans`);
+      });
+      const scores = scoreApi === null ? 0 : await sendScores(readTraces(db, ids), scoreApi, content, signal);
+      return { ...delivery, runId: run.id, traces: ids.length, scores, host: new URL(server.url).host };
+    } catch (error) {
+      throw explain(error, server, signal);
+    } finally {
+      bar.stop();
+    }
+  });
+}
