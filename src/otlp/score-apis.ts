@@ -50,7 +50,8 @@ export async function deliverScores(
   scores: readonly ScoreRecord[],
   signal: AbortSignal,
 ): Promise<number> {
-  const bodies = api === "langfuse" ? scores.map(langfuseScore) : [...chunk(scores, AT_ONCE)].map(phoenixAnnotations);
+  const bodies: readonly object[] =
+    api === "langfuse" ? scores.map(langfuseScore) : [...chunk(scores, AT_ONCE)].map(phoenixAnnotations);
   const sent = new AbortController();
   const stop = AbortSignal.any([signal, sent.signal]);
   try {

@@ -1,12 +1,10 @@
 import { UserError } from "../../domain/errors.js";
-import type { ToolSpec } from "../../domain/models/model.js";
 import { ExportReport } from "../../exports/export-report.js";
 import { FORMATS, type Format } from "../../exports/formats.js";
 import type { ExportContext, ExportedTrace, ExportOptions, TraceFormat } from "../../exports/trace-format.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { getVersion } from "../../store/registry/agent-versions.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
 import { selectTraceIds } from "../../store/runs/trace-selection.js";
 import { readTraces } from "../../store/runs/traces.js";
@@ -14,6 +12,7 @@ import { programVersion } from "../settings/program-version.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 import { filterOf, type TraceSelection } from "./trace-filter.js";
+import { openTraceTools } from "./trace-tools.js";
 
 export interface ExportRequest {
   readonly run: string;
@@ -56,35 +55,8 @@ export function exportTraces(
 }
 
 function contextOf(db: Db, run: RunRow | null, options: ExportOptions, report: ExportReport): ExportContext {
-  const known = new Map<string, readonly ToolSpec[]>();
-  return {
-    run,
-    programVersion: programVersion(),
-    scorers: SCORERS,
-    options,
-    report,
-    toolsOf(trace) {
-      const version = "agentVersion" in trace ? trace.agentVersion : (run?.settings.agentVersion ?? 0);
-      const key = `${version} ${trace.agentId}`;
-      const specs = known.get(key) ?? toolSpecs(db, trace.agentId, version);
-      known.set(key, specs);
-      return specs;
-    },
-  };
-}
-
-/** None of an agent that lives elsewhere, which has no version. */
-function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
-  try {
-    return getVersion(db, agentId, version).tools.map(({ tool }) => ({
-      name: tool.id,
-      description: tool.description,
-      parameters: tool.parametersSchema,
-    }));
-  } catch (error) {
-    if (error instanceof UserError) return [];
-    throw error;
-  }
+  const toolsOf = openTraceTools(db, run);
+  return { run, programVersion: programVersion(), scorers: SCORERS, options, report, toolsOf };
 }
 
 async function write(

@@ -1,21 +1,21 @@
-import { UserError } from "../../domain/errors.js";
-import { ExportReport } from "../../exports/export-report.js";
+import { EXIT, UserError } from "../../domain/errors.js";
 import { otlpSpans, spanSource } from "../../exports/otlp/otlp-format.js";
 import { scoreRecords } from "../../exports/otlp/score-records.js";
 import type { ExportedTrace } from "../../exports/trace-format.js";
 import { type Delivery, deliverSpans } from "../../otlp/deliver-spans.js";
 import { NotDelivered, type OtlpServer } from "../../otlp/post-request.js";
 import { deliverScores, type ScoreApi, type ScoreDestination, scoreDestination } from "../../otlp/score-apis.js";
+import type { ScoreRecord } from "../../otlp/score-record.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
-import { chunk } from "../../platform/split-into-chunks.js";
 import { getRun } from "../../store/runs/runs.js";
 import { selectTraceIds } from "../../store/runs/trace-selection.js";
 import { readTraces } from "../../store/runs/traces.js";
 import { otlpServerOf } from "../settings/otlp-server.js";
+import { programVersion } from "../settings/program-version.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { contextOf } from "./export-traces.js";
 import { filterOf, type TraceSelection } from "./trace-filter.js";
+import { openTraceTools } from "./trace-tools.js";
 
 export interface SendRequest {
   readonly run: string;
@@ -36,8 +36,7 @@ export interface SentTraces extends Delivery {
   readonly host: string;
 }
 
-/** Traces whose scores are sent together. */
-const SCORED_AT_ONCE = 100;
+const SCORES_AT_ONCE = 1_000;
 
 /** Sends the traces of a run to an OTLP server. */
 export function sendTraces(request: SendRequest, context: AppContext): Promise<SentTraces> {
@@ -48,8 +47,8 @@ export function sendTraces(request: SendRequest, context: AppContext): Promise<S
     const run = getRun(db, request.run);
     const ids = selectTraceIds(db, filterOf(db, run, request.selection));
     const { content } = request;
-    const { programVersion, toolsOf } = contextOf(db, run, UNUSED_OPTIONS, new ExportReport());
-    const to = { server, source: spanSource(programVersion) };
+    const toolsOf = openTraceTools(db, run);
+    const to = { server, source: spanSource(programVersion()) };
     const bar = context.progress("Sending");
     const read = { traces: 0 };
     function* spans() {
@@ -65,9 +64,37 @@ export function sendTraces(request: SendRequest, context: AppContext): Promise<S
       const scores = scoreApi === null ? 0 : await sendScores(readTraces(db, ids), scoreApi, content, signal);
       return { ...delivery, runId: run.id, traces: ids.length, scores, host: new URL(server.url).host };
     } catch (error) {
-      throw explain(error, server, signal);
+      if (signal.aborted) throw new Interrupted(`sending stopped after ${read.traces} traces. ${AGAIN}`);
+      throw error instanceof NotDelivered ? refused(error, server) : error;
     } finally {
       bar.stop();
     }
   });
+}
+
+const AGAIN = "Give the same command again: what has arrived has the same ids, and is not stored twice.";
+
+async function sendScores(
+  traces: Iterable<ExportedTrace>,
+  to: ScoreDestination,
+  content: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  let sent = 0;
+  let waiting: ScoreRecord[] = [];
+  for (const trace of traces) {
+    waiting.push(...scoreRecords(trace, content));
+    if (waiting.length < SCORES_AT_ONCE) continue;
+    sent += await deliverScores(to, waiting, signal);
+    waiting = [];
+  }
+  return sent + (await deliverScores(to, waiting, signal));
+}
+
+function refused({ message, status }: NotDelivered, { url, headers }: OtlpServer): UserError {
+  const { origin, pathname } = new URL(url);
+  const keys = Object.keys(headers).length === 0 ? "is set" : "holds the right keys";
+  const isDenied = status === 401 || status === 403;
+  const hint = isDenied ? `See that OTEL_EXPORTER_OTLP_HEADERS ${keys}.` : AGAIN;
+  return new UserError("otlp_not_delivered", `${origin}${pathname}: ${message}.`, hint, EXIT.failed);
 }

@@ -51,6 +51,7 @@ function attributesOf(trace: ExportedTrace, turn: Turn, failed: boolean, content
     "gen_ai.provider.name": text(provider),
     "gen_ai.request.model": text(model),
     "gen_ai.response.model": turn.model === undefined ? undefined : text(turn.model),
+    "gen_ai.response.id": turn.responseId === undefined ? undefined : text(turn.responseId),
     "gen_ai.request.temperature": typeof sent?.temperature === "number" ? double(sent.temperature) : undefined,
     "gen_ai.request.max_tokens": sent === undefined ? undefined : integer(sent.maxTokens),
     "gen_ai.conversation.id": text(trace.sessionId),
