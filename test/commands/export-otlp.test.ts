@@ -101,7 +101,7 @@ describe("export-traces --otlp-endpoint", () => {
     expect(code).toBe(1);
     expect(stderr).toBe(
       `art-e: ${collector.url}/v1/traces: the server answered 401: no [secret].\n` +
-        "      See that OTEL_EXPORTER_OTLP_HEADERS holds the right keys.\n",
+        "       See that OTEL_EXPORTER_OTLP_HEADERS holds the right keys.\n",
     );
   });
 
