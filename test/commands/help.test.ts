@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
+  "demo import run score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
     " ",
   );
 
@@ -87,6 +87,7 @@ describe("--help", () => {
         art-e score                             Score the stored traces of a run again, without calling its agent
         art-e judge                             Measure a judge: how far it agrees with people
         art-e stats                             Figures of the dataset, the imported mail, or a run
+        art-e runs                              List, show, name, tag and delete runs
         art-e compare <runs..>                  Compare runs question by question: is the difference real?
         art-e gate <name>                       Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
         art-e report [runs..]                   Write runs as an HTML page, as Markdown, or as a CSV of tasks
@@ -159,9 +160,11 @@ describe("--help", () => {
             --revision             Revision of the dataset [default: abc84674]                                        [string]
             --corpus               Of the imported mail, with its fingerprint                                        [boolean]
             --run                  Of a run: its id, the beginning of it, or latest                                   [string]
-            --runs                 List the runs                                                                     [boolean]
-            --by                   With --run: a table by inbox, realism, sources or year                             [string]
-            --metric               With --by: the scores to show [default: accuracy,semantic,sources]                 [string]
+            --runs                 List the runs, as art-e runs list does                                            [boolean]
+            --by                   With --run: a table by inbox, realism, sources, year; of a suite by tool, difficulty,
+                                   guidance, app, tag                                                                 [string]
+            --metric               With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]
+                                                                                                                      [string]
       "
     `);
   });

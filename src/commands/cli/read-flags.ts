@@ -33,6 +33,8 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "name",
   "id",
   "runs",
+  "note",
+  "tags",
   "new_id",
   "tool",
   "file",

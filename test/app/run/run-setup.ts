@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { questionOpener } from "../../../src/app/questions/art-e-suite.js";
 import type { Answering } from "../../../src/app/run/answer/answering.js";
 import { Budget } from "../../../src/app/run/budget.js";
 import { createRun, type RunSession, resumeRun } from "../../../src/app/run/create-run.js";
@@ -121,7 +122,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     agent: agentOf(db, wanted),
     model: withPrices(model, (usage) => priceOf(model.id, usage)),
     tools: toolsOf(db, wanted),
-    cutoff,
+    suite: { open: questionOpener(cutoff) },
     taskTimeoutMs,
     maxTaskCostUsd: null,
     scoring: {
