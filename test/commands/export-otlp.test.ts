@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { problemsOf } from "../exports/otlp/otlp-rules.js";
+import { problemsOf } from "../exports/readers/otlp-reader.js";
 import { Collector } from "../otlp/collector.js";
 import { demoQuestion, everyFile, jsonLines, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 

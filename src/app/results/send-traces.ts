@@ -7,18 +7,17 @@ import { NotDelivered, type OtlpServer } from "../../otlp/post-request.js";
 import { deliverScores, type ScoreApi, type ScoreDestination, scoreDestination } from "../../otlp/score-apis.js";
 import type { ScoreRecord } from "../../otlp/score-record.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
-import { getRun } from "../../store/runs/runs.js";
-import { selectTraceIds } from "../../store/runs/trace-selection.js";
 import { readTraces } from "../../store/runs/traces.js";
 import { otlpServerOf } from "../settings/otlp-server.js";
 import { programVersion } from "../settings/program-version.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { filterOf, type TraceSelection } from "./trace-filter.js";
+import { type ExportSource, selectTraces } from "./select-traces.js";
+import type { TraceSelection } from "./trace-filter.js";
 import { openTraceTools } from "./trace-tools.js";
 
 export interface SendRequest {
-  readonly run: string;
+  readonly source: ExportSource;
   readonly selection: TraceSelection;
   /** False: without what was said, called, answered and explained. */
   readonly content: boolean;
@@ -29,7 +28,8 @@ export interface SendRequest {
 }
 
 export interface SentTraces extends Delivery {
-  readonly runId: string;
+  /** Null: of chats. */
+  readonly runId: string | null;
   readonly traces: number;
   readonly scores: number;
   /** Host and port of the server. */
@@ -38,15 +38,14 @@ export interface SentTraces extends Delivery {
 
 const SCORES_AT_ONCE = 1_000;
 
-/** Sends the traces of a run to an OTLP server. */
+/** Sends traces to an OTLP server. */
 export function sendTraces(request: SendRequest, context: AppContext): Promise<SentTraces> {
   const { settings, signal } = context;
   const server: OtlpServer = { ...otlpServerOf(request.endpoint, settings.env), retry: DEFAULT_RETRY };
   const scoreApi = request.scores === undefined ? null : scoreDestination(request.scores, server);
   return withStore(settings, async (db) => {
-    const run = getRun(db, request.run);
-    const ids = selectTraceIds(db, filterOf(db, run, request.selection));
-    const { content } = request;
+    const { source, selection, content } = request;
+    const { run, ids } = selectTraces(db, source, selection);
     const toolsOf = openTraceTools(db, run);
     const to = { server, source: spanSource(programVersion()) };
     const bar = context.progress("Sending");
@@ -62,7 +61,7 @@ export function sendTraces(request: SendRequest, context: AppContext): Promise<S
         bar.update(read.traces, ids.length, `${sum.delivered} spans`);
       });
       const scores = scoreApi === null ? 0 : await sendScores(readTraces(db, ids), scoreApi, content, signal);
-      return { ...delivery, runId: run.id, traces: ids.length, scores, host: new URL(server.url).host };
+      return { ...delivery, runId: run?.id ?? null, traces: ids.length, scores, host: new URL(server.url).host };
     } catch (error) {
       if (signal.aborted) throw new Interrupted(`sending stopped after ${read.traces} traces. ${AGAIN}`);
       throw error instanceof NotDelivered ? refused(error, server) : error;

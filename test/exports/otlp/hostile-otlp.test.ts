@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { hostileTrace } from "../hostile-traces.js";
+import { problemsOf } from "../readers/otlp-reader.js";
 import { ANSWERED } from "../traces.js";
 import { otlpLines } from "./otlp-line.js";
-import { problemsOf } from "./otlp-rules.js";
 
 it("any trace gives one line that follows the rules", () => {
   fc.assert(

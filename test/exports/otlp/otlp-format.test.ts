@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { ALL_KINDS } from "../kinds-of-traces.js";
+import { problemsOf, spansOf, tracesDataSchema, valuesOf } from "../readers/otlp-reader.js";
 import { ANSWERED, FAILED } from "../traces.js";
 import { otlpLines } from "./otlp-line.js";
-import { problemsOf, spansOf, tracesDataSchema, valuesOf } from "./otlp-rules.js";
 
 const SEARCH = { name: "email_search", description: "Search the mailbox.", parameters: { type: "object" } };
 const linesOf = (trace: Parameters<typeof otlpLines>[0], content = true) => otlpLines(trace, [SEARCH], content);
@@ -10,7 +11,7 @@ const spansIn = (trace: typeof ANSWERED) => spansOf(tracesDataSchema.parse(JSON.
 
 describe("a trace in OTLP", () => {
   it("is one line that follows the rules", () => {
-    for (const trace of [ANSWERED, FAILED]) {
+    for (const trace of [ANSWERED, FAILED, ...ALL_KINDS]) {
       const lines = linesOf(trace);
       expect(lines).toHaveLength(1);
       expect(problemsOf(lines[0] ?? "")).toEqual([]);

@@ -83,6 +83,12 @@ export function valuesOf(of: { readonly attributes: ReadSpan["attributes"] }): M
   );
 }
 
+/** Throws for a file that breaks a rule. */
+export function readOtlp(text: string): void {
+  const problems = text.trimEnd().split("\n").flatMap(problemsOf);
+  if (problems.length > 0) throw new Error(problems.join("; "));
+}
+
 /** What is wrong with a line of a file; empty: nothing. */
 export function problemsOf(line: string): string[] {
   const data = tracesDataSchema.safeParse(JSON.parse(line));
