@@ -1,7 +1,8 @@
 import { readEnvironment } from "./app/settings/env-file.js";
 import { buildParser } from "./commands/cli/build-parser.js";
 import { COMMANDS } from "./commands/cli/command-table.js";
-import { COMPLETE, complete } from "./commands/cli/complete.js";
+import { complete } from "./commands/cli/complete.js";
+import { COMPLETE } from "./commands/cli/complete-words.js";
 import { formatError } from "./commands/cli/format-error.js";
 import { listenForInterrupt } from "./commands/cli/interrupt.js";
 import { showMigrationProgress } from "./commands/cli/migration-progress.js";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EXIT } from "../domain/errors.js";
 import type { Command } from "./cli/command.js";
-import { COMPLETE } from "./cli/complete.js";
+import { COMPLETE } from "./cli/complete-words.js";
 import { oneOf, readFlags } from "./cli/read-flags.js";
 
 const SCRIPTS = {

@@ -1,13 +1,17 @@
 import { z } from "zod";
 import { checkOutputs } from "../app/output-files/check-outputs.js";
-import { type Exported, type ExportSource, exportTraces } from "../app/results/export-traces.js";
+import { type Exported, exportTraces } from "../app/results/export-traces.js";
+import type { ExportSource } from "../app/results/select-traces.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { FORMATS, type Format } from "../exports/formats.js";
+import { flagName } from "../platform/flag-name.js";
 import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
 import { givenFlags, oneOf, readFlags, text } from "./cli/read-flags.js";
+import { OTLP_FLAGS, otlpShape, sendsTraces } from "./flags/otlp-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 import { readTraceSelection, TRACE_SELECTION_FLAGS, traceSelectionShape } from "./flags/trace-selection-flags.js";
+import { printSentTraces, refuseFileFlags } from "./print-sent-traces.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 const DIALECTS = ["openai", "hf"] as const;
@@ -21,6 +25,7 @@ const schema = z.object({
   reward: text.optional(),
   output: text.optional(),
   ...overwriteShape,
+  ...otlpShape,
   ...traceSelectionShape,
 });
 
@@ -42,20 +47,25 @@ export const exportTracesCommand: Command = {
     },
     output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
     ...OVERWRITE_FLAGS,
+    ...OTLP_FLAGS,
     ...TRACE_SELECTION_FLAGS,
   },
-  async run(argv, { settings, out }) {
+  async run(argv, context) {
+    const { settings, out } = context;
     const flags = readFlags("export-traces", schema, argv);
-    const { format, output, dialect } = flags;
+    const { format, output, dialect, noContent } = flags;
     const given = givenFlags(argv);
-    refuseUnused(given, format);
+    const sends = sendsTraces(flags);
+    if (sends) refuseFileFlags(given, format);
+    refuseUnused(given, sends ? "otlp" : format);
     const selection = readTraceSelection(flags);
+    const source = sourceOf(flags, given);
+    if (sends) return printSentTraces({ ...flags, source, selection }, context);
     checkOutputs([{ flag: "--output", path: output, kind: "traces" }], [], {
       db: settings.db,
       overwrite: flags.overwrite,
     });
-    const source = sourceOf(flags, given);
-    const options = { dialect, reward: flags.reward ?? null };
+    const options = { dialect, reward: flags.reward ?? null, content: !noContent };
     const exported = await exportTraces({ source, format, output, selection, options }, settings, out);
     if (settings.json && output !== undefined) out.result({ ...exported, format, output }, () => "");
     else for (const line of summary(exported, output)) out.note(line);
@@ -82,9 +92,14 @@ function refuseUnused(given: ReadonlySet<string>, format: Format): void {
   for (const [flag, of] of [
     ["dialect", "chat"],
     ["reward", "art"],
+    ["noContent", "otlp"],
   ] as const) {
     if (given.has(flag) && format !== of) {
-      throw new UserError("flags_contradict", `--${flag} is of --format ${of}.`, `Add it, or leave out --${flag}.`);
+      throw new UserError(
+        "flags_contradict",
+        `${flagName(flag)} is of --format ${of}.`,
+        `Add it, or leave out ${flagName(flag)}.`,
+      );
     }
   }
 }

@@ -413,7 +413,8 @@ describe("--help", () => {
         dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
 
       Options:
-            --oracle  Grade the lines of an oracle file instead, and compare with their scores                        [string]
+            --oracle     Grade the lines of an oracle file instead, and compare with their scores                     [string]
+            --functions  A module of your own set-up and evaluation functions; it runs with your rights               [string]
       "
     `);
   });
@@ -427,7 +428,7 @@ describe("--help", () => {
         "agents export": "--output --overwrite",
         "agents set": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
-        "suite check": "--oracle",
+        "suite check": "--oracle --functions",
         "suite list": "--task --tool --tag --index --counterparts",
         "suite show": "",
         "tools add": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema --mcp --prefix",

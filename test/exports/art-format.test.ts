@@ -7,7 +7,7 @@ import { readArtGroups } from "./readers/art-reader.js";
 import { ANSWERED } from "./traces.js";
 
 function groups(traces: readonly ExportedTrace[], reward = "semanticScore") {
-  const context = contextOf({ options: { dialect: "openai", reward }, toolsOf: () => TOOLS });
+  const context = contextOf({ options: { dialect: "openai", reward, content: true }, toolsOf: () => TOOLS });
   return { read: readArtGroups([...FORMATS.art.lines(traces, context)].join("\n")), report: context.report };
 }
 

@@ -9,7 +9,7 @@ import { ANSWERED } from "./traces.js";
 
 function chats(traces: readonly ExportedTrace[], dialect: "openai" | "hf" = "openai") {
   const report = new ExportReport();
-  const context = contextOf({ report, options: { dialect, reward: "" }, toolsOf: () => TOOLS });
+  const context = contextOf({ report, options: { dialect, reward: "", content: true }, toolsOf: () => TOOLS });
   const lines = [...FORMATS.chat.lines(traces, context)];
   return { report, read: readChats(lines.join("\n"), dialect, { minLines: 0 }) };
 }

@@ -1,22 +1,18 @@
 import { UserError } from "../../domain/errors.js";
-import type { ToolSpec } from "../../domain/models/model.js";
 import { ExportReport } from "../../exports/export-report.js";
 import { FORMATS, type Format } from "../../exports/formats.js";
 import type { ExportContext, ExportedTrace, ExportOptions, TraceFormat } from "../../exports/trace-format.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { getVersion } from "../../store/registry/agent-versions.js";
-import { getRun, type RunRow } from "../../store/runs/runs.js";
-import { selectChatTraceIds, selectTraceIds } from "../../store/runs/trace-selection.js";
+import type { RunRow } from "../../store/runs/runs.js";
 import { readTraces } from "../../store/runs/traces.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { chatFilter, filterOf, scorerOf, type TraceSelection } from "./trace-filter.js";
-
-/** A run by its name, or chats: those of a session, or all (null). */
-export type ExportSource = { readonly run: string } | { readonly session: string | null };
+import { type ExportSource, selectTraces } from "./select-traces.js";
+import { scorerOf, type TraceSelection } from "./trace-filter.js";
+import { openTraceTools } from "./trace-tools.js";
 
 export interface ExportRequest {
   readonly source: ExportSource;
@@ -53,11 +49,7 @@ export function exportTraces(
   stdout: Stdout,
 ): Promise<Exported> {
   return withStore(settings, async (db) => {
-    const run = "run" in source ? getRun(db, source.run) : null;
-    const ids =
-      "run" in source && run !== null
-        ? selectTraceIds(db, filterOf(db, run, selection))
-        : selectChatTraceIds(db, chatFilter(selection, "session" in source ? source.session : null));
+    const { run, ids } = selectTraces(db, source, selection);
     const reward = format === "art" ? rewardScorer(db, run, options.reward) : "";
     const report = new ExportReport();
     const context = contextOf(db, run, { ...options, reward }, report);
@@ -72,35 +64,8 @@ function rewardScorer(db: Db, run: RunRow | null, name: string | null): string {
 }
 
 function contextOf(db: Db, run: RunRow | null, options: ExportOptions, report: ExportReport): ExportContext {
-  const known = new Map<string, readonly ToolSpec[]>();
-  return {
-    run,
-    programVersion: programVersion(),
-    scorers: SCORERS,
-    options,
-    report,
-    toolsOf(trace) {
-      const version = "agentVersion" in trace ? trace.agentVersion : (run?.settings.agentVersion ?? 0);
-      const key = `${version} ${trace.agentId}`;
-      const specs = known.get(key) ?? toolSpecs(db, trace.agentId, version);
-      known.set(key, specs);
-      return specs;
-    },
-  };
-}
-
-/** None of an agent that lives elsewhere, which has no version. */
-function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
-  try {
-    return getVersion(db, agentId, version).tools.map(({ tool }) => ({
-      name: tool.id,
-      description: tool.description,
-      parameters: tool.parametersSchema,
-    }));
-  } catch (error) {
-    if (error instanceof UserError) return [];
-    throw error;
-  }
+  const toolsOf = openTraceTools(db, run);
+  return { run, programVersion: programVersion(), scorers: SCORERS, options, report, toolsOf };
 }
 
 async function write(

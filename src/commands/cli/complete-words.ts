@@ -1,5 +1,8 @@
 import { type Command, type Flags, nameOf, type TableEntry } from "./command.js";
 
+/** The scripts of `art-e completion` call the program with this, and the words typed so far. */
+export const COMPLETE = "--complete-words";
+
 /** What stands in the place of a value, by what it names. */
 export interface KnownValues {
   agents(): readonly string[];

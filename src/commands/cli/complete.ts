@@ -6,9 +6,6 @@ import { COMMANDS } from "./command-table.js";
 import { completeWords } from "./complete-words.js";
 import { readSettings } from "./settings.js";
 
-/** The scripts of `art-e completion` call the program with this, and the words typed so far. */
-export const COMPLETE = "--complete-words";
-
 /** Prints what the last word may become, one a line. */
 export async function complete(words: readonly string[]): Promise<ExitCode> {
   const at = words.indexOf("--db");

@@ -7,10 +7,12 @@ import { readArtGroups } from "./art-reader.js";
 import { readAtif } from "./atif-reader.js";
 import { readChats } from "./chat-reader.js";
 import { readEvalFile, readJsonLog } from "./inspect-reader.js";
+import { readOtlp } from "./otlp-reader.js";
 
 const READERS: Readonly<Record<string, (bytes: Buffer, name: string) => unknown>> = {
   art: (bytes) => readArtGroups(bytes.toString()),
   atif: (bytes) => readAtif(bytes.toString()),
+  otel: (bytes) => readOtlp(bytes.toString()),
   "openai-sft": (bytes, name) => readChats(bytes.toString(), name.includes("hf") ? "hf" : "openai"),
   inspect: (bytes, name) =>
     name.endsWith(".eval") ? readEvalFile(bytes, "python") : readJsonLog(bytes.toString(), "python"),
