@@ -236,7 +236,11 @@ describe("--help", () => {
 
       Options:
             --run             Its id, the beginning of it, or latest [default: latest]                                [string]
-            --format          jsonl, iofold [default: jsonl]                                                          [string]
+            --chats           The traces of all chats instead of a run's                                             [boolean]
+            --session         The traces of one chat session                                                          [string]
+            --format          jsonl, iofold, inspect, inspect-json, chat, atif, art [default: jsonl]                  [string]
+            --dialect         With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]  [string]
+            --reward          With --format art: a score, or art for ART's own reward [default: that of --band]       [string]
         -o, --output          File to write [default: stdout]                                                         [string]
             --overwrite       Write over an output file that is of another kind                                      [boolean]
             --by              The score that the next four go by [default: semantic; of a suite: taskScore]           [string]
