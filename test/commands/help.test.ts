@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
+  "demo import run score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp completion".split(
     " ",
   );
 
@@ -107,6 +107,7 @@ describe("--help", () => {
                                                 OpenAI-compatible endpoint
         art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
         art-e mcp                               Start an MCP server for one mailbox: search, read, and the mails as resources
+        art-e completion [shell]                Print a script that lets bash, zsh or fish complete commands, flags and ids
       "
     `);
   });
@@ -416,7 +417,8 @@ describe("--help", () => {
         dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
 
       Options:
-            --oracle  Grade the lines of an oracle file instead, and compare with their scores                        [string]
+            --oracle     Grade the lines of an oracle file instead, and compare with their scores                     [string]
+            --functions  A module of your own set-up and evaluation functions; it runs with your rights               [string]
       "
     `);
   });
@@ -430,7 +432,7 @@ describe("--help", () => {
         "agents export": "--output --overwrite",
         "agents set": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
-        "suite check": "--oracle",
+        "suite check": "--oracle --functions",
         "suite list": "--task --tool --tag --index --counterparts",
         "suite show": "",
         "tools add": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema --mcp --prefix",

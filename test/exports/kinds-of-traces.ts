@@ -207,7 +207,18 @@ export const NOT_STARTED: SuiteTrace = {
 };
 
 export const ALL_KINDS: readonly ExportedTrace[] = [
-  ...[ANSWERED, FAILED, BY_TOOL, SECOND_EPOCH, REFUSED, CUT_OFF, OUT_OF_TURNS, TIMED_OUT, BROKEN_OFF, PROGRAM],
+  ...[
+    ANSWERED,
+    { ...FAILED, taskId: 6 },
+    BY_TOOL,
+    SECOND_EPOCH,
+    REFUSED,
+    CUT_OFF,
+    OUT_OF_TURNS,
+    TIMED_OUT,
+    BROKEN_OFF,
+    PROGRAM,
+  ],
   ...[CHAT, SUITE, NOT_STARTED],
 ];
 

@@ -10,6 +10,7 @@ import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { PROTOCOL_FLAGS, protocolShape } from "../flags/protocol-flag.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../flags/question-flags.js";
 import { SCORER_FLAGS, scorerShape } from "../flags/scorer-flags.js";
+import { SUITE_RESOURCE_FLAGS, suiteResourceShape } from "../flags/suite-resource-flags.js";
 import { SUITE_SELECTION_FLAGS, suiteSelectionShape } from "../flags/suite-selection-flags.js";
 import { AGENT_TARGET_FLAGS } from "./agent-target-flags.js";
 
@@ -32,6 +33,7 @@ export const RUN_FLAGS: Flags = {
     describe: "A task suite's folder: its tasks instead of questions about mailboxes",
   },
   ...SUITE_SELECTION_FLAGS,
+  ...SUITE_RESOURCE_FLAGS,
   ...DATASET_FLAGS,
   limit: {
     alias: "l",
@@ -143,6 +145,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   agent: text.optional(),
   suite: text.optional(),
   ...suiteSelectionShape,
+  ...suiteResourceShape,
   limit: wholeNumber(0).default(10),
   stats: z.boolean().default(false),
   ...protocolShape,

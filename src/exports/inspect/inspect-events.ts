@@ -128,14 +128,14 @@ function configOf(turn: Turn | null): JsonObject {
 
 /** The waiting before a call is no working time. */
 function timing({ startedAt, waitedMs = 0, latencyMs, retries, sent }: Turn): JsonObject {
-  const adjusted = sent?.adjusted;
+  const adjusted = sent?.adjusted?.map(({ sent, ...change }) => (sent === null ? change : { ...change, sent }));
   return {
     completed: after(startedAt, waitedMs + latencyMs),
     working_time: latencyMs / 1000,
     retries: retries.length,
     ...(waitedMs === 0 && adjusted === undefined
       ? {}
-      : { metadata: { waited_ms: waitedMs, ...(adjusted === undefined ? {} : { adjusted: [...adjusted] }) } }),
+      : { metadata: { waited_ms: waitedMs, ...(adjusted === undefined ? {} : { adjusted }) } }),
   };
 }
 

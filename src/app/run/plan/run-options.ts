@@ -22,6 +22,10 @@ export interface RunOptions
   readonly limit: number;
   /** Folder of a task suite, instead of questions about mailboxes. */
   readonly suite?: string | undefined;
+  /** The user's module of set-up and evaluation functions. */
+  readonly functions?: string | undefined;
+  /** Folder of the settings of accounts that tasks of a suite take. */
+  readonly accountSettings?: string | undefined;
   readonly protocol?: "art" | undefined;
   readonly modelProvider?: string | undefined;
   readonly modelId?: string | undefined;
