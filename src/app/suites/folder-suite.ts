@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
 import type { PlannedSuiteTask } from "../../domain/tasks/planned-task.js";
 import { isQuestion } from "../../domain/tasks/question.js";
@@ -28,7 +27,7 @@ export async function openFolderSuite(
 ): Promise<Suite<PlannedSuiteTask>> {
   const folder = openSuiteFolder(path);
   await readSnapshots(folder.root);
-  const documents = new SuiteDocuments(folder.content, join(context.settings.cacheDir, "documents"));
+  const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
   const resources = await openSuiteResources(folder, options, context);
   return {
     async list() {
