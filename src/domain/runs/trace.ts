@@ -3,6 +3,7 @@ import { jsonValueSchema } from "../json.js";
 import { messageSchema } from "../models/conversation.js";
 import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "../models/model.js";
 import { judgementSchema } from "../scores/judgement.js";
+import { leftBehindSchema } from "../tasks/left-behind.js";
 import { questionSchema } from "../tasks/question.js";
 import { gradeSchema, suiteTaskFactsSchema } from "../tasks/task.js";
 import { ENDINGS } from "../tasks/task-ending.js";
@@ -79,7 +80,12 @@ export const traceSchema = anyTrace.extend({ task: questionSchema });
 export type QuestionTrace = z.output<typeof traceSchema>;
 
 /** One task of a suite: what its evaluation functions gave belongs to it, as the machine is gone. */
-export const suiteTraceSchema = anyTrace.extend({ task: suiteTaskFactsSchema, grade: gradeSchema });
+export const suiteTraceSchema = anyTrace.extend({
+  task: suiteTaskFactsSchema,
+  grade: gradeSchema,
+  /** Absent where nothing was looked for. */
+  left: leftBehindSchema.exactOptional(),
+});
 
 export type SuiteTrace = z.output<typeof suiteTraceSchema>;
 

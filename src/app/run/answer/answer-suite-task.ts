@@ -9,6 +9,7 @@ import type { Grade, TaskState } from "../../../domain/tasks/suite-task.js";
 import type { SuiteTaskFacts, TaskGrade } from "../../../domain/tasks/task.js";
 import type { Ending } from "../../../domain/tasks/task-ending.js";
 import { HOME } from "../../../domain/tasks/task-machine.js";
+import { collectLeftBehind } from "../../../suites/left-behind/collect-left-behind.js";
 import { type AttemptedAnswer, attemptAnswer } from "../../answer/attempt-answer.js";
 import type { OpenedSuiteTask } from "../../suites/open-suite-task.js";
 import type { Answering, SuiteTasks } from "./answering.js";
@@ -35,6 +36,7 @@ export async function answerSuiteTask(
   }
   const { opened } = opening;
   const documents = suite.documentsOf(planned.task);
+  const begun = new Date();
   try {
     const attempted = await attemptAnswer(
       {
@@ -60,8 +62,10 @@ export async function answerSuiteTask(
       onFailure(attempted.thrown);
       chargeFailedRetries(attempted.rollout, attempted.thrown);
     }
+    const left = await collectLeftBehind(opened.machine, begun, signal);
     const grade = await gradeOf(opened, attempted.rollout, signal);
-    return { ...traceFields(shared, planned, attempted), task: factsOf(planned.task), grade };
+    const trace = { ...traceFields(shared, planned, attempted), task: factsOf(planned.task), grade };
+    return left === null ? trace : { ...trace, left };
   } finally {
     await documents.close();
     await opened.close();
