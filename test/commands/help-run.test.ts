@@ -18,6 +18,7 @@ it("--help of run names every flag with what it means and what holds without it"
           --tag                  Tasks with all of these tags, separated by commas                                  [string]
           --index                Tasks that an index file lists, such as test_one.json                              [string]
           --counterparts         both: whole pairs, counterparts added; abstract or verbose: one of each pair       [string]
+          --oracle               Oracle file for the agent oracle [default: the suite's oracle.jsonl]               [string]
       -s, --split                Dataset split: train or test [default: test]                                       [string]
           --dataset, --csv-path  A file of questions (Parquet, CSV, JSON, JSONL) instead of
                                  corbt/enron_emails_sample_questions                                                [string]

@@ -11,6 +11,7 @@ import { openSuiteFolder, type SuiteFolder } from "../../suites/definition/suite
 import { SuiteDocuments } from "../../suites/documents/open-documents.js";
 import type { AppContext } from "../use-case-context.js";
 import { openSuiteTask } from "./open-suite-task.js";
+import { openOracle, type SuiteOracle } from "./oracle/open-oracle.js";
 import { findSandboxedMachines } from "./sandboxed-machines.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-suite-tasks.js";
 import { gradeRollout, ungraded } from "./task-record.js";
@@ -18,6 +19,8 @@ import { gradeRollout, ungraded } from "./task-record.js";
 export interface FolderSuiteOptions extends SuiteSelectionOptions {
   /** Null: all that are selected. */
   readonly limit: number | null;
+  /** Path of the oracle file that the agent may apply. */
+  readonly oracle?: string | undefined;
 }
 
 /** The tasks of a suite's folder, each in a machine of its own. Throws a UserError where the folder cannot be used. */
@@ -28,6 +31,7 @@ export async function openFolderSuite(
 ): Promise<Suite<PlannedSuiteTask>> {
   const folder = openSuiteFolder(path);
   await readSnapshots(folder.root);
+  const oracle = options.oracle === undefined ? null : openOracle(options.oracle, folder);
   const documents = new SuiteDocuments(folder.content, join(context.settings.cacheDir, "documents"));
   let machines: Promise<TaskMachines> | undefined;
   const machinesOnce = () => {
@@ -41,7 +45,7 @@ export async function openFolderSuite(
     },
     async open(task, signal) {
       if (isQuestion(task)) throw new Error(`task ${task.id} is a question, and the run is over the suite ${path}`);
-      return openTask(task, { folder, machines: await machinesOnce(), documents }, signal);
+      return openTask(task, { folder, machines: await machinesOnce(), documents, oracle }, signal);
     },
     close: () => documents.close(),
   };
@@ -51,11 +55,12 @@ interface TaskSources {
   readonly folder: SuiteFolder;
   readonly machines: TaskMachines;
   readonly documents: SuiteDocuments;
+  readonly oracle: SuiteOracle | null;
 }
 
 async function openTask(
   task: PlannedSuiteTask,
-  { folder, machines, documents }: TaskSources,
+  { folder, machines, documents, oracle }: TaskSources,
   signal: AbortSignal,
 ): Promise<TaskOpening> {
   const opening = await openSuiteTask(task, folder, machines, signal);
@@ -67,7 +72,10 @@ async function openTask(
     opened: {
       instruction: task.instruction,
       variables: { snapshot: task.snapshot, home: HOME },
-      access: { inbox: null, cutoff: null, machine, documents: ownDocuments },
+      access: {
+        ...{ inbox: null, cutoff: null, machine, documents: ownDocuments },
+        ...(oracle === null ? {} : { oracle: oracle.open(task, machine) }),
+      },
       grade: (rollout, stop) => gradeRollout(task, rollout, () => grade(stop)),
       async close() {
         await ownDocuments.close();

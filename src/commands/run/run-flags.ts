@@ -31,6 +31,11 @@ export const RUN_FLAGS: Flags = {
     describe: "A task suite's folder: its tasks instead of questions about mailboxes",
   },
   ...SUITE_SELECTION_FLAGS,
+  oracle: {
+    type: "string",
+    requiresArg: true,
+    describe: "Oracle file for the agent oracle [default: the suite's oracle.jsonl]",
+  },
   ...DATASET_FLAGS,
   limit: {
     alias: "l",
@@ -141,6 +146,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   agent: text.optional(),
   suite: text.optional(),
   ...suiteSelectionShape,
+  oracle: text.optional(),
   limit: wholeNumber(0).default(10),
   stats: z.boolean().default(false),
   ...protocolShape,

@@ -3,9 +3,11 @@ import { flagName } from "../../../platform/flag-name.js";
 import { SUITE_SCORERS } from "../../../scoring/scorers.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
+import { openSuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { openFolderSuite } from "../../suites/folder-suite.js";
 import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
+import { oracleSettings } from "./choose-oracle.js";
 import { newRunPlan } from "./new-run-plan.js";
 import { newRunSettings } from "./new-settings.js";
 import { agentOfNewRun, type RunOptionName, type RunRequest } from "./run-options.js";
@@ -46,14 +48,12 @@ export async function planSuiteRun(
   if (other !== undefined) {
     throw new UserError("flags_contradict", `${flagName(other)} is not for tasks of a suite.`, "Leave it out.");
   }
-  const limit = given.has("limit") && options.limit > 0 ? options.limit : null;
-  const suite = await openFolderSuite(folder, { ...options, limit }, context);
   const agent = getAgent(db, agentOfNewRun(options));
-  const settings = {
-    ...newRunSettings(db, { ...options, noJudge: true }, agent, context),
-    scorers: [...SUITE_SCORERS],
-    judge: null,
-  };
+  const ofAgent = newRunSettings(db, { ...options, noJudge: true }, agent, context);
+  const oracle = oracleSettings(ofAgent.model, options.oracle, openSuiteFolder(folder));
+  const settings = { ...ofAgent, ...oracle, scorers: [...SUITE_SCORERS], judge: null };
+  const limit = given.has("limit") && options.limit > 0 ? options.limit : null;
+  const suite = await openFolderSuite(folder, { ...options, ...oracle, limit }, context);
   const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
   return newRunPlan(db, { suite, list: await suite.list(), settings, model }, options);
 }

@@ -15,6 +15,8 @@ export interface RunOptions extends DatasetOptions, SelectionOptions, SuiteSelec
   readonly limit: number;
   /** Folder of a task suite, instead of questions about mailboxes. */
   readonly suite?: string | undefined;
+  /** Oracle file of the model offline/oracle. */
+  readonly oracle?: string | undefined;
   readonly protocol?: "art" | undefined;
   readonly modelProvider?: string | undefined;
   readonly modelId?: string | undefined;

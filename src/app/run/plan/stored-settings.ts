@@ -8,6 +8,7 @@ import { refuseStoredAddress } from "../../settings/endpoints.js";
 import type { AppContext } from "../../use-case-context.js";
 import { modelNameOf } from "../create-model.js";
 import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./choose-agent-target.js";
+import { requestedOracle } from "./choose-oracle.js";
 import type { RunOptions, RunRequest } from "./run-options.js";
 import { withSent } from "./sent-parameters.js";
 
@@ -65,6 +66,7 @@ export function requestedSettings(
     taskTimeoutMs: given.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    ...requestedOracle(stored, options.oracle),
     scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
     judge,
   };

@@ -8,9 +8,9 @@ import type { SuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { evaluateTask } from "../../../suites/evaluation/evaluate-task.js";
 import { folderMachines } from "../../../suites/machines/folder-machines.js";
 import { openSuiteTask } from "../open-suite-task.js";
+import { applyLine } from "./apply-line.js";
 import { placeFiles } from "./place-files.js";
 import type { OracleLine } from "./read-oracle.js";
-import { startProcesses } from "./start-processes.js";
 
 export interface LineSources {
   readonly suite: SuiteFolder;
@@ -73,14 +73,8 @@ async function gradeInMachine(
   if (!opening.ok) return { status: opening.state, score: null, reason: opening.reason };
   const { machine, grade, close } = opening.opened;
   try {
-    const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
-    if (refused !== null) return failed(refused);
-    if (line.remove.length > 0) {
-      const argv = ["rm", "-rf", "--", ...line.remove];
-      await machine.run({ argv, cwd: null, env: {}, timeoutMs: 60_000 }, signal);
-    }
-    const notReady = await startProcesses(line.processes, machine, signal);
-    return notReady === null ? graded(await grade(signal), missing) : failed(notReady);
+    const { refused, missing } = await applyLine(line, task, derivedFolder, machine, signal);
+    return refused === null ? graded(await grade(signal), missing) : failed(refused);
   } finally {
     await close();
   }
