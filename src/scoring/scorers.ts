@@ -1,5 +1,6 @@
 import type { QuestionTrace, SuiteTrace } from "../domain/runs/trace.js";
 import type { SameMail, Score, ScorerEntry } from "../domain/scores/score.js";
+import { questionOf } from "../domain/tasks/task.js";
 import { abstention } from "./abstention.js";
 import { artReward } from "./art-rubric.js";
 import { exactMatch } from "./exact-match.js";
@@ -108,7 +109,16 @@ export function scoreTrace(
   sameMail: SameMail,
   names: readonly ScorerName[],
 ): Record<string, Score> {
-  if ("grade" in trace) return { taskScore: gradeScore(trace.grade) };
+  const task = questionOf(trace.task);
+  const scores = task === null ? {} : scoreQuestion({ ...trace, task }, sameMail, names);
+  return "grade" in trace ? { ...scores, taskScore: gradeScore(trace.grade) } : scores;
+}
+
+function scoreQuestion(
+  trace: Omit<QuestionTrace, "scores">,
+  sameMail: SameMail,
+  names: readonly ScorerName[],
+): Record<string, Score> {
   const cachedSameMail = memoize(sameMail);
   return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));
 }

@@ -1,5 +1,5 @@
 import { UserError } from "../../domain/errors.js";
-import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../scoring/scorers.js";
+import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName, SUITE_SCORERS } from "../../scoring/scorers.js";
 
 /**
  * The scorers asked for and those that always run, in the order of their table; by default all that can be told.
@@ -17,6 +17,14 @@ export function chosenScorers(asked: readonly ScorerName[] | undefined, hasVerdi
   }
   const wanted = new Set<string>([...RESULT_FILE_SCORERS, ...asked]);
   return SCORER_NAMES.filter((name) => wanted.has(name));
+}
+
+/** Of a run over a suite: its own, and where tasks ask questions with gold answers, those of answers. */
+export function suiteScorers(
+  asked: readonly ScorerName[] | undefined,
+  { hasAnswers, hasVerdicts }: { readonly hasAnswers: boolean; readonly hasVerdicts: boolean },
+): ScorerName[] {
+  return hasAnswers ? [...chosenScorers(asked, hasVerdicts), ...SUITE_SCORERS] : [...SUITE_SCORERS];
 }
 
 /** Whether any of these scorers uses a verdict. */

@@ -6,9 +6,14 @@ import { isQuestion } from "../../domain/tasks/question.js";
 import type { Suite, TaskOpening } from "../../domain/tasks/suite.js";
 import { HOME, type TaskMachines } from "../../domain/tasks/task-machine.js";
 import { readSnapshots } from "../../sandbox/task-machine/snapshots/read-snapshots.js";
+import { similarity } from "../../scoring/semantic-score.js";
+import { needsMachine } from "../../suites/definition/functions/needs-machine.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
 import { openSuiteFolder, type SuiteFolder } from "../../suites/definition/suite-folder.js";
 import { SuiteDocuments } from "../../suites/documents/open-documents.js";
+import { attachedInbox } from "../../suites/email/attached-inbox.js";
+import { folderMachines } from "../../suites/machines/folder-machines.js";
+import { taskMailbox } from "../mailbox/task-mailbox.js";
 import type { AppContext } from "../use-case-context.js";
 import { openSuiteTask } from "./open-suite-task.js";
 import { openOracle, type SuiteOracle } from "./oracle/open-oracle.js";
@@ -19,6 +24,8 @@ import { gradeRollout, ungraded } from "./task-record.js";
 export interface FolderSuiteOptions extends SuiteSelectionOptions {
   /** Null: all that are selected. */
   readonly limit: number | null;
+  /** Whether mail of after a task's day is invisible to its agent. */
+  readonly cutoff: "query_date" | "off";
   /** Path of the oracle file that the agent may apply. */
   readonly oracle?: string | undefined;
 }
@@ -45,7 +52,9 @@ export async function openFolderSuite(
     },
     async open(task, signal) {
       if (isQuestion(task)) throw new Error(`task ${task.id} is a question, and the run is over the suite ${path}`);
-      return openTask(task, { folder, machines: await machinesOnce(), documents, oracle }, signal);
+      const sources = { folder, documents, oracle, cutoff: options.cutoff };
+      if (!needsMachine(task)) return openTask(task, { ...sources, machines: null }, signal);
+      return openTask(task, { ...sources, machines: await machinesOnce() }, signal);
     },
     close: () => documents.close(),
   };
@@ -53,30 +62,37 @@ export async function openFolderSuite(
 
 interface TaskSources {
   readonly folder: SuiteFolder;
-  readonly machines: TaskMachines;
+  /** Null: the task takes none. */
+  readonly machines: TaskMachines | null;
   readonly documents: SuiteDocuments;
   readonly oracle: SuiteOracle | null;
+  readonly cutoff: "query_date" | "off";
 }
 
 async function openTask(
   task: PlannedSuiteTask,
-  { folder, machines, documents, oracle }: TaskSources,
+  { folder, machines, documents, oracle, cutoff }: TaskSources,
   signal: AbortSignal,
 ): Promise<TaskOpening> {
-  const opening = await openSuiteTask(task, folder, machines, signal);
+  const opening = await openSuiteTask(task, folder, machines ?? folderMachines, signal);
   if (!opening.ok) return { ok: false, reason: opening.reason, record: ungraded(task, opening) };
   const { machine, grade, close } = opening.opened;
   const ownDocuments = documents.open(task.folder);
+  const inbox = attachedInbox(task);
+  const mailbox = inbox === null ? null : taskMailbox(inbox, cutoff);
   return {
     ok: true,
     opened: {
       instruction: task.instruction,
-      variables: { snapshot: task.snapshot, home: HOME },
+      variables: { ...mailbox?.variables, ...(machines === null ? {} : { snapshot: task.snapshot, home: HOME }) },
       access: {
-        ...{ inbox: null, cutoff: null, machine, documents: ownDocuments },
+        ...(mailbox?.access ?? { inbox: null, cutoff: null }),
+        ...(machines === null ? {} : { machine }),
+        documents: ownDocuments,
         ...(oracle === null ? {} : { oracle: oracle.open(task, machine) }),
       },
-      grade: (rollout, stop) => gradeRollout(task, rollout, () => grade(stop)),
+      grade: (rollout, stop) =>
+        gradeRollout(task, rollout, () => grade(stop, (gold) => similarity(rollout.answer, gold))),
       async close() {
         await ownDocuments.close();
         await close();

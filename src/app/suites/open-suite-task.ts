@@ -5,6 +5,7 @@ import type { Grade, SuiteTask } from "../../domain/tasks/suite-task.js";
 import type { OpenedMachine, TaskMachine, TaskMachines } from "../../domain/tasks/task-machine.js";
 import type { SuiteFolder } from "../../suites/definition/suite-folder.js";
 import { evaluateTask } from "../../suites/evaluation/evaluate-task.js";
+import type { EvaluationOptions } from "../../suites/evaluation/evaluation-context.js";
 import { runSetUp, type SetUpRefusal, type SetUpStep } from "../../suites/setup/run-set-up.js";
 
 /**
@@ -16,8 +17,8 @@ export interface OpenedSuiteTask {
   readonly machine: TaskMachine;
   /** What set-up did, and what it passed over for want of a screen. */
   readonly steps: readonly SetUpStep[];
-  /** Collects and grades what is in the machine, where what the agent started still runs. */
-  grade(signal: AbortSignal): Promise<Grade>;
+  /** Collects and grades what is in the machine, where what the agent started still runs, or the answer. */
+  grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
   /** Ends what runs in the machine and removes it, with what was collected. */
   close(): Promise<void>;
 }
@@ -62,9 +63,10 @@ async function openedTask(
     await machine.close();
     await rm(work, { recursive: true, force: true });
   };
-  const grade = async (signal: AbortSignal) => {
+  const grade: OpenedSuiteTask["grade"] = async (signal, scoreAnswer) => {
     const workFolder = await mkdtemp(join(work, "collected-"));
-    return await evaluateTask(task, machine, { workFolder, suiteRoot }, signal);
+    const answered = scoreAnswer === undefined ? {} : { scoreAnswer };
+    return await evaluateTask(task, machine, { workFolder, suiteRoot, ...answered }, signal);
   };
   return { task, machine, steps, grade, close };
 }

@@ -13,8 +13,8 @@ const MAX_QUERY = 10_000;
 const DONT_KNOW = "I don't know";
 
 /**
- * `offline/baseline`: searches with the question's own words, reads the mails found first, and answers with the sentence
- * that covers the question best. It sets the bar for a model.
+ * `offline/baseline`: searches with the question's own words, reads the mails found first, and answers with the
+ * sentence that covers the question best. It sets the bar for a model.
  */
 export function baselineReply(request: ModelRequest): Completion {
   const names = request.tools.map((tool) => tool.name);

@@ -7,7 +7,7 @@ import type { Trace } from "../../domain/runs/trace.js";
 import { isSuiteTrace } from "../../domain/runs/trace.js";
 import type { Judgement } from "../../domain/scores/judgement.js";
 import { isQuestion } from "../../domain/tasks/question.js";
-import { instructionOf, type TaskFacts } from "../../domain/tasks/task.js";
+import { instructionOf, questionOf, type TaskFacts } from "../../domain/tasks/task.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { readToolResult } from "../html/tool-results.js";
@@ -64,11 +64,12 @@ function whereOf(task: TaskFacts): string {
 
 /** What the answer, or what was left behind, is measured by. */
 function goldLines(trace: Trace): string[] {
-  if (isSuiteTrace(trace)) {
-    const { score, state, reason } = trace.grade;
-    return [`Grade:    ${score ?? "-"}  ${state}${reason === "" ? "" : `: ${reason}`}`];
-  }
-  return [`Gold:     ${trace.task.answer}`, `Mails:    ${trace.task.message_ids.join(", ") || "-"}`];
+  const question = questionOf(trace.task);
+  const gold =
+    question === null ? [] : [`Gold:     ${question.answer}`, `Mails:    ${question.message_ids.join(", ") || "-"}`];
+  if (!isSuiteTrace(trace)) return gold;
+  const { score, state, reason } = trace.grade;
+  return [...gold, `Grade:    ${score ?? "-"}  ${state}${reason === "" ? "" : `: ${reason}`}`];
 }
 
 /** Shown only if another model than the requested one replied. */

@@ -46,6 +46,7 @@ function requireKnown(kind: FunctionKind, name: string): void {
   if (known.isImplemented) return;
   if (known.needs === "account") throw new CannotGrade("needs_account", `${word} ${name} needs an account`);
   const needs = {
+    mailbox: "needs a mailbox",
     files: "is not implemented",
     script: "is not implemented",
     process: "needs a server",

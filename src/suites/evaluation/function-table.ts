@@ -3,8 +3,10 @@ import { FLOWBOOK_FUNCTIONS } from "../flowbook/functions.js";
 import { SPIDER2V_FUNCTIONS } from "../spider2v/functions.js";
 import { GETTERS } from "./getters/getter-table.js";
 
-/** What a function needs: files in the machine, a script run there, a server's process, an account, a screen. */
-export type FunctionNeed = "files" | "script" | "process" | "account" | "screen";
+/**
+ * What a function needs: a mailbox, files in the machine, a script run there, a server's process, an account, a screen.
+ */
+export type FunctionNeed = "mailbox" | "files" | "script" | "process" | "account" | "screen";
 
 /** Functions of set-up are in a table of their own, setup/setup-functions.ts. */
 export type FunctionKind = "evaluation" | "getter";
@@ -18,6 +20,7 @@ export interface KnownFunction {
 /** Of the functions that are implemented; the others need files. */
 const NEEDS: Readonly<Record<string, FunctionNeed>> = {
   compare_script_logs: "script",
+  email_answer: "mailbox",
   vm_command_error: "script",
   vm_command_line: "script",
   vm_script_output: "script",

@@ -1,5 +1,6 @@
 import type { SuiteDialect } from "../../domain/tasks/suite-task.js";
 import type { FunctionNeed } from "../definition/functions/function-need.js";
+import { attachInbox } from "./actions/attach-inbox.js";
 import { copyFile } from "./actions/copy-file.js";
 import { execute } from "./actions/execute.js";
 import { runScript } from "./actions/run-script.js";
@@ -31,6 +32,8 @@ const SETUP_FUNCTIONS: Readonly<Record<SuiteDialect, Readonly<Record<string, Set
   flowbook: {
     upload_file_to_vm: FILES(uploadFile),
     upload_script_and_execute: SCRIPT(uploadScript),
+    // Of ART-E's own tasks, which are written in Flowbook's form.
+    attach_inbox: { need: "mailbox", isPassedOver: false, run: attachInbox },
   },
   spider2v: {
     copyfile_from_host_to_guest: FILES(copyFile),

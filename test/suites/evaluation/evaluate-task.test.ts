@@ -296,7 +296,8 @@ describe("the table of functions", () => {
     });
     expect(lookUpFunction("flowbook", "getter", "vm_file")).toBeNull();
     expect(lookUpFunction("spider2v", "evaluation", "constructor")).toBeNull();
-    expect(listFunctions("flowbook", "evaluation")).toHaveLength(10);
+    expect(listFunctions("flowbook", "evaluation")).toHaveLength(11);
+    expect(lookUpFunction("flowbook", "evaluation", "email_answer")?.needs).toBe("mailbox");
     expect(listFunctions("spider2v", "getter")).toContain("vm_file");
   });
 });

@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { UserError } from "../../../domain/errors.js";
 import type { Grade, SuiteTask, TaskState } from "../../../domain/tasks/suite-task.js";
 import type { TaskMachines } from "../../../domain/tasks/task-machine.js";
+import { similarity } from "../../../scoring/semantic-score.js";
 import type { SuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { evaluateTask } from "../../../suites/evaluation/evaluate-task.js";
+import type { EvaluationOptions } from "../../../suites/evaluation/evaluation-context.js";
 import { folderMachines } from "../../../suites/machines/folder-machines.js";
 import { openSuiteTask } from "../open-suite-task.js";
 import { applyLine } from "./apply-line.js";
@@ -55,7 +57,7 @@ async function gradeInFolder(
     const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
     if (refused !== null) return failed(refused);
     // Waiting is for programs, and none runs here.
-    const options = { workFolder, suiteRoot: suite.root, timeScale: 0 };
+    const options = { workFolder, suiteRoot: suite.root, timeScale: 0, ...answerOptions(line) };
     return graded(await evaluateTask(task, machine, options, signal), missing);
   } finally {
     await Promise.all([machine.close(), rm(workFolder, { recursive: true, force: true })]);
@@ -74,10 +76,14 @@ async function gradeInMachine(
   const { machine, grade, close } = opening.opened;
   try {
     const { refused, missing } = await applyLine(line, task, derivedFolder, machine, signal);
-    return refused === null ? graded(await grade(signal), missing) : failed(refused);
+    return refused === null ? graded(await grade(signal, answerOptions(line).scoreAnswer), missing) : failed(refused);
   } finally {
     await close();
   }
+}
+
+function answerOptions({ answer }: OracleLine): Pick<EvaluationOptions, "scoreAnswer"> {
+  return answer === undefined ? {} : { scoreAnswer: (gold) => similarity(answer, gold) };
 }
 
 const failed = (reason: string): LineGrade => ({ status: "setup_error", score: null, reason });

@@ -9,7 +9,7 @@ import { applyLine } from "./apply-line.js";
 import { type OracleLine, readOracle } from "./read-oracle.js";
 
 /** The oracle file that a suite may have of its own. */
-const OWN_FILE = "oracle.jsonl";
+export const OWN_ORACLE = "oracle.jsonl";
 
 /** The oracles of a suite's tasks. */
 export interface SuiteOracle {
@@ -18,9 +18,9 @@ export interface SuiteOracle {
 
 /** The absolute path of the oracle file that is named, or of the suite's own. */
 export function findOracleFile(named: string | undefined, { root, name }: SuiteFolder): string {
-  const path = resolve(named ?? join(root, OWN_FILE));
+  const path = resolve(named ?? join(root, OWN_ORACLE));
   if (named !== undefined || statSync(path, { throwIfNoEntry: false })?.isFile()) return path;
-  throw new UserError("oracle_missing", `${name} has no ${OWN_FILE}.`, "Name an oracle file: --oracle FILE.");
+  throw new UserError("oracle_missing", `${name} has no ${OWN_ORACLE}.`, "Name an oracle file: --oracle FILE.");
 }
 
 /** Reads an oracle file. Of a task's lines the one with the highest score counts, and of equal ones the first. */
@@ -45,10 +45,14 @@ export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
   };
 }
 
-function toApplied({ state, files, derived, remove, processes }: OracleLine, missing: readonly string[]) {
+function toApplied(
+  { state, files, derived, remove, processes, answer, sources }: OracleLine,
+  missing: readonly string[],
+) {
   return {
     state,
     files: [...Object.keys(files), ...Object.keys(derived)],
+    ...(answer === undefined ? {} : { answer, sources }),
     ...(remove.length === 0 ? {} : { removed: remove }),
     ...(processes.length === 0 ? {} : { processes: processes.map(({ cmd }) => cmd.join(" ")) }),
     ...(missing.length === 0 ? {} : { missing }),
