@@ -1,8 +1,11 @@
+import type { AgentTarget } from "../../../domain/agents/agent-target.js";
 import { UserError } from "../../../domain/errors.js";
 import type { SuiteTask } from "../../../domain/tasks/suite-task.js";
 import { flagName } from "../../../platform/flag-name.js";
+import { needsMachine } from "../../../suites/definition/functions/needs-machine.js";
 import { type AttachedInbox, attachedInbox } from "../../../suites/email/attached-inbox.js";
 import { questionOfTask } from "../../../suites/email/email-answer.js";
+import { FLAG_OF } from "./choose-agent-target.js";
 import type { RunOptionName } from "./run-options.js";
 
 /** Options that choose questions of a dataset. */
@@ -17,9 +20,6 @@ const OF_DATASETS: readonly RunOptionName[] = [
   "inbox",
   "excludeKnownBad",
   "protocol",
-  "apiUrl",
-  "agentCommand",
-  "agentUrl",
 ];
 
 /** Options about mail, and about answers that have a gold answer. */
@@ -47,6 +47,18 @@ export function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswer
   if (!hasAnswers) {
     refuse(OF_ANSWERS, given, "is for tasks with a gold answer (email_answer), and none of these has one");
   }
+}
+
+/** An agent at a server has tools of its own, and what is graded lies in a machine here. */
+export function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly SuiteTask[]): void {
+  if (target === undefined || target.kind === "command") return;
+  const [first, ...others] = tasks.filter(needsMachine);
+  if (first === undefined) return;
+  throw new UserError(
+    "flags_contradict",
+    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by what is left in a machine, which an agent there cannot reach (${first.id}).`,
+    "Use --agent-command or an agent of this program, or select tasks that are graded by the answer (email_answer).",
+  );
 }
 
 function refuse(names: readonly RunOptionName[], given: ReadonlySet<string>, why: string): void {
