@@ -19,12 +19,9 @@ export function chosenScorers(asked: readonly ScorerName[] | undefined, hasVerdi
   return SCORER_NAMES.filter((name) => wanted.has(name));
 }
 
-/** Of a run over a suite: its own, and where tasks ask questions with gold answers, those of answers. */
-export function suiteScorers(
-  asked: readonly ScorerName[] | undefined,
-  { hasAnswers, hasVerdicts }: { readonly hasAnswers: boolean; readonly hasVerdicts: boolean },
-): ScorerName[] {
-  return hasAnswers ? [...chosenScorers(asked, hasVerdicts), ...SUITE_SCORERS] : [...SUITE_SCORERS];
+/** The names that a run records: those of a suite's tasks have what their evaluation functions gave too. */
+export function recordedScorers(split: string, scorers: readonly ScorerName[]): string[] {
+  return split === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
 }
 
 /** Whether any of these scorers uses a verdict. */

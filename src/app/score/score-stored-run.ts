@@ -13,7 +13,7 @@ import { hasKey } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { chosenScorers, suiteScorers, wantsJudge } from "./choose-scorers.js";
+import { chosenScorers, wantsJudge } from "./choose-scorers.js";
 import { createJudge, JUDGE_CONCURRENCY, JUDGE_TIMEOUT_MS } from "./create-judge.js";
 import { asksJudge, cheapModel, isJudgeOff, type JudgeOptions, judgeSettings } from "./judge-settings.js";
 import { scoreRun } from "./score-saved-traces.js";
@@ -71,7 +71,7 @@ function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVe
       "Leave it out.",
     );
   }
-  return suiteScorers(options.scorers, { hasAnswers, hasVerdicts });
+  return hasAnswers ? chosenScorers(options.scorers, hasVerdicts) : [];
 }
 
 /**

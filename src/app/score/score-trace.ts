@@ -1,4 +1,4 @@
-import type { Trace } from "../../domain/runs/trace.js";
+import { isSuiteTrace, type Trace } from "../../domain/runs/trace.js";
 import type { Judge, Judgement } from "../../domain/scores/judgement.js";
 import type { SameMail } from "../../domain/scores/score.js";
 import { questionOf } from "../../domain/tasks/task.js";
@@ -26,9 +26,14 @@ export async function withVerdict(trace: Trace, { judge }: Scoring, signal: Abor
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
 }
 
-/** Synchronous: scorers that need a verdict use that of the trace. */
+/**
+ * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it
+ * left behind is graded also where its time ran out. Answers of failed tasks are not scored.
+ */
 export function withScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
-  return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, sameMail, scorers) };
+  const isFailed = isFailure(trace.ending);
+  if (isFailed && !isSuiteTrace(trace)) return trace;
+  return { ...trace, scores: scoreTrace(trace, sameMail, isFailed ? [] : scorers) };
 }
 
 function isBy(judgement: Judgement | null, { settings }: Judge): boolean {

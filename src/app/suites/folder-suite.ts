@@ -4,7 +4,7 @@ import { UserError } from "../../domain/errors.js";
 import type { PlannedSuiteTask } from "../../domain/tasks/planned-task.js";
 import { isQuestion } from "../../domain/tasks/question.js";
 import type { Suite, TaskOpening } from "../../domain/tasks/suite.js";
-import { HOME, type TaskMachines } from "../../domain/tasks/task-machine.js";
+import { HOME } from "../../domain/tasks/task-machine.js";
 import { readSnapshots } from "../../sandbox/task-machine/snapshots/read-snapshots.js";
 import { similarity } from "../../scoring/semantic-score.js";
 import { needsMachine } from "../../suites/definition/functions/needs-machine.js";
@@ -12,16 +12,15 @@ import { readSuite } from "../../suites/definition/read-suite.js";
 import { openSuiteFolder, type SuiteFolder } from "../../suites/definition/suite-folder.js";
 import { SuiteDocuments } from "../../suites/documents/open-documents.js";
 import { attachedInbox } from "../../suites/email/attached-inbox.js";
-import { folderMachines } from "../../suites/machines/folder-machines.js";
 import { taskMailbox } from "../mailbox/task-mailbox.js";
 import type { AppContext } from "../use-case-context.js";
 import { openSuiteTask } from "./open-suite-task.js";
 import { openOracle, type SuiteOracle } from "./oracle/open-oracle.js";
-import { findSandboxedMachines } from "./sandboxed-machines.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-suite-tasks.js";
+import { openSuiteResources, type SuiteResourceOptions, type SuiteResources } from "./suite-resources.js";
 import { gradeRollout, ungraded } from "./task-record.js";
 
-export interface FolderSuiteOptions extends SuiteSelectionOptions {
+export interface FolderSuiteOptions extends SuiteSelectionOptions, SuiteResourceOptions {
   /** Null: all that are selected. */
   readonly limit: number | null;
   /** Whether mail of after a task's day is invisible to its agent. */
@@ -40,11 +39,7 @@ export async function openFolderSuite(
   await readSnapshots(folder.root);
   const oracle = options.oracle === undefined ? null : openOracle(options.oracle, folder);
   const documents = new SuiteDocuments(folder.content, join(context.settings.cacheDir, "documents"));
-  let machines: Promise<TaskMachines> | undefined;
-  const machinesOnce = () => {
-    machines ??= findSandboxedMachines(folder, context);
-    return machines;
-  };
+  const resources = await openSuiteResources(folder, options, context);
   return {
     async list() {
       const tasks = readTasks(folder, options, context);
@@ -52,18 +47,16 @@ export async function openFolderSuite(
     },
     async open(task, signal) {
       if (isQuestion(task)) throw new Error(`task ${task.id} is a question, and the run is over the suite ${path}`);
-      const sources = { folder, documents, oracle, cutoff: options.cutoff };
-      if (!needsMachine(task)) return openTask(task, { ...sources, machines: null }, signal);
-      return openTask(task, { ...sources, machines: await machinesOnce() }, signal);
+      return openTask(task, { resources, documents, oracle, cutoff: options.cutoff }, signal);
     },
-    close: () => documents.close(),
+    async close() {
+      await Promise.all([documents.close(), resources.close()]);
+    },
   };
 }
 
-interface TaskSources {
-  readonly folder: SuiteFolder;
-  /** Null: the task takes none. */
-  readonly machines: TaskMachines | null;
+interface OpeningContext {
+  readonly resources: SuiteResources;
   readonly documents: SuiteDocuments;
   readonly oracle: SuiteOracle | null;
   readonly cutoff: "query_date" | "off";
@@ -71,12 +64,14 @@ interface TaskSources {
 
 async function openTask(
   task: PlannedSuiteTask,
-  { folder, machines, documents, oracle, cutoff }: TaskSources,
+  { resources, documents, oracle, cutoff }: OpeningContext,
   signal: AbortSignal,
 ): Promise<TaskOpening> {
-  const opening = await openSuiteTask(task, folder, machines ?? folderMachines, signal);
+  const hasMachine = needsMachine(task);
+  const sources = await (hasMachine ? resources.sources() : resources.withoutMachines());
+  const opening = await openSuiteTask(task, sources, signal);
   if (!opening.ok) return { ok: false, reason: opening.reason, record: ungraded(task, opening) };
-  const { machine, grade, close } = opening.opened;
+  const { machine, secrets, grade, close } = opening.opened;
   const ownDocuments = documents.open(task.folder);
   const inbox = attachedInbox(task);
   const mailbox = inbox === null ? null : taskMailbox(inbox, cutoff);
@@ -84,13 +79,14 @@ async function openTask(
     ok: true,
     opened: {
       instruction: task.instruction,
-      variables: { ...mailbox?.variables, ...(machines === null ? {} : { snapshot: task.snapshot, home: HOME }) },
+      variables: { ...mailbox?.variables, ...(hasMachine ? { snapshot: task.snapshot, home: HOME } : {}) },
       access: {
         ...(mailbox?.access ?? { inbox: null, cutoff: null }),
-        ...(machines === null ? {} : { machine }),
+        ...(hasMachine ? { machine } : {}),
         documents: ownDocuments,
         ...(oracle === null ? {} : { oracle: oracle.open(task, machine) }),
       },
+      secrets,
       grade: (rollout, stop) =>
         gradeRollout(task, rollout, () => grade(stop, (gold) => similarity(rollout.answer, gold))),
       async close() {

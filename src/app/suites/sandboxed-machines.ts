@@ -9,10 +9,17 @@ import type { Snapshot } from "../../sandbox/task-machine/snapshots/snapshot-sch
 import type { SuiteFolder } from "../../suites/definition/suite-folder.js";
 import type { AppContext } from "../use-case-context.js";
 
-/** The sandboxed machines that a suite's tasks can have here. Throws a UserError where its snapshots.json is wrong. */
-export async function findSandboxedMachines(suite: SuiteFolder, context: AppContext): Promise<TaskMachines> {
+/**
+ * The sandboxed machines that a suite's tasks can have here. Throws a UserError where its snapshots.json is wrong.
+ * `secret`: a folder that no machine may show.
+ */
+export async function findSandboxedMachines(
+  suite: SuiteFolder,
+  context: AppContext,
+  secret: string | null = null,
+): Promise<TaskMachines> {
   // No agent may find the golds, or what others did.
-  const hidden = [suite.root, dirname(resolve(context.settings.db))];
+  const hidden = [suite.root, dirname(resolve(context.settings.db)), ...(secret === null ? [] : [secret])];
   return new SandboxedMachines(await chooseMachineHost(), await readSnapshots(suite.root), hidden);
 }
 

@@ -19,6 +19,11 @@ export const emailAnswer: FlowbookFunction = async (args, { options: { scoreAnsw
   throw new CannotGrade("unsupported", `its arguments are wrong: ${z.prettifyError(gold.error)}`);
 };
 
+/** Nothing that an agent left behind is read then. */
+export function isGradedByAnswer({ evaluation }: Pick<SuiteTask, "evaluation">): boolean {
+  return evaluation?.metrics.every(({ func }) => func === EMAIL_ANSWER) ?? false;
+}
+
 /** The question that a task asks of the mailbox it attaches; null: it asks none. */
 export function questionOfTask(task: SuiteTask): Question | null {
   const inbox = attachedInbox(task);

@@ -29,7 +29,7 @@ function answerOf(result: TaskResult) {
     scores,
     ...answer
   } = result;
-  const { taskScore, ...others } = scores;
+  const { taskScore, taskSolved, ...others } = scores;
   return { ...answer, scores: others };
 }
 
@@ -53,10 +53,11 @@ describe("suite export art-e", () => {
       expect(suite).toMatchObject({ name: "mail", tool: "email", state: "success", score: scores.semanticScore });
       expect(scores.taskScore).toBe(scores.semanticScore);
     }
-    const { taskScore, ...scores } = tasks.scores;
+    const { taskScore, taskSolved, ...scores } = tasks.scores;
     expect(Object.keys(scores)).toEqual(Object.keys(questions.scores));
     for (const [name, { n }] of Object.entries(questions.scores)) expect(scores[name]?.n).toBe(n);
     expect(taskScore).toMatchObject({ n: 73, value: scores.semanticScore?.value });
+    expect(taskSolved?.n).toBe(73);
   });
 
   it("keeps the gold from the agent, and shows it to who reads the trace", async () => {

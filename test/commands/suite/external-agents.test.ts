@@ -32,7 +32,11 @@ describe("a program", needs("sandbox", machinesStart), () => {
       ["exit code 0", 0, "success"],
     ]);
     const tools = ["run_shell", "execute_python", "read_file", "write_file", "list_files", "run_notebook"];
-    expect(settings).toMatchObject({ tools: [...tools, "search_documents"], scorers: ["taskScore"], judge: null });
+    expect(settings).toMatchObject({
+      tools: [...tools, "search_documents"],
+      scorers: ["taskScore", "taskSolved"],
+      judge: null,
+    });
     const [asked] = jsonLines(read("machine.log")).filter(({ id }) => id.startsWith("142a807f"));
     expect(asked).toEqual({
       id: "142a807f-2837-51cf-879a-45809fa50acf/1",
@@ -52,7 +56,11 @@ describe("on questions as a suite", () => {
   const SELECT = `--dataset ${QUESTIONS} -l 4`;
   const scoresOf = (name: string) =>
     results(name)
-      .taskResults.map(({ question, sources, scores: { taskScore: _, ...scores } }) => ({ question, sources, scores }))
+      .taskResults.map(({ question, sources, scores: { taskScore: _, taskSolved: __, ...scores } }) => ({
+        question,
+        sources,
+        scores,
+      }))
       .sort((a, b) => (a.question < b.question ? -1 : 1));
 
   it("a program, a server and an endpoint get what they get of questions, and the same scores", async () => {

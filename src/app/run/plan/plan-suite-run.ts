@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { AgentTarget } from "../../../domain/agents/agent-target.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { PlannedSuiteTask } from "../../../domain/tasks/planned-task.js";
@@ -5,7 +6,7 @@ import type { Db } from "../../../store/connection/open-store.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
 import { needsMachine } from "../../../suites/definition/functions/needs-machine.js";
 import { openSuiteFolder } from "../../../suites/definition/suite-folder.js";
-import { suiteScorers } from "../../score/choose-scorers.js";
+import { chosenScorers, recordedScorers } from "../../score/choose-scorers.js";
 import { openFolderSuite } from "../../suites/folder-suite.js";
 import type { AppContext } from "../../use-case-context.js";
 import { createModel, modelNameOf } from "../create-model.js";
@@ -64,6 +65,10 @@ function suiteSettings(
     target === undefined
       ? newRunSettings(db, options, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, options, context.settings.env, access);
-  const hasVerdicts = settings.judge !== null;
-  return { ...settings, scorers: suiteScorers(options.scorers, { hasAnswers, hasVerdicts }) };
+  const scorers = hasAnswers ? chosenScorers(options.scorers, settings.judge !== null) : [];
+  return {
+    ...settings,
+    scorers: recordedScorers("suite", scorers),
+    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
+  };
 }

@@ -5,6 +5,7 @@ import { UserError } from "../../../domain/errors.js";
 import type { Grade, SuiteTask, TaskState } from "../../../domain/tasks/suite-task.js";
 import type { TaskMachines } from "../../../domain/tasks/task-machine.js";
 import { similarity } from "../../../scoring/semantic-score.js";
+import type { CustomFunctions } from "../../../suites/custom/custom-functions.js";
 import type { SuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { evaluateTask } from "../../../suites/evaluation/evaluate-task.js";
 import type { EvaluationOptions } from "../../../suites/evaluation/evaluation-context.js";
@@ -20,6 +21,7 @@ export interface LineSources {
   readonly derivedFolder: string;
   /** For lines that take commands to be run. */
   readonly machines: () => Promise<TaskMachines>;
+  readonly custom: CustomFunctions;
 }
 
 export interface LineGrade {
@@ -48,7 +50,7 @@ export async function gradeLine(
 async function gradeInFolder(
   line: OracleLine,
   task: SuiteTask,
-  { suite, derivedFolder }: LineSources,
+  { suite, derivedFolder, custom }: LineSources,
   signal: AbortSignal,
 ): Promise<LineGrade> {
   const machine = await folderMachines.open(task.snapshot, signal);
@@ -57,7 +59,7 @@ async function gradeInFolder(
     const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
     if (refused !== null) return failed(refused);
     // Waiting is for programs, and none runs here.
-    const options = { workFolder, suiteRoot: suite.root, timeScale: 0, ...answerOptions(line) };
+    const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom, ...answerOptions(line) };
     return graded(await evaluateTask(task, machine, options, signal), missing);
   } finally {
     await Promise.all([machine.close(), rm(workFolder, { recursive: true, force: true })]);
@@ -68,10 +70,10 @@ async function gradeInFolder(
 async function gradeInMachine(
   line: OracleLine,
   task: SuiteTask,
-  { suite, derivedFolder, machines }: LineSources,
+  { suite, derivedFolder, machines, custom }: LineSources,
   signal: AbortSignal,
 ): Promise<LineGrade> {
-  const opening = await openSuiteTask(task, suite, await machines(), signal);
+  const opening = await openSuiteTask(task, { suite, machines: await machines(), custom }, signal);
   if (!opening.ok) return { status: opening.state, score: null, reason: opening.reason };
   const { machine, grade, close } = opening.opened;
   try {

@@ -1,6 +1,6 @@
 import type { SuiteTask } from "../../../domain/tasks/suite-task.js";
+import { evaluationNeed } from "../../evaluation/function-table.js";
 import { findSetupFunction } from "../../setup/setup-functions.js";
-import { evaluationNeed } from "./evaluation-need.js";
 
 /** Whether a task is set up or graded in a machine. What only asks a question of a mailbox takes none. */
 export function needsMachine({ dialect, config, evaluation }: SuiteTask): boolean {
