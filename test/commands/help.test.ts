@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
+  "demo import run score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp completion".split(
     " ",
   );
 
@@ -107,6 +107,7 @@ describe("--help", () => {
                                                 OpenAI-compatible endpoint
         art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
         art-e mcp                               Start an MCP server for one mailbox: search, read, and the mails as resources
+        art-e completion [shell]                Print a script that lets bash, zsh or fish complete commands, flags and ids
       "
     `);
   });
@@ -235,9 +236,17 @@ describe("--help", () => {
 
       Options:
             --run             Its id, the beginning of it, or latest [default: latest]                                [string]
-            --format          jsonl, iofold [default: jsonl]                                                          [string]
+            --chats           The traces of all chats instead of a run's                                             [boolean]
+            --session         The traces of one chat session                                                          [string]
+            --format          jsonl, iofold, inspect, inspect-json, otlp, chat, atif, art [default: jsonl]            [string]
+            --dialect         With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]  [string]
+            --reward          With --format art: a score, or art for ART's own reward [default: that of --band]       [string]
         -o, --output          File to write [default: stdout]                                                         [string]
             --overwrite       Write over an output file that is of another kind                                      [boolean]
+            --otlp            Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names                   [boolean]
+            --otlp-endpoint   Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS                              [string]
+            --scores          Send the scores too, to the API of langfuse or phoenix at the same server               [string]
+            --no-content      Of OTLP: without what was said, called, answered and explained                         [boolean]
             --by              The score that the next four go by [default: semantic; of a suite: taskScore]           [string]
             --band            Only scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                                 [string]
             --min-score       Only scores of at least this: 0.5, or by name: readGold=1,judgeCorrect=1                [string]

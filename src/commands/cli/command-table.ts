@@ -101,4 +101,9 @@ export const COMMANDS: readonly TableEntry[] = [
     describe: "Start an MCP server for one mailbox: search, read, and the mails as resources",
     load: async () => (await import("../mcp.js")).mcpCommand,
   },
+  {
+    usage: "completion [shell]",
+    describe: "Print a script that lets bash, zsh or fish complete commands, flags and ids",
+    load: async () => (await import("../completion.js")).completionCommand,
+  },
 ];

@@ -41,6 +41,7 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "arguments",
   "labels",
   "dir",
+  "shell",
 ]);
 
 /** An integer within bounds. */

@@ -5,6 +5,7 @@ import type { Flags } from "../cli/command.js";
 import { failures, numberAbove, numberBetween, oneOf, price, text, wholeNumber } from "../cli/read-flags.js";
 import { GATE_FLAGS, gateShape } from "../flags/gate-flags.js";
 import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
+import { OTLP_FLAGS, otlpShape } from "../flags/otlp-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { PROTOCOL_FLAGS, protocolShape } from "../flags/protocol-flag.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../flags/question-flags.js";
@@ -136,6 +137,7 @@ export const RUN_FLAGS: Flags = {
   output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
   ...OVERWRITE_FLAGS,
   ...GATE_FLAGS,
+  ...OTLP_FLAGS,
   ...AGENT_TARGET_FLAGS,
 };
 
@@ -186,6 +188,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   output: text.optional(),
   ...overwriteShape,
   ...gateShape,
+  ...otlpShape,
   workspace: text.optional(),
   apiUrl: text.optional(),
   tellTask: z.boolean().default(false),

@@ -80,6 +80,10 @@ const NO_FILTER: Readonly<Record<Exclude<keyof RunFilter, "status">, null>> = {
   before: null,
 };
 
+export function newestRunIds(db: Db, limit: number): string[] {
+  return db.prepare("SELECT id FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?").pluck().all(limit) as string[];
+}
+
 /** The values that a scorer gave a task's completed attempts: how many, their sum, and the sum of their squares. */
 export interface TaskScoreSums {
   readonly n: number;
