@@ -40,7 +40,11 @@ describe("export-traces", () => {
     const { stdout } = await artE("export-traces --format atif");
     const trajectories = stdout.trim().split("\n").map(readAtif);
     expect(trajectories).toHaveLength(24);
-    expect(trajectories[0]?.agent).toMatchObject({ name: "baseline", version: "1", tool_definitions: [{}, {}] });
+    expect(trajectories[0]?.agent).toMatchObject({
+      name: "baseline",
+      version: "1",
+      tool_definitions: expect.any(Array),
+    });
   });
 
   it.concurrent("--format art writes a group for each question, and warns of equal rewards", async ({ expect }) => {

@@ -34,7 +34,10 @@ describe("export-traces", () => {
     const { code, stdout, stderr } = await artE("export-traces -o told.jsonl --json");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const [{ runId }] = jsonLines(everything);
-    expect(JSON.parse(stdout)).toEqual({ runId, format: "jsonl", output: "told.jsonl", traces: 4 });
+    expect(JSON.parse(stdout)).toEqual({
+      ...{ runId, format: "jsonl", output: "told.jsonl", traces: 4 },
+      ...{ leftOut: {}, notes: [] },
+    });
     expect(read("told.jsonl")).toBe(everything);
   });
 
