@@ -11,7 +11,8 @@ export function printExported({ traces, runId, leftOut, notes }: Exported, outpu
   const left = Object.entries(leftOut);
   const missing = left.reduce((sum, [, n]) => sum + n, 0);
   const where = output === undefined ? "" : ` to ${output}`;
-  out.note(`${count(traces - missing)} traces of ${runId ?? "chats"} written${where}.`);
+  const written = traces - missing;
+  out.note(`${count(written)} ${written === 1 ? "trace" : "traces"} of ${runId ?? "chats"} written${where}.`);
   const reasons = left.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
   if (missing > 0) out.note(`${count(missing)} left out: ${reasons}.`);
   for (const note of notes) out.note(note);

@@ -7,7 +7,7 @@ export const MANIFEST_FORMAT = "art-e traces for evals, version 1";
 /** What evals are written from the traces of each band. */
 const PURPOSES: Readonly<Record<Band, { readonly range: string; readonly use: readonly string[] }>> = {
   high: { range: "above 0.8", use: ["regression tests", "positive cases"] },
-  medium: { range: "0.5 to 0.8", use: ["edge cases"] },
+  medium: { range: "from 0.5 to 0.8", use: ["edge cases"] },
   low: { range: "below 0.5", use: ["failure modes", "bug reproductions"] },
 };
 

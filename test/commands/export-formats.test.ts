@@ -51,7 +51,7 @@ describe("export-traces", () => {
     const { stdout, stderr } = await artE("export-traces --format art --reward sourcesF1");
     expect(readArtGroups(stdout).map(({ trajectories }) => trajectories.length)).toEqual(Array(12).fill(2));
     expect(stderr).toContain(
-      "12 of 12 groups have one reward only, from which GRPO learns nothing: 1, 2, 3, 4, 5, ...",
+      "12 of 12 groups have one reward only, from which GRPO learns nothing: 1, 2, 3, 4, 5 and others.",
     );
     const unknown = await artE("export-traces --format art --reward art");
     expect(unknown.code).toBe(2);
