@@ -160,8 +160,10 @@ describe("--help", () => {
             --corpus               Of the imported mail, with its fingerprint                                        [boolean]
             --run                  Of a run: its id, the beginning of it, or latest                                   [string]
             --runs                 List the runs                                                                     [boolean]
-            --by                   With --run: a table by inbox, realism, sources or year                             [string]
-            --metric               With --by: the scores to show [default: accuracy,semantic,sources]                 [string]
+            --by                   With --run: a table by inbox, realism, sources, year; of a suite by tool, difficulty,
+                                   guidance, app, tag                                                                 [string]
+            --metric               With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]
+                                                                                                                      [string]
       "
     `);
   });
@@ -218,6 +220,8 @@ describe("--help", () => {
         -o, --output     File to write [default: stdout]                                                              [string]
             --overwrite  Write over an output file that is of another kind                                           [boolean]
             --format     html (a page), md (for a pull request), csv (a line a task) [default: html]                  [string]
+            --csv        Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations,
+                         pairs                                                                                        [string]
             --traces     Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
                          [default: auto]                                                                              [string]
       "
