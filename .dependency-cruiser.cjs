@@ -4,11 +4,11 @@ const floors = [
   { name: "base", rooms: ["statistics", "platform"] },
   {
     name: "edges",
-    rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "web"],
+    rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "web", "otlp"],
   },
   {
     name: "work",
-    rooms: ["ingest", "questions", "tools", "agents", "scoring", "evaluation", "suites", "exports", "reports"],
+    rooms: ["ingest", "questions", "tools", "agents", "scoring", "evaluation", "suites", "exports", "imports", "reports"],
   },
   { name: "app", rooms: ["app"] },
   { name: "doors", rooms: ["commands", "servers"] },

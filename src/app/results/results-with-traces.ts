@@ -6,7 +6,7 @@ import { iterateTraces } from "../../store/runs/traces.js";
 
 /** The results of a run by task id and epoch, each with its trace. One trace is in memory at a time. */
 export function* resultsWithTraces(db: Db, runId: string): Generator<readonly [TaskResult, Trace]> {
-  const traces = iterateTraces(db, { runId, band: null, minScore: null, maxScore: null, failedOnly: false });
+  const traces = iterateTraces(db, { runId });
   try {
     for (const result of iterateResults(db, runId)) {
       // Results and traces come in the same order, one trace a result.

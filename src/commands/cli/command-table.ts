@@ -1,4 +1,5 @@
 import { AGENTS_GROUP } from "../agents/agents.js";
+import { RUNS_GROUP } from "../runs/runs.js";
 import { SUITE_GROUP } from "../suite/suite.js";
 import { TOOLS_GROUP } from "../tools/tools.js";
 import type { TableEntry } from "./command.js";
@@ -41,6 +42,7 @@ export const COMMANDS: readonly TableEntry[] = [
     describe: "Figures of the dataset, the imported mail, or a run",
     load: async () => (await import("../stats/stats.js")).statsCommand,
   },
+  RUNS_GROUP,
   {
     usage: "compare <runs..>",
     describe: "Compare runs question by question: is the difference real?",
@@ -98,5 +100,10 @@ export const COMMANDS: readonly TableEntry[] = [
     usage: "mcp",
     describe: "Start an MCP server for one mailbox: search, read, and the mails as resources",
     load: async () => (await import("../mcp.js")).mcpCommand,
+  },
+  {
+    usage: "completion [shell]",
+    describe: "Print a script that lets bash, zsh or fish complete commands, flags and ids",
+    load: async () => (await import("../completion.js")).completionCommand,
   },
 ];

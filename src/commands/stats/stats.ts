@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { refuseContradictions } from "../../app/questions/load-dataset.js";
-import { corpusStats, runList } from "../../app/results/read-stats.js";
+import { corpusStats } from "../../app/results/read-stats.js";
+import { runsWithHeadlines } from "../../app/runs/list-runs.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { QUESTION_SLICES, SLICES, SUITE_SLICES } from "../../domain/runs/slice.js";
 import { corpusSummary } from "../../reports/text/corpus-summary.js";
-import { table } from "../../reports/text/text-table.js";
+import { runTable } from "../../reports/text/run-table.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { oneOf, readFlags, text } from "../cli/read-flags.js";
 import { metrics } from "../flags/metric-flags.js";
@@ -29,7 +30,7 @@ export const statsCommand: Command = {
       requiresArg: true,
       describe: "Of a run: its id, the beginning of it, or latest",
     },
-    runs: { type: "boolean", describe: "List the runs" },
+    runs: { type: "boolean", describe: "List the runs, as art-e runs list does" },
     by: {
       type: "string",
       requiresArg: true,
@@ -80,17 +81,6 @@ async function printCorpusFigures({ settings, out }: CommandContext): Promise<vo
 }
 
 async function printRuns({ settings, out }: CommandContext): Promise<void> {
-  const runs = await runList(settings);
-  out.result(runs, () => {
-    if (runs.length === 0) return "No runs yet: art-e run -a AGENT makes one.";
-    const rows = runs.map(({ id, agentId, model, tasks, totalTasks, status, startedAt }) => [
-      id,
-      agentId,
-      model,
-      `${tasks}/${totalTasks}`,
-      status,
-      startedAt.slice(0, 19),
-    ]);
-    return table(["run", "agent", "model", "tasks", "status", "started"], rows);
-  });
+  const { runs } = await runsWithHeadlines({}, 0, settings);
+  out.result(runs, () => runTable(runs));
 }
