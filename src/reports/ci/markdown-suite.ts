@@ -2,7 +2,7 @@ import type { RunFigures } from "../page/report-data.js";
 import type { SuiteFigures } from "../page/report-suite.js";
 import { differenceText, pText } from "../text/difference-text.js";
 import { count, duration, oneDecimal, share } from "../text/format-number.js";
-import { leftOut, TEST_NAMES } from "../text/left-out.js";
+import { leftOut, TEST_NAMES } from "../text/suite/left-out.js";
 import { details, table } from "./markdown-table.js";
 
 /** Of a run over a suite: failures, steps, and abstract against verbose instructions. */
