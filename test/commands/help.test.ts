@@ -222,6 +222,8 @@ describe("--help", () => {
         -o, --output     File to write [default: stdout]                                                              [string]
             --overwrite  Write over an output file that is of another kind                                           [boolean]
             --format     html (a page), md (for a pull request), csv (a line a task) [default: html]                  [string]
+            --csv        Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations,
+                         pairs                                                                                        [string]
             --traces     Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
                          [default: auto]                                                                              [string]
       "

@@ -14,7 +14,7 @@ import { readMachineResult } from "../html/machine-results.js";
 import { readToolResult } from "../html/tool-results.js";
 import { callLines } from "./call-text.js";
 import { count, duration, share } from "./format-number.js";
-import { machineResultText } from "./machine-result-text.js";
+import { machineResultText } from "./suite/machine-result-text.js";
 
 /** Characters shown of one message; the exported trace has all of it. */
 const MAX_MESSAGE_CHARS = 1_500;
