@@ -5,9 +5,9 @@ import { BubblewrapStatus, bindProcesses, feed } from "../bubblewrap/bubblewrap-
 import type { Cgroup } from "../bubblewrap/cgroup.js";
 import { sandboxUser } from "../sandbox-user.js";
 import type { MachineHost } from "./find-machine-host.js";
-import { keepStart } from "./keep-start.js";
 import { DESCRIPTORS, type MachineMounts, machineArguments } from "./machine-arguments.js";
 import type { MachineLimits } from "./machine-limits.js";
+import { outputStart } from "./output-start.js";
 import { syntheticFiles } from "./synthetic-files.js";
 
 /** The processes of a machine, as this process sees them. */
@@ -48,7 +48,7 @@ export async function startGuest(
   const closed = once(child, "close").catch((error: Error) => {
     failure = error.message;
   });
-  const stderr = keepStart(child.stderr as Readable);
+  const stderr = outputStart(child.stderr as Readable);
   const status = new BubblewrapStatus(child);
   feed(child.stdio[DESCRIPTORS.filter] as Writable, host.filter);
   files.forEach(({ content }, i) => {

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { keepStart } from "../keep-start.js";
 import type { MachineLimits } from "../machine-limits.js";
+import { outputStart } from "../output-start.js";
 import type { StartedGuest } from "../start-guest.js";
 import { dockerMachineArguments } from "./docker-arguments.js";
 
@@ -42,7 +42,7 @@ export async function startDockerGuest(
   const closed = once(child, "close").catch((error: Error) => {
     failure = error.message;
   });
-  const stderr = keepStart(child.stderr);
+  const stderr = outputStart(child.stderr);
   return {
     watched: null,
     stdin: child.stdin,
