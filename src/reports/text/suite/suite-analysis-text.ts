@@ -6,7 +6,7 @@ import type { ToolUse } from "../../page/report-data.js";
 import { count, duration, oneDecimal, share } from "../format-number.js";
 import { sliceTable } from "../slice-table.js";
 import { table } from "../text-table.js";
-import { guidanceText } from "./suite/guidance-text.js";
+import { guidanceText } from "./guidance-text.js";
 
 /** Tools listed, those with the most calls first. */
 const MAX_TOOLS = 10;
