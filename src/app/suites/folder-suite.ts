@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
 import type { PlannedSuiteTask } from "../../domain/tasks/planned-task.js";
 import { isQuestion } from "../../domain/tasks/question.js";
@@ -12,6 +11,7 @@ import { readSuite } from "../../suites/definition/read-suite.js";
 import { openSuiteFolder, type SuiteFolder } from "../../suites/definition/suite-folder.js";
 import { SuiteDocuments } from "../../suites/documents/open-documents.js";
 import { attachedInbox } from "../../suites/email/attached-inbox.js";
+import { collectLeftBehind } from "../../suites/left-behind/collect-left-behind.js";
 import { taskMailbox } from "../mailbox/task-mailbox.js";
 import type { AppContext } from "../use-case-context.js";
 import { openSuiteTask } from "./open-suite-task.js";
@@ -38,7 +38,7 @@ export async function openFolderSuite(
   const folder = openSuiteFolder(path);
   await readSnapshots(folder.root);
   const oracle = options.oracle === undefined ? null : openOracle(options.oracle, folder);
-  const documents = new SuiteDocuments(folder.content, join(context.settings.cacheDir, "documents"));
+  const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
   const resources = await openSuiteResources(folder, options, context);
   return {
     async list() {
@@ -75,6 +75,7 @@ async function openTask(
   const ownDocuments = documents.open(task.folder);
   const inbox = attachedInbox(task);
   const mailbox = inbox === null ? null : taskMailbox(inbox, cutoff);
+  const begun = new Date();
   return {
     ok: true,
     opened: {
@@ -87,8 +88,12 @@ async function openTask(
         ...(oracle === null ? {} : { oracle: oracle.open(task, machine) }),
       },
       secrets,
-      grade: (rollout, stop) =>
-        gradeRollout(task, rollout, () => grade(stop, (gold) => similarity(rollout.answer, gold))),
+      async grade(rollout, stop) {
+        const left = hasMachine ? await collectLeftBehind(machine, begun, stop) : null;
+        const scoreAnswer = (gold: string) => similarity(rollout.answer, gold);
+        const record = await gradeRollout(task, rollout, () => grade(stop, scoreAnswer));
+        return left === null ? record : { ...record, left };
+      },
       async close() {
         await ownDocuments.close();
         await close();

@@ -20,6 +20,11 @@ export const SUITE_GROUP: CommandGroup = {
       load: async () => (await import("./check-suite.js")).checkSuiteCommand,
     },
     {
+      usage: "image <name>",
+      describe: "Print the Dockerfile of a snapshot: the programs and modules that its tasks find",
+      load: async () => (await import("./write-image.js")).writeImageCommand,
+    },
+    {
       usage: "export <suite>",
       describe: "Write the questions of ART-E as a suite's folder, to be run with art-e run --suite",
       load: async () => (await import("./export-suite.js")).exportSuiteCommand,

@@ -1,5 +1,6 @@
 import type { Message, ToolMessage } from "../../domain/models/conversation.js";
 import type { ToolCallRecord, Trace, Turn } from "../../domain/runs/trace.js";
+import { isSuiteTrace } from "../../domain/runs/trace.js";
 import type { SameMail } from "../../domain/scores/score.js";
 import { questionOf } from "../../domain/tasks/task.js";
 import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "../page/report-data.js";
@@ -34,6 +35,7 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
     goldIds: [...allIds].filter((id) => canonicalGold.has(sameMail(id))),
     scores: trace.scores,
     judge: trace.judge === null ? null : { verdict: trace.judge.verdict ?? "unscored", reason: trace.judge.reason },
+    left: isSuiteTrace(trace) ? (trace.left ?? { pictures: [], omitted: 0 }) : null,
   };
 }
 
