@@ -27,8 +27,8 @@ export async function withVerdict(trace: Trace, { judge }: Scoring, signal: Abor
 }
 
 /**
- * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it
- * left behind is graded also where its time ran out. Answers of failed tasks are not scored.
+ * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what
+ * it left behind is graded also where its time ran out. Answers of failed tasks are not scored.
  */
 export function withScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
   const isFailed = isFailure(trace.ending);
