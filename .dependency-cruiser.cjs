@@ -8,7 +8,7 @@ const floors = [
   },
   {
     name: "work",
-    rooms: ["ingest", "questions", "tools", "agents", "scoring", "evaluation", "suites", "exports", "reports"],
+    rooms: ["ingest", "questions", "tools", "agents", "scoring", "evaluation", "suites", "exports", "imports", "reports"],
   },
   { name: "app", rooms: ["app"] },
   { name: "doors", rooms: ["commands", "servers"] },

@@ -12,6 +12,7 @@ import { ANSWERED, FAILED } from "../traces.js";
 const { ALL_KINDS, BY_TOOL, CHAT, SECOND_EPOCH, TOOLS } = kinds;
 
 const RUN: RunRow = {
+  ...{ name: null, note: null, tags: [] },
   ...{ id: "run_1", agentId: "email-search", model: "acme/best", split: "test", settings: SETTINGS, totalTasks: 9 },
   dataset: { source: "/home/me/questions.jsonl", revision: null, sha256: "0".repeat(64) },
   ...{ corpusFingerprint: "f".repeat(64), limits: {} as RunRow["limits"], output: null, status: "completed" },
