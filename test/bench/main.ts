@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- import|search|get|harness|export|all [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR]
- * [--json]`: ours and what else one would do in the same run, over a corpus made by a seed or over a real file in
- * Kaggle's form. `export` writes as many traces as there are tasks in each format.
+ * `npm run bench -- import|search|get|harness|suite|export|all [--mails N | --csv FILE] [--tasks N] [--runs N]
+ * [--keep DIR] [--json]`: ours and what else one would do in the same run, over a corpus made by a seed or over a real
+ * file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks unless --tasks says otherwise.
+ * `export` writes as many traces as there are tasks in each format.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -14,7 +15,7 @@ import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from ".
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
-const SUBJECTS = ["import", "search", "get", "harness", "export", "all"];
+const SUBJECTS = ["import", "search", "get", "harness", "suite", "export", "all"];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -34,6 +35,12 @@ if (!SUBJECTS.includes(subject) || !Number.isInteger(mails) || mails < 1) {
     `usage: npm run bench -- ${SUBJECTS.join("|")} [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--json]`,
   );
   process.exit(2);
+}
+
+if (subject === "suite") {
+  const { printSuiteBench } = await import("./print-suite-bench.js");
+  await printSuiteBench(Number(process.argv.includes("--tasks") ? values.tasks : 100), values.json);
+  process.exit(0);
 }
 
 if (subject === "export") {

@@ -2,6 +2,7 @@
 
 /** One score over the pairs of abstract (baseline) and verbose (candidate) tasks. */
 export interface PairedScore {
+  readonly metric: string;
   readonly label: string;
   readonly baseline: number | null;
   readonly candidate: number | null;

@@ -7,14 +7,14 @@ import { isSuiteTrace } from "../../domain/runs/trace.js";
 import type { Judgement } from "../../domain/scores/judgement.js";
 import type { LeftBehind } from "../../domain/tasks/left-behind.js";
 import { isQuestion } from "../../domain/tasks/question.js";
-import { instructionOf, type TaskFacts } from "../../domain/tasks/task.js";
+import { instructionOf, questionOf, type TaskFacts } from "../../domain/tasks/task.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { readMachineResult } from "../html/machine-results.js";
 import { readToolResult } from "../html/tool-results.js";
 import { callLines } from "./call-text.js";
 import { count, duration, share } from "./format-number.js";
-import { machineResultText } from "./machine-result-text.js";
+import { machineResultText } from "./suite/machine-result-text.js";
 
 /** Characters shown of one message; the exported trace has all of it. */
 const MAX_MESSAGE_CHARS = 1_500;
@@ -82,14 +82,13 @@ function isOfSuite(trace: Trace | ChatTrace): boolean {
 
 /** What the answer, or what was left behind, is measured by. */
 function goldLines(trace: Trace): string[] {
-  if (isSuiteTrace(trace)) {
-    const { score, state, reason } = trace.grade;
-    return [
-      `Grade:    ${score ?? "not graded"}  ${state}${reason === "" ? "" : `: ${reason}`}`,
-      ...pictureLine(trace.left),
-    ];
-  }
-  return [`Gold:     ${trace.task.answer}`, `Mails:    ${trace.task.message_ids.join(", ") || "-"}`];
+  const question = questionOf(trace.task);
+  const gold =
+    question === null ? [] : [`Gold:     ${question.answer}`, `Mails:    ${question.message_ids.join(", ") || "-"}`];
+  if (!isSuiteTrace(trace)) return gold;
+  const { score, state, reason } = trace.grade;
+  const grade = `Grade:    ${score ?? "not graded"}  ${state}${reason === "" ? "" : `: ${reason}`}`;
+  return [...gold, grade, ...pictureLine(trace.left)];
 }
 
 /** Shown only where there are any; `art-e report` shows the pictures themselves. */

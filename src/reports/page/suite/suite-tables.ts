@@ -1,6 +1,6 @@
 import { differenceText, pText } from "../../text/difference-text.js";
 import { count, duration } from "../../text/format-number.js";
-import { leftOut, TEST_NAMES } from "../../text/left-out.js";
+import { leftOut, TEST_NAMES } from "../../text/suite/left-out.js";
 import type { RunFigures } from "../report-data.js";
 import type { GuidancePairs, SuiteFigures } from "../report-suite.js";
 import { type Child, h } from "../shared/dom.js";

@@ -1,8 +1,8 @@
-import type { GuidanceComparison } from "../../domain/runs/suite-analysis.js";
-import { differenceText, pText } from "./difference-text.js";
-import { count, share } from "./format-number.js";
+import type { GuidanceComparison } from "../../../domain/runs/suite-analysis.js";
+import { differenceText, pText } from "../difference-text.js";
+import { count, share } from "../format-number.js";
+import { table } from "../text-table.js";
 import { leftOut, TEST_NAMES } from "./left-out.js";
-import { table } from "./text-table.js";
 
 /** Abstract against verbose instructions, with what is left out of it. */
 export function guidanceText(guidance: GuidanceComparison): string {

@@ -1,5 +1,5 @@
-import type { GuidancePairs } from "../page/report-suite.js";
-import { count } from "./format-number.js";
+import type { GuidancePairs } from "../../page/report-suite.js";
+import { count } from "../format-number.js";
 
 export const TEST_NAMES = { mcnemar: "McNemar", sign_flip: "sign flips" } as const;
 

@@ -1,5 +1,5 @@
-import type { MachineResultView } from "../html/machine-results.js";
-import { count } from "./format-number.js";
+import type { MachineResultView } from "../../html/machine-results.js";
+import { count } from "../format-number.js";
 
 /** What a command printed, a file holds or a notebook shows; `shorten` cuts long texts. */
 export function machineResultText(view: MachineResultView, shorten: (text: string) => string): string {
