@@ -243,6 +243,7 @@ describe("--help", () => {
             --format          jsonl, iofold, inspect, inspect-json, otlp, chat, atif, art [default: jsonl]            [string]
             --dialect         With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]  [string]
             --reward          With --format art: a score, or art for ART's own reward [default: that of --band]       [string]
+            --for             evals: a folder with the traces of each band and a manifest that says why               [string]
         -o, --output          File to write [default: stdout]                                                         [string]
             --overwrite       Write over an output file that is of another kind                                      [boolean]
             --otlp            Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names                   [boolean]

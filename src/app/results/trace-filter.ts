@@ -50,7 +50,7 @@ export function chatFilter({ failedOnly, ids, limit }: TraceSelection, sessionId
   return { sessionId, endings: failedOnly ? ENDINGS.filter(isFailure) : null, ids, limit };
 }
 
-/** The scorer that a metric's name means in a run; null: its main score. Throws a UserError for one that no task has. */
+/** The scorer that a metric's name means in a run; null: its main score. One that no task has is a UserError. */
 export function scorerOf(db: Db, { id }: RunRow, metric: string | null): string {
   const counts = countScores(db, id);
   return metric === null ? mainScore(counts) : knownScorer(metric, counts, id);

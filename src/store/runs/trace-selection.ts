@@ -29,7 +29,7 @@ const BAND_CONDITION: Readonly<Record<Band, string>> = {
   low: "score < 0.5",
 };
 
-/** Ids of traces by task id and epoch. Ids are small: a caller that reads one trace after another uses little memory. */
+/** Ids of traces by task id and epoch: few bytes each, so that a caller can read one trace after another. */
 export function selectTraceIds(db: Db, filter: TraceFilter): string[] {
   const { by = "semanticScore", bounds = [] } = filter;
   const conditions = ["1"];
