@@ -382,6 +382,7 @@ describe("--help", () => {
         art-e suite show <dir> <id>  Show a task: its instruction, set-up, evaluation, and what is wrong or odd about it
         art-e suite check <dir>      Check the files of all tasks, or grade what an oracle file says an agent left behind
                                      (--oracle)
+        art-e suite image <name>     Print the Dockerfile of a snapshot: the programs and modules that its tasks find
       "
     `);
     expect(ownPart("suite list")).toMatchInlineSnapshot(`

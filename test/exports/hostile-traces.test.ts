@@ -121,7 +121,7 @@ const traces = fc
   .sample(hostile, { numRuns: TRACES, seed: SEED })
   .map((trace, i): QuestionTrace => ({ ...trace, taskId: i }));
 
-const context = () => contextOf({ options: { dialect: "openai", reward: "semanticScore" } });
+const context = () => contextOf({ options: { dialect: "openai", reward: "semanticScore", content: true } });
 
 /** What a reader in UTF-8 makes of a line. */
 function received(line: string): string {
@@ -159,7 +159,7 @@ describe("hostile traces", () => {
 
   it.each(["openai", "hf"] as const)("are chats of the dialect %s, or left out", (dialect) =>
     each((trace) => {
-      const given = contextOf({ options: { dialect, reward: "" } });
+      const given = contextOf({ options: { dialect, reward: "", content: true } });
       const lines = [...FORMATS.chat.lines([trace], given)].map(received);
       readChats(lines.join("\n"), dialect, { minLines: 0 });
       expect(lines.length + Object.values(given.report.leftOut).length).toBe(1);

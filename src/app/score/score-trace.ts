@@ -25,8 +25,8 @@ export async function withVerdict(trace: Trace, { judge }: Scoring, signal: Abor
 }
 
 /**
- * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it
- * left behind is graded also where its time ran out.
+ * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what
+ * it left behind is graded also where its time ran out.
  */
 export function withScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
   return isFailure(trace.ending) && !isSuiteTrace(trace)

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
 import type { PlannedSuiteTask } from "../../domain/tasks/planned-task.js";
 import { isQuestion } from "../../domain/tasks/question.js";
@@ -9,6 +8,7 @@ import { readSnapshots } from "../../sandbox/task-machine/snapshots/read-snapsho
 import { readSuite } from "../../suites/definition/read-suite.js";
 import { openSuiteFolder, type SuiteFolder } from "../../suites/definition/suite-folder.js";
 import { SuiteDocuments } from "../../suites/documents/open-documents.js";
+import { collectLeftBehind } from "../../suites/left-behind/collect-left-behind.js";
 import type { AppContext } from "../use-case-context.js";
 import { openSuiteTask, type SuiteTaskSources } from "./open-suite-task.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-suite-tasks.js";
@@ -28,7 +28,7 @@ export async function openFolderSuite(
 ): Promise<Suite<PlannedSuiteTask>> {
   const folder = openSuiteFolder(path);
   await readSnapshots(folder.root);
-  const documents = new SuiteDocuments(folder.content, join(context.settings.cacheDir, "documents"));
+  const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
   const resources = await openSuiteResources(folder, options, context);
   return {
     async list() {
@@ -55,6 +55,7 @@ async function openTask(
   if (!opening.ok) return { ok: false, reason: opening.reason, record: ungraded(task, opening) };
   const { machine, secrets, grade, close } = opening.opened;
   const ownDocuments = documents.open(task.folder);
+  const begun = new Date();
   return {
     ok: true,
     opened: {
@@ -62,7 +63,11 @@ async function openTask(
       variables: { snapshot: task.snapshot, home: HOME },
       access: { inbox: null, cutoff: null, machine, documents: ownDocuments },
       secrets,
-      grade: (rollout, stop) => gradeRollout(task, rollout, () => grade(stop)),
+      async grade(rollout, stop) {
+        const left = await collectLeftBehind(machine, begun, stop);
+        const record = await gradeRollout(task, rollout, () => grade(stop));
+        return left === null ? record : { ...record, left };
+      },
       async close() {
         await ownDocuments.close();
         await close();

@@ -15,9 +15,10 @@ const STATUS: Readonly<Record<RunStatus, string>> = {
 
 /** What an EvalLog begins with, in the order in which its reader expects it. */
 export function logHeader(tally: LogTally, context: ExportContext): JsonObject {
+  const { run } = context;
   return {
     version: VERSION,
-    status: context.run === null ? "success" : STATUS[context.run.status],
+    status: run === null ? "success" : STATUS[run.status],
     ...specAndPlan(tally, context),
     results: tally.results(context),
     stats: {
@@ -28,7 +29,7 @@ export function logHeader(tally: LogTally, context: ExportContext): JsonObject {
       connection_limit_history: [],
     },
     invalidated: false,
-    tags: [],
+    tags: run?.tags ?? [],
     metadata: { run_id: runId(context) },
   };
 }

@@ -12,10 +12,18 @@ import { ANSWERED, FAILED } from "../traces.js";
 const { ALL_KINDS, BY_TOOL, CHAT, SECOND_EPOCH, TOOLS } = kinds;
 
 const RUN: RunRow = {
+  ...{ name: null, note: null, tags: [] },
   ...{ id: "run_1", agentId: "email-search", model: "acme/best", split: "test", settings: SETTINGS, totalTasks: 9 },
   dataset: { source: "/home/me/questions.jsonl", revision: null, sha256: "0".repeat(64) },
   ...{ corpusFingerprint: "f".repeat(64), limits: {} as RunRow["limits"], output: null, status: "completed" },
-  ...{ activeMs: 1, startedAt: "2026-01-02T03:04:00.000Z", completedAt: "2026-01-02T03:05:00.000Z" },
+  ...{
+    name: "first",
+    note: null,
+    tags: ["nightly"],
+    activeMs: 1,
+    startedAt: "2026-01-02T03:04:00.000Z",
+    completedAt: "2026-01-02T03:05:00.000Z",
+  },
 };
 
 const contextWith = (run: RunRow | null = RUN) => contextOf({ run, toolsOf: () => TOOLS });
@@ -67,7 +75,7 @@ describe("the header of an Inspect log", () => {
 
   it("says what was run, without private paths", () => {
     expect(head([BY_TOOL, SECOND_EPOCH])).toMatchObject({
-      ...{ version: 2, status: "success", invalidated: false, tags: [] },
+      ...{ version: 2, status: "success", invalidated: false, tags: ["nightly"] },
       eval: {
         ...{ run_id: "run_1", task: "art-e", model: "acme/best", created: RUN.startedAt, solver: "email-search" },
         dataset: { name: "questions.jsonl", samples: 1 },
