@@ -1,9 +1,9 @@
 import { UserError } from "../domain/errors.js";
-import { type FileLine, LineTooLong, readLines } from "../platform/read-lines.js";
 import type { ImportSource } from "./imported-trace.js";
 import { readOtlp } from "./otlp/read-otlp.js";
 import { notUsable, parseLine } from "./parse-line.js";
 import { readJsonl } from "./read-jsonl.js";
+import { type FileLine, LineTooLong, readLines } from "./read-lines.js";
 
 /** Formats that traces are read from. */
 const READERS = { jsonl: readJsonl, otlp: readOtlp } as const;

@@ -1,8 +1,8 @@
 import { chatTraceSchema } from "../domain/runs/chat.js";
 import { suiteTraceSchema, traceSchema } from "../domain/runs/trace.js";
-import type { FileLine } from "../platform/read-lines.js";
 import type { ImportedTrace, ImportSource } from "./imported-trace.js";
 import { checkValue, parseLine } from "./parse-line.js";
+import type { FileLine } from "./read-lines.js";
 
 /** Our own JSON lines, which hold all that a trace has. */
 export function readJsonl(file: string, lines: AsyncIterable<FileLine>): ImportSource {

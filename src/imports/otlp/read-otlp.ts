@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { jsonObjectSchema } from "../../domain/json.js";
 import type { ToolSpec } from "../../domain/models/model.js";
-import type { FileLine } from "../../platform/read-lines.js";
 import type { ImportSource } from "../imported-trace.js";
 import { checkValue, notUsable, parseLine } from "../parse-line.js";
+import type { FileLine } from "../read-lines.js";
 import { jsonOf, textOf } from "./span-attributes.js";
 import { toTrace } from "./to-trace.js";
 import { type ReadSpan, spansOf, tracesDataSchema } from "./traces-data-schema.js";
