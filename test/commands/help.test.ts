@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp completion".split(
+  "demo import run score judge stats runs compare gate report export-traces import-traces eval-search search show doctor agents tools suite serve ask mcp completion".split(
     " ",
   );
 
@@ -92,6 +92,8 @@ describe("--help", () => {
         art-e gate <name>                       Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
         art-e report [runs..]                   Write runs as an HTML page, as Markdown, or as a CSV of tasks
         art-e export-traces                     Write the traces of a run as JSON lines
+        art-e import-traces <file>              Read traces of another database or another program, to score, show, report and
+                                                export them
         art-e eval-search                       Measure how well the search finds the gold mail, with the question itself as
                                                 the query
         art-e search <inbox_address> <words..>  Search a mailbox as an agent would

@@ -7,6 +7,8 @@ import type { RunRow } from "../../store/runs/runs.js";
 
 /** Says what the model was told of its tools in a trace of a run, or of chats where `run` is null. */
 export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrace) => readonly ToolSpec[] {
+  const imported = run?.settings.imported;
+  if (imported !== undefined) return () => imported.tools;
   const known = new Map<string, readonly ToolSpec[]>();
   return (trace) => {
     const version = "agentVersion" in trace ? trace.agentVersion : (run?.settings.agentVersion ?? 0);

@@ -64,6 +64,11 @@ export const COMMANDS: readonly TableEntry[] = [
     load: async () => (await import("../export-traces.js")).exportTracesCommand,
   },
   {
+    usage: "import-traces <file>",
+    describe: "Read traces of another database or another program, to score, show, report and export them",
+    load: async () => (await import("../import-traces.js")).importTracesCommand,
+  },
+  {
     usage: "eval-search",
     describe: "Measure how well the search finds the gold mail, with the question itself as the query",
     load: async () => (await import("../eval-search.js")).evalSearchCommand,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { agentTargetSchema } from "../agents/agent-target.js";
+import { jsonObjectSchema } from "../json.js";
 import { sentParametersSchema } from "../models/model.js";
 import { judgeSettingsSchema } from "../scores/judgement.js";
 
@@ -72,6 +73,27 @@ export const runSettingsSchema = z
       .exactOptional()
       .describe("The oracle file that the model offline/oracle goes by; absent: another model."),
     judge: judgeSettingsSchema.readonly().nullable().describe("The model that judged the answers; null: none."),
+    imported: z
+      .strictObject({
+        format: z.string().describe("The format of the file."),
+        file: z.string().describe("Its name."),
+        sha256: z.string().describe("SHA-256 of its bytes."),
+        tools: z
+          .array(
+            z.strictObject({
+              name: z.string().describe("The tool."),
+              description: z.string().describe("What it does."),
+              parameters: jsonObjectSchema.describe("A JSON Schema of its parameters."),
+            }),
+          )
+          .readonly()
+          .describe("What the model was told of its tools, as far as the file says it."),
+      })
+      .readonly()
+      .exactOptional()
+      .describe(
+        "The traces were imported from a file: of the settings only agent, model, maxTurns and epochs are known, the others are defaults.",
+      ),
     changes: z
       .array(z.string())
       .readonly()

@@ -1,11 +1,11 @@
 import { isFailure } from "../../domain/tasks/task-ending.js";
+import { conventionalModel } from "../../otlp/gen-ai-names.js";
 import { type KeyValue, SPAN_KIND, type Span, type SpanEvent, STATUS_ERROR } from "../../otlp/traces-data.js";
 import type { ExportedTrace } from "../trace-format.js";
 import { isChatTrace, questionOf } from "../trace-parts.js";
 import { type Attributes, double, integer, jsonText, storable, text, texts, toKeyValues } from "./attributes.js";
 import { toOutputMessage, toParts, toSystemParts } from "./message-parts.js";
 import type { OtlpOptions } from "./otlp-options.js";
-import { conventionalModel } from "./provider-name.js";
 import { otlpSpanId, otlpTraceId } from "./span-ids.js";
 import { laterOf, unixNano } from "./unix-nano.js";
 

@@ -1,21 +1,13 @@
 import type { JsonValue } from "../../domain/json.js";
 import type { Message } from "../../domain/models/conversation.js";
 import type { FinishReason } from "../../domain/models/model.js";
+import { conventionalFinishReason } from "../../otlp/gen-ai-names.js";
 
 /** A message as the GenAI conventions write it. What a provider keeps in it for itself is left out. */
 interface PartsMessage {
   readonly role: Message["role"];
   readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
 }
-
-/** Theirs are `tool_call` and `content_filter` where ours are `tool_calls` and `refusal`. */
-const FINISH_REASON: Readonly<Record<FinishReason, string>> = {
-  stop: "stop",
-  tool_calls: "tool_call",
-  length: "length",
-  refusal: "content_filter",
-  other: "other",
-};
 
 export function toParts(message: Message): PartsMessage {
   const { role } = message;
@@ -35,7 +27,7 @@ export function toParts(message: Message): PartsMessage {
 }
 
 export function toOutputMessage(message: Message, reason: FinishReason): PartsMessage & { finish_reason: string } {
-  return { ...toParts(message), finish_reason: FINISH_REASON[reason] };
+  return { ...toParts(message), finish_reason: conventionalFinishReason(reason) };
 }
 
 export function toSystemParts(system: string): readonly { readonly type: "text"; readonly content: string }[] {

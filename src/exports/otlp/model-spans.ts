@@ -1,5 +1,6 @@
 import type { ToolSpec, Usage } from "../../domain/models/model.js";
 import type { Turn } from "../../domain/runs/trace.js";
+import { conventionalModel } from "../../otlp/gen-ai-names.js";
 import { type AnyValue, type KeyValue, SPAN_KIND, type Span, STATUS_ERROR } from "../../otlp/traces-data.js";
 import type { ExportedTrace } from "../trace-format.js";
 import { isChatTrace } from "../trace-parts.js";
@@ -7,7 +8,6 @@ import { rootSpanId } from "./agent-span.js";
 import { type Attributes, double, integer, jsonText, storable, text, texts, toKeyValues } from "./attributes.js";
 import { toOutputMessage, toParts, toSystemParts } from "./message-parts.js";
 import type { OtlpOptions } from "./otlp-options.js";
-import { conventionalModel } from "./provider-name.js";
 import { otlpSpanId, otlpTraceId } from "./span-ids.js";
 import { type TurnMessages, turnMessages } from "./turn-messages.js";
 import { unixNano } from "./unix-nano.js";
