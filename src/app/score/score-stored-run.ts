@@ -2,9 +2,10 @@ import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import type { JudgeSettings } from "../../domain/scores/judgement.js";
 import { parseModelName } from "../../models/model-name.js";
 import { count } from "../../reports/text/format-number.js";
-import type { ScorerName } from "../../scoring/scorers.js";
+import { isScorerName } from "../../scoring/scorers.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
+import { evalsAmong, pinEvals } from "../evals/evals-as-scorers.js";
 import { computeRunTotals } from "../results/compute-run-totals.js";
 import { saveResults } from "../results/save-results.js";
 import { thisProcess } from "../run/lock-owner.js";
@@ -12,14 +13,14 @@ import { hasKey } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { chosenScorers, wantsJudge } from "./choose-scorers.js";
+import { chosenScorers, type ScorerChoice, wantsJudge } from "./choose-scorers.js";
 import { createJudge, JUDGE_CONCURRENCY, JUDGE_TIMEOUT_MS } from "./create-judge.js";
 import { asksJudge, cheapModel, isJudgeOff, type JudgeOptions, judgeSettings } from "./judge-settings.js";
 import { scoreRun } from "./score-saved-traces.js";
 
 export interface ScoreOptions extends JudgeOptions {
   readonly run: string;
-  readonly scorers?: readonly ScorerName[] | undefined;
+  readonly scorers?: readonly ScorerChoice[] | undefined;
   /** Results file to write. */
   readonly output?: string | undefined;
 }
@@ -36,13 +37,19 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
   return withStore(settings, async (db) => {
     const run = getRun(db, options.run);
     const asked = judgeOf(run, options, settings.env);
-    const scorers = chosenScorers(options.scorers, asked !== null || run.settings.judge !== null);
+    const scorers = pinEvals(db, chosenScorers(options.scorers, asked !== null || run.settings.judge !== null));
     const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
     const { mails } = openMailbox(db);
     const bar = context.progress("Scoring");
     const request = {
-      scoring: { sameMail: mails.canonicalId, scorers, judge: judge?.judge ?? null },
+      scorers,
+      scoring: {
+        sameMail: mails.canonicalId,
+        scorers: scorers.filter(isScorerName),
+        evals: evalsAmong(db, scorers),
+        judge: judge?.judge ?? null,
+      },
       concurrency: JUDGE_CONCURRENCY,
       worker: thisProcess,
       onProgress: (scored: number) => bar.update(scored, run.totalTasks, `${count(scored)} scored`),

@@ -1,13 +1,18 @@
+import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
+import type { EvalOutcome } from "../../domain/evals/eval-outcome.js";
+import { isEvalScore, scoreNameOf, toScore } from "../../domain/evals/score-names.js";
 import { isSuiteTrace, type Trace } from "../../domain/runs/trace.js";
 import type { Judge, Judgement } from "../../domain/scores/judgement.js";
 import type { SameMail } from "../../domain/scores/score.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
+import { runEvals } from "../../evalgen/run-eval.js";
 import { type ScorerName, scoreTrace } from "../../scoring/scorers.js";
 
 /** What all traces of a run are scored with. */
 export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
+  readonly evals: readonly EvalDefinition[];
   /** Null: no judge is called; a verdict that a trace has already still counts. */
   readonly judge: Judge | null;
 }
@@ -24,9 +29,21 @@ export async function withVerdict(trace: Trace, { judge }: Scoring, signal: Abor
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
 }
 
-/** Synchronous: scorers that need a verdict use that of the trace. */
-export function withScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
-  return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, sameMail, scorers) };
+/** Synchronous: scorers that need a verdict use that of the trace. Scores of evals that are not run now stay. */
+export function withScores(trace: Trace, { scorers, evals, sameMail }: Scoring): Trace {
+  if (isFailure(trace.ending)) return trace;
+  const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name));
+  const scored = { ...trace, scores: { ...scoreTrace(trace, sameMail, scorers), ...Object.fromEntries(earlier) } };
+  return evals.length === 0 ? scored : withEvals(scored, evals, runEvals(evals, scored));
+}
+
+/** With what evals said of the trace. */
+export function withEvals(trace: Trace, evals: readonly EvalDefinition[], outcomes: readonly EvalOutcome[]): Trace {
+  const added = evals.flatMap((definition, i) => {
+    const outcome = outcomes[i];
+    return outcome === undefined ? [] : [[scoreNameOf(definition), toScore(outcome)] as const];
+  });
+  return { ...trace, scores: { ...trace.scores, ...Object.fromEntries(added) } };
 }
 
 function isBy(judgement: Judgement | null, { settings }: Judge): boolean {

@@ -39,6 +39,8 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "arguments",
   "labels",
   "dir",
+  "names",
+  "files",
 ]);
 
 /** An integer within bounds. */

@@ -3,6 +3,7 @@ import type { Db } from "../../../store/connection/open-store.js";
 import { withWriteTransaction } from "../../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../../store/import/corpus-stats.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
+import { pinEvals } from "../../evals/evals-as-scorers.js";
 import { loadDataset, noteKnownBad, select } from "../../questions/load-dataset.js";
 import { saveCurrentVersion } from "../../registry/versions.js";
 import type { AppContext } from "../../use-case-context.js";
@@ -26,10 +27,11 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   if (target?.kind === "api" && options.apiUrl === undefined) {
     context.note(`The agent is one of ${target.url}, as API_URL says.`);
   }
-  const settings =
+  const unpinned =
     target === undefined
       ? newRunSettings(db, options, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, options, env);
+  const settings = { ...unpinned, scorers: pinEvals(db, unpinned.scorers) };
   noteUnsetConditions(options, db, context);
   // Before the download: a missing key is found at once.
   const model = await createModel(settings, options, context.settings, { append: false, isEstimate });

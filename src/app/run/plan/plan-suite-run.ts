@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { UserError } from "../../../domain/errors.js";
+import { isEvalScore } from "../../../domain/evals/score-names.js";
 import { NO_LIMITS } from "../../../domain/runs/run-limits.js";
 import type { PlannedSuiteTask } from "../../../domain/tasks/planned-task.js";
 import { flagName } from "../../../platform/flag-name.js";
@@ -10,6 +11,7 @@ import { readFingerprint } from "../../../store/import/corpus-stats.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
 import { readSuite } from "../../../suites/definition/read-suite.js";
 import { openSuiteFolder, type SuiteFolder } from "../../../suites/definition/suite-folder.js";
+import { pinEvals } from "../../evals/evals-as-scorers.js";
 import { saveCurrentVersion } from "../../registry/versions.js";
 import { selectSuiteTasks } from "../../suites/select-suite-tasks.js";
 import type { AppContext } from "../../use-case-context.js";
@@ -34,7 +36,6 @@ const NOT_FOR_SUITES: readonly RunOptionName[] = [
   "protocol",
   "cutoff",
   "partialInboxes",
-  "scorers",
   "judge",
   "noJudge",
   "judgeVotes",
@@ -59,7 +60,7 @@ export async function planSuiteRun(
   const agent = getAgent(db, agentOfNewRun(options));
   const settings = {
     ...newRunSettings(db, { ...options, noJudge: true }, agent, context),
-    scorers: [...SUITE_SCORERS],
+    scorers: [...SUITE_SCORERS, ...pinEvals(db, suiteEvals(options))],
     judge: null,
   };
   const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
@@ -86,6 +87,13 @@ export async function planSuiteRun(
       return create(owner, waiting);
     },
   };
+}
+
+/** Of the scorers asked for only evals say something of a suite's task. */
+function suiteEvals({ scorers = [] }: RunOptions): readonly string[] {
+  const other = scorers.find((name) => !isEvalScore(name));
+  if (other === undefined) return scorers;
+  throw new UserError("flags_contradict", `--scorers: ${other} is not for tasks of a suite.`, "Name evals only.");
 }
 
 function readTasks(
