@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats compare gate report export-traces eval-search search show doctor agents tools suite evals serve ask mcp".split(
+  "demo import run score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
     " ",
   );
 
@@ -99,6 +99,7 @@ describe("--help", () => {
         art-e score                             Score the stored traces of a run again, without calling its agent
         art-e judge                             Measure a judge: how far it agrees with people
         art-e stats                             Figures of the dataset, the imported mail, or a run
+        art-e runs                              List, show, name, tag and delete runs
         art-e compare <runs..>                  Compare runs question by question: is the difference real?
         art-e gate <name>                       Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
         art-e report [runs..]                   Write runs as an HTML page, as Markdown, or as a CSV of tasks
@@ -120,6 +121,7 @@ describe("--help", () => {
                                                 OpenAI-compatible endpoint
         art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
         art-e mcp                               Start an MCP server for one mailbox: search, read, and the mails as resources
+        art-e completion [shell]                Print a script that lets bash, zsh or fish complete commands, flags and ids
       "
     `);
   });
@@ -173,9 +175,11 @@ describe("--help", () => {
             --revision             Revision of the dataset [default: abc84674]                                        [string]
             --corpus               Of the imported mail, with its fingerprint                                        [boolean]
             --run                  Of a run: its id, the beginning of it, or latest                                   [string]
-            --runs                 List the runs                                                                     [boolean]
-            --by                   With --run: a table by inbox, realism, sources or year                             [string]
-            --metric               With --by: the scores to show [default: accuracy,semantic,sources]                 [string]
+            --runs                 List the runs, as art-e runs list does                                            [boolean]
+            --by                   With --run: a table by inbox, realism, sources, year; of a suite by tool, difficulty,
+                                   guidance, app, tag                                                                 [string]
+            --metric               With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]
+                                                                                                                      [string]
       "
     `);
   });
@@ -245,14 +249,18 @@ describe("--help", () => {
       Write the traces of a run as JSON lines
 
       Options:
-            --run        Its id, the beginning of it, or latest [default: latest]                                     [string]
-            --format     jsonl, iofold [default: jsonl]                                                               [string]
-        -o, --output     File to write [default: stdout]                                                              [string]
-            --overwrite  Write over an output file that is of another kind                                           [boolean]
-            --band       Only semantic scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                             [string]
-            --min-score  Only semantic scores of at least this, 0-1                                                   [number]
-            --max-score  Only semantic scores of at most this, 0-1                                                    [number]
-            --failed     Only failed tasks                                                                           [boolean]
+            --run             Its id, the beginning of it, or latest [default: latest]                                [string]
+            --format          jsonl, iofold [default: jsonl]                                                          [string]
+        -o, --output          File to write [default: stdout]                                                         [string]
+            --overwrite       Write over an output file that is of another kind                                      [boolean]
+            --by              The score that the next four go by [default: semantic; of a suite: taskScore]           [string]
+            --band            Only scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                                 [string]
+            --min-score       Only scores of at least this: 0.5, or by name: readGold=1,judgeCorrect=1                [string]
+            --max-score       Only scores of at most this                                                             [string]
+            --best-of-epochs  Of each question's repeats only the one with the best score                            [boolean]
+            --failed          Only failed tasks                                                                      [boolean]
+            --ids             Only these tasks: 3,7                                                                   [string]
+        -l, --limit           At most so many, by task id                                                             [number]
       "
     `);
   });

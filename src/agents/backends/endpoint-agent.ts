@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { type AgentBackend, type AgentTask, endingOfAnswer } from "../../domain/agents/agent-backend.js";
+import { type AgentBackend, type AgentTask, endingOfAnswer, mailboxOf } from "../../domain/agents/agent-backend.js";
 import { ModelError, type Usage, usageSchema } from "../../domain/models/model.js";
 import { redact } from "../../domain/redact.js";
 import type { Endpoint } from "../../models/endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../../models/http/post-json.js";
 import { toModelError } from "../../models/http/provider-errors.js";
+import { modelNameSchema, responseIdSchema } from "../../models/providers/attempt-call.js";
 import { failureInReply } from "../../models/providers/openai-address.js";
 import { chatUrl, openaiHeaders } from "../../models/providers/openai-client.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
@@ -20,6 +21,8 @@ export interface EndpointAgent {
 const tokens = z.number().int().nonnegative();
 
 const replySchema = z.object({
+  model: modelNameSchema,
+  id: responseIdSchema,
   choices: z.tuple(
     [
       z.object({
@@ -58,17 +61,18 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       const body = toBody(name, task);
       transcript.messages.push(
         { role: "system", content: body.messages[0].content },
-        { role: "user", content: task.question.question },
+        { role: "user", content: task.instruction },
       );
       const startedAt = new Date().toISOString();
       const began = performance.now();
       try {
         const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
-        const { usage, rawFinishReason, ...said } = readReply(reply);
+        const { usage, rawFinishReason, named, ...said } = readReply(reply);
         const content = redact(said.content, [endpoint.apiKey]);
         transcript.messages.push({ role: "assistant", content, toolCalls: [] });
         transcript.turns.push({
           startedAt,
+          ...named,
           latencyMs: performance.now() - began,
           finishReason: rawFinishReason === "length" ? "length" : rawFinishReason === "stop" ? "stop" : "other",
           rawFinishReason,
@@ -88,8 +92,9 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
   };
 }
 
-function toBody(name: string, { question, epoch }: AgentTask) {
-  const { id, inbox_address, query_date } = question;
+function toBody(name: string, task: AgentTask) {
+  const { id, epoch, instruction } = task;
+  const { inbox_address, query_date } = mailboxOf(task);
   const system = [
     `Answer a question of the owner of the mailbox ${inbox_address}, from the mail in that mailbox. Today is ${query_date}; there is no later mail.`,
     'Answer shortly and completely, as JSON {"answer": "…", "sources": ["<message-id>", …]} or in plain text. If the mailbox does not hold the answer, answer "I don\'t know".',
@@ -98,7 +103,7 @@ function toBody(name: string, { question, epoch }: AgentTask) {
     model: name,
     messages: [
       { role: "system", content: system },
-      { role: "user", content: question.question },
+      { role: "user", content: instruction },
     ] as const,
     metadata: { task_id: String(id), epoch: String(epoch), inbox_address, query_date },
   };
@@ -107,7 +112,7 @@ function toBody(name: string, { question, epoch }: AgentTask) {
 function readReply(body: unknown) {
   const failure = failureInReply(body);
   if (failure !== null) throw failure;
-  const { choices, usage } = replySchema.parse(body);
+  const { choices, usage, model, id } = replySchema.parse(body);
   const [{ message, finish_reason }] = choices;
   const content = message.content || (message.refusal ?? "");
   if ((message.tool_calls ?? []).length > 0 && content === "") {
@@ -117,6 +122,7 @@ function readReply(body: unknown) {
   }
   return {
     content,
+    named: { ...model, ...id },
     rawFinishReason: finish_reason ?? "",
     usage: usage
       ? usageSchema.parse({

@@ -1,7 +1,7 @@
 import { UserError } from "../../domain/errors.js";
 import { isEvalScore } from "../../domain/evals/score-names.js";
 import { METRIC_ALIASES } from "../../domain/scores/metric-name.js";
-import { SCORERS } from "../../scoring/scorers.js";
+import { SCORES } from "../../scoring/scorers.js";
 
 /** What a run must reach, and files about it. */
 export interface GateOptions {
@@ -24,7 +24,7 @@ export function checkGateOptions({ failUnder = [], baseline, noWorseThan, metric
         ? "--metric goes with --baseline or --junit"
         : null;
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
-  const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORERS)];
+  const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
   const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
   const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
   if (unknown === undefined) return;

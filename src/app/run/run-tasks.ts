@@ -83,7 +83,11 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     let isHeld = false;
     const trace = await answerTask(answering, task, stop, (error) => {
       if (!stop.aborted) isHeld = watch.failed(error);
+    }).catch((error) => {
+      if (!stop.aborted) throw error;
+      return null;
     });
+    if (trace === null) return null;
     if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
     if (trace.ending === "interrupted" || (isFailure(trace.ending) && watch.fault !== null)) return null;
     // Before the slot is free: the next task may exceed the budget.

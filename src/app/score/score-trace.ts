@@ -29,9 +29,12 @@ export async function withVerdict(trace: Trace, { judge }: Scoring, signal: Abor
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
 }
 
-/** Synchronous: scorers that need a verdict use that of the trace. Scores of evals that are not run now stay. */
+/**
+ * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it
+ * left behind is graded also where its time ran out. Scores of evals that are not run now stay.
+ */
 export function withScores(trace: Trace, { scorers, evals, sameMail }: Scoring): Trace {
-  if (isFailure(trace.ending)) return trace;
+  if (isFailure(trace.ending) && !isSuiteTrace(trace)) return trace;
   const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name));
   const scored = { ...trace, scores: { ...scoreTrace(trace, sameMail, scorers), ...Object.fromEntries(earlier) } };
   return evals.length === 0 ? scored : withEvals(scored, evals, runEvals(evals, scored));

@@ -33,6 +33,8 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "name",
   "id",
   "runs",
+  "note",
+  "tags",
   "new_id",
   "tool",
   "file",
@@ -41,6 +43,7 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "dir",
   "names",
   "files",
+  "shell",
 ]);
 
 /** An integer within bounds. */

@@ -23,7 +23,7 @@ export const runCommand: Command = {
     const flags = readFlags("run", runSchema, preset);
     refuseContradictions(flags);
     if (flags.stats) {
-      const { printDatasetFigures } = await import("../stats.js");
+      const { printDatasetFigures } = await import("../stats/print-dataset.js");
       await printDatasetFigures(flags, context);
       return EXIT.done;
     }

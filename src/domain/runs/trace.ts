@@ -29,6 +29,8 @@ export const turnSchema = z.object({
   startedAt: z.string(),
   /** The model that answered, as the server names it; absent where it names none. */
   model: z.string().exactOptional(),
+  /** The id that the provider gave the reply; absent where it gave none. */
+  responseId: z.string().exactOptional(),
   latencyMs: z.number().nonnegative(),
   finishReason: z.enum(FINISH_REASONS),
   rawFinishReason: z.string(),
@@ -84,6 +86,9 @@ export const suiteTraceSchema = anyTrace.extend({ task: suiteTaskFactsSchema, gr
 export type SuiteTrace = z.output<typeof suiteTraceSchema>;
 
 export type Trace = QuestionTrace | SuiteTrace;
+
+/** What a trace keeps of its task: the question, or the facts of a suite's task with its grade. */
+export type TaskRecord = Pick<QuestionTrace, "task"> | Pick<SuiteTrace, "task" | "grade">;
 
 export function isSuiteTrace(trace: Trace): trace is SuiteTrace {
   return "grade" in trace;

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { questionOpener } from "../../../src/app/questions/art-e-suite.js";
 import type { Answering } from "../../../src/app/run/answer/answering.js";
 import { Budget } from "../../../src/app/run/budget.js";
 import { createRun, type RunSession, resumeRun } from "../../../src/app/run/create-run.js";
@@ -104,8 +105,7 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
 /** Every trace is checked against its schema: what is saved can be read again. */
 export function saved(db: Db, runId = "latest"): Saved {
   const run = getRun(db, runId);
-  const filter = { runId: run.id, band: null, minScore: null, maxScore: null, failedOnly: false };
-  const traces = [...iterateTraces(db, filter)].map((trace) => traceSchema.parse(trace));
+  const traces = [...iterateTraces(db, { runId: run.id })].map((trace) => traceSchema.parse(trace));
   return { run, results: [...iterateResults(db, run.id)], traces };
 }
 
@@ -122,7 +122,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     agent: agentOf(db, wanted),
     model: withPrices(model, (usage) => priceOf(model.id, usage)),
     tools: toolsOf(db, wanted),
-    cutoff,
+    suite: { open: questionOpener(cutoff) },
     taskTimeoutMs,
     maxTaskCostUsd: null,
     scoring: {

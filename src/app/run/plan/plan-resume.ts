@@ -11,6 +11,7 @@ import { limitsOf, outputToKeep } from "./choose-limits.js";
 import type { RunRequest } from "./run-options.js";
 import { type RunPlan, refuseOptionsOfNewRun, toolsNow, toolsOfRun } from "./run-plan.js";
 import { agentOf, differences, requestedSettings } from "./stored-settings.js";
+import { suiteOfRun } from "./suite-of-run.js";
 
 /**
  * A stored run, with the settings it was created with. Other options, other mail or other tools would make its answers
@@ -18,7 +19,7 @@ import { agentOf, differences, requestedSettings } from "./stored-settings.js";
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { options, given, isEstimate } = request;
-  const run = getRun(db, name);
+  const run = getRun(db, name, "resume");
   refuseOptionsOfNewRun(given, "resume", run.id);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
@@ -39,6 +40,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
     runId: run.id,
     agent: agentOf(settings),
     settings,
+    suite: await suiteOfRun({ ...run, settings }, options, context),
     model: await createModel(settings, { ...options, concurrency }, context.settings, { append: true, isEstimate }),
     tasks: async () => (await findLeft(db, run.id, options.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),

@@ -1,6 +1,7 @@
+import { GUIDANCE_TAGS } from "../../../domain/tasks/guidance.js";
 import type { SuiteFinding } from "../finding.js";
 import { needOf } from "../functions/runnable-class.js";
-import { ACCOUNT_TAG, DOMAIN_TAGS, GUIDANCE_TAGS, INTERFACE_TAGS, KNOWN_TAGS } from "../vocabulary.js";
+import { ACCOUNT_TAG, DOMAIN_TAGS, INTERFACE_TAGS, KNOWN_TAGS } from "../vocabulary.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
 
 /** One interface, one guidance and one domain tag, account where credentials are needed, and none of any other word. */
