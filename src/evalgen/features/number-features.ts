@@ -1,5 +1,5 @@
 import type { ReturnedMail } from "../../domain/runs/returned-mails.js";
-import { parseDatesAndTimes } from "../../domain/values/parse-dates.js";
+import { type CalendarDay, matchesDay, parseDatesAndTimes, type TimeOfDay } from "../../domain/values/parse-dates.js";
 import { parseNumbers } from "../../domain/values/parse-numbers.js";
 import type { TraceView } from "../trace-view.js";
 import { DOES_NOT_APPLY, type Feature, type Measurement, shareOf } from "./feature.js";
@@ -9,6 +9,9 @@ const MAX_CHARS = 50_000;
 
 /** Numbers in digits, with their separators: `8,800`, `4.5`, `9:30`. Digits inside words (Q3) do not count. */
 const WRITTEN = /(?<![\w.,:])\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)/g;
+/** The same with the word that scales it: `1.5 million`, `1.5MM`. */
+const SCALED =
+  /(?<![\w.,:])\d+(?:[.,:]\d+)*(?:\s?(?:hundred|dozen|thousand|million|mil|billion|bn|trillion|mm|k|m|b)\b|(?![\w]|[.,:]\d))/gi;
 
 export const numbersInMail: Feature = {
   meaning: "numbers of the answer that stand in a mail that was read (share)",
@@ -25,37 +28,67 @@ export const numbersInResults: Feature = {
 };
 
 /** A number of the question counts as found: the agent may repeat it. An abstention claims nothing. */
-function numbersFoundIn(trace: TraceView, texts: readonly string[]): Measurement {
-  const { answer, question, abstained } = trace;
-  const numbers = abstained ? [] : [...new Set(answer.slice(0, MAX_CHARS).match(WRITTEN) ?? [])];
-  if (numbers.length === 0) return DOES_NOT_APPLY;
+function numbersFoundIn({ answer, question, abstained }: TraceView, texts: readonly string[]): Measurement {
+  const claims = abstained ? [] : (answer.slice(0, MAX_CHARS).match(SCALED) ?? []);
+  if (claims.length === 0) return DOES_NOT_APPLY;
   const searched = [question, ...texts].map((text) => text.slice(0, MAX_CHARS));
   const literal = new Set(searched.flatMap((text) => text.match(WRITTEN) ?? []));
-  let values: ReadonlySet<number> | null = null;
-  return shareOf(numbers, (number) => {
-    if (literal.has(number)) return true;
-    // Formats differ (1.5 million, 1,500,000; May 5 and 2001-05-05): only then the texts are parsed.
-    values ??= valuesOf(searched);
-    const known = values;
-    return [...valuesOf([number])].some((value) => known.has(value));
-  });
+  if (claims.every((claim) => literal.has(claim))) return { value: 1 };
+  // Formats differ (1.5 million, 1,500,000; May 5 and 5/5/01): only then the texts are parsed.
+  const found = searched.map(parseValues);
+  const given = parseValues(answer.slice(0, MAX_CHARS));
+  const days = new Set(given.days.filter((day) => !found.some((text) => hasDay(text, day))));
+  const times = new Set(given.times.filter((time) => !found.some((text) => hasTime(text, time))));
+  const values = new Set(found.flatMap((text) => [...text.values]));
+  const all = [
+    ...given.days.map((day) => ({ text: formatDay(day), isFound: !days.has(day) })),
+    ...given.times.map((time) => ({ text: formatTime(time), isFound: !times.has(time) })),
+    ...(given.rest.match(SCALED) ?? []).map((text) => ({
+      text,
+      isFound: literal.has(text) || valuesOf(text).some((value) => values.has(value)),
+    })),
+  ];
+  const odd = new Set(all.filter(({ isFound }) => !isFound).map(({ text }) => text));
+  return shareOf([...new Set(all.map(({ text }) => text))], (text) => !odd.has(text));
 }
 
-function valuesOf(texts: readonly string[]): Set<number> {
-  const values = new Set<number>();
-  for (const text of texts) {
-    const { days, times, rest } = parseDatesAndTimes(text);
-    for (const { year, month, day } of days) for (const part of [year, month, day]) if (part !== null) values.add(part);
-    for (const time of times) for (const minutes of time) addTime(values, minutes);
-    for (const { values: readings } of parseNumbers(rest)) for (const value of readings) values.add(value);
-  }
-  return values;
+interface TextValues {
+  readonly days: readonly CalendarDay[];
+  readonly times: readonly TimeOfDay[];
+  /** Without dates and times. */
+  readonly rest: string;
+  /** All numbers; of dates and times their parts, as an answer may name the year or the hour alone. */
+  readonly values: ReadonlySet<number>;
 }
 
-/** A time of day as its hour, its minutes, and both together as in 1430; no other number has its fraction. */
-function addTime(values: Set<number>, minutes: number): void {
-  const [hour, minute] = [Math.floor(minutes / 60), minutes % 60];
-  for (const value of [hour, minute, hour * 100 + minute]) values.add(value);
+function parseValues(text: string): TextValues {
+  const { days, times, rest } = parseDatesAndTimes(text);
+  const values = new Set(valuesOf(rest));
+  for (const { year, month, day } of days) for (const part of [year, month, day]) if (part !== null) values.add(part);
+  for (const time of times) for (const minutes of time) values.add(Math.floor(minutes / 60)).add(minutes % 60);
+  return { days, times, rest, values };
+}
+
+function valuesOf(text: string): number[] {
+  return parseNumbers(text).flatMap(({ values }) => [...values]);
+}
+
+function hasDay({ days }: TextValues, wanted: CalendarDay): boolean {
+  return days.some((day) => matchesDay(wanted, day));
+}
+
+function hasTime({ times, values }: TextValues, wanted: TimeOfDay): boolean {
+  const asNumber = (minutes: number) => Math.floor(minutes / 60) * 100 + (minutes % 60);
+  return [...wanted].some((minutes) => values.has(asNumber(minutes)) || times.some((time) => time.has(minutes)));
+}
+
+function formatDay({ year, month, day }: CalendarDay): string {
+  return [year, month, day].filter((part) => part !== null).join("-");
+}
+
+function formatTime(time: TimeOfDay): string {
+  const [minutes = 0] = time;
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}`;
 }
 
 function textOf(mail: ReturnedMail): string {
