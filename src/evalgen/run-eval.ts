@@ -12,5 +12,10 @@ export function runEvals(definitions: readonly EvalDefinition[], trace: Evaluate
 }
 
 function runEval(definition: EvalDefinition, trace: EvaluatedTrace, view: TraceView): EvalOutcome {
-  return definition.kind === "rules" ? runRules(definition, view) : runCases(definition, trace);
+  try {
+    return definition.kind === "rules" ? runRules(definition, view) : runCases(definition, trace);
+  } catch (error) {
+    // An eval of a later version, or an odd trace: neither may cost a run or a chat its result.
+    return { score: null, reason: "", error: error instanceof Error ? error.message : String(error) };
+  }
 }

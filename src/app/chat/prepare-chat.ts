@@ -9,6 +9,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { getAgent } from "../../store/registry/agent-rows.js";
 import { loadTools } from "../../tools/load-tools.js";
 import type { ToolResources } from "../../tools/tool-handler.js";
+import { scoreChat } from "../evals/score-chat.js";
 import { saveCurrentVersion } from "../registry/versions.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
 import { resolveInbox } from "./resolve-inbox.js";
@@ -102,8 +103,9 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
           onStep,
           slot.signal,
         );
-        saveChat(db, answered.trace);
-        return answered;
+        const trace = scoreChat(db, answered.trace);
+        saveChat(db, trace);
+        return { ...answered, trace };
       } finally {
         slot.release();
       }

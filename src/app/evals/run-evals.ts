@@ -1,6 +1,7 @@
 import { UserError } from "../../domain/errors.js";
 import type { StoredEval } from "../../domain/evals/eval-definition.js";
 import { isPass } from "../../domain/evals/eval-outcome.js";
+import type { Agreement } from "../../domain/evals/eval-test.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
 import { runEvals } from "../../evalgen/run-eval.js";
@@ -28,6 +29,8 @@ export interface EvalRunFigures {
   /** As observed, and as it would be without the errors that the newest test measured; null without a test. */
   readonly passRate: Estimate;
   readonly corrected: Estimate | null;
+  /** Share of the good traces that it fails, by its newest test; null without one. */
+  readonly falseAlarms: Estimate | null;
 }
 
 export interface EvalRun {
@@ -84,14 +87,17 @@ function figuresOf(db: Db, stored: StoredEval, counts: typeof NO_COUNTS): EvalRu
   const { passed, failed } = counts;
   const n = passed + failed;
   const passRate = { value: n === 0 ? null : passed / n, n, ...wilson(passed, n) };
-  return { stored, ...counts, passRate, corrected: correctedPassRate(db, stored, passed, n) };
+  const agreement = latestTest(db, stored.id)?.report.agreement;
+  return {
+    stored,
+    ...counts,
+    passRate,
+    corrected: agreement === undefined ? null : correctedPassRate(agreement, passed, n),
+    falseAlarms: agreement?.falseFailureRate ?? null,
+  };
 }
 
-/** Null without a test on held-out labels. */
-function correctedPassRate(db: Db, { id }: StoredEval, passed: number, n: number): Estimate | null {
-  const test = latestTest(db, id);
-  if (test === null) return null;
-  const { confusion, good, bad } = test.report.agreement;
+function correctedPassRate({ confusion, good, bad }: Agreement, passed: number, n: number): Estimate {
   return correctedRate(
     { successes: passed, n },
     { successes: confusion.goodPassed, n: good },

@@ -41,7 +41,11 @@ export function withScores(trace: Trace, { scorers, evals, sameMail }: Scoring):
 }
 
 /** With what evals said of the trace. */
-export function withEvals(trace: Trace, evals: readonly EvalDefinition[], outcomes: readonly EvalOutcome[]): Trace {
+export function withEvals<T extends Pick<Trace, "scores">>(
+  trace: T,
+  evals: readonly EvalDefinition[],
+  outcomes: readonly EvalOutcome[],
+): T {
   const added = evals.flatMap((definition, i) => {
     const outcome = outcomes[i];
     return outcome === undefined ? [] : [[scoreNameOf(definition), toScore(outcome)] as const];

@@ -35,16 +35,19 @@ function runText({ runId, traces, evals }: EvalRun): string {
     `${traces} traces of ${runId}`,
     "",
     table(
-      ["score", "passed", "failed", "does not apply", "errors", "pass rate (95 %)", "corrected for the eval's errors"],
-      evals.map(({ stored: { definition }, passed, failed, notApplicable, errors, passRate, corrected }) => [
-        scoreNameOf(definition),
-        String(passed),
-        String(failed),
-        String(notApplicable),
-        String(errors),
-        estimateText(passRate),
-        corrected === null ? "not tested" : estimateText(corrected),
-      ]),
+      ["score", "passed", "failed", "does not apply", "errors", "pass rate (95 %)", "corrected", "false alarms"],
+      evals.map(
+        ({ stored: { definition }, passed, failed, notApplicable, errors, passRate, corrected, falseAlarms }) => [
+          scoreNameOf(definition),
+          String(passed),
+          String(failed),
+          String(notApplicable),
+          String(errors),
+          estimateText(passRate),
+          corrected === null ? "not tested" : estimateText(corrected),
+          falseAlarms === null ? "not tested" : estimateText(falseAlarms),
+        ],
+      ),
     ),
   ].join("\n");
 }

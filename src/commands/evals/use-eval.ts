@@ -19,6 +19,7 @@ export const useEvalCommand: Command = {
       [
         `${definition.name}@${definition.version} is in use${retired === null ? "" : `; version ${retired} is retired`}.`,
         `Run it: art-e evals run ${definition.name}`,
+        ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
       ].join("\n"),
     );
     return EXIT.done;
