@@ -26,6 +26,8 @@ export interface ExportOptions {
   readonly dialect: "openai" | "hf";
   /** The scorer that gives `art` its reward. */
   readonly reward: string;
+  /** False: `otlp` leaves out what was said, called, answered and explained. */
+  readonly content: boolean;
 }
 
 /** Traces as lines, given without line ends. */

@@ -250,9 +250,17 @@ describe("--help", () => {
 
       Options:
             --run             Its id, the beginning of it, or latest [default: latest]                                [string]
-            --format          jsonl, iofold [default: jsonl]                                                          [string]
+            --chats           The traces of all chats instead of a run's                                             [boolean]
+            --session         The traces of one chat session                                                          [string]
+            --format          jsonl, iofold, inspect, inspect-json, otlp, chat, atif, art [default: jsonl]            [string]
+            --dialect         With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]  [string]
+            --reward          With --format art: a score, or art for ART's own reward [default: that of --band]       [string]
         -o, --output          File to write [default: stdout]                                                         [string]
             --overwrite       Write over an output file that is of another kind                                      [boolean]
+            --otlp            Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names                   [boolean]
+            --otlp-endpoint   Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS                              [string]
+            --scores          Send the scores too, to the API of langfuse or phoenix at the same server               [string]
+            --no-content      Of OTLP: without what was said, called, answered and explained                         [boolean]
             --by              The score that the next four go by [default: semantic; of a suite: taskScore]           [string]
             --band            Only scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                                 [string]
             --min-score       Only scores of at least this: 0.5, or by name: readGold=1,judgeCorrect=1                [string]
@@ -386,6 +394,7 @@ describe("--help", () => {
         art-e suite show <dir> <id>  Show a task: its instruction, set-up, evaluation, and what is wrong or odd about it
         art-e suite check <dir>      Check the files of all tasks, or grade what an oracle file says an agent left behind
                                      (--oracle)
+        art-e suite image <name>     Print the Dockerfile of a snapshot: the programs and modules that its tasks find
       "
     `);
     expect(ownPart("suite list")).toMatchInlineSnapshot(`
@@ -423,7 +432,8 @@ describe("--help", () => {
         dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
 
       Options:
-            --oracle  Grade the lines of an oracle file instead, and compare with their scores                        [string]
+            --oracle     Grade the lines of an oracle file instead, and compare with their scores                     [string]
+            --functions  A module of your own set-up and evaluation functions; it runs with your rights               [string]
       "
     `);
   });
@@ -449,7 +459,7 @@ describe("--help", () => {
         "evals test": "--thresholds --criterion",
         "evals use": "--anyway",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
-        "suite check": "--oracle",
+        "suite check": "--oracle --functions",
         "suite list": "--task --tool --tag --index --counterparts",
         "suite show": "",
         "tools add": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema --mcp --prefix",

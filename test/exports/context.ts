@@ -8,7 +8,7 @@ export function contextOf(changes: Partial<ExportContext> = {}): ExportContext {
     run: null,
     programVersion: "1.2.3",
     scorers: SCORERS,
-    options: { dialect: "openai", reward: "artReward" },
+    options: { dialect: "openai", reward: "artReward", content: true },
     report: new ExportReport(),
     toolsOf: () => [],
     ...changes,

@@ -11,6 +11,7 @@ import { loadTools } from "../../tools/load-tools.js";
 import type { ToolResources } from "../../tools/tool-handler.js";
 import { scoreChat } from "../evals/score-chat.js";
 import { saveCurrentVersion } from "../registry/versions.js";
+import type { LiveTraces } from "../results/live-traces.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
 import { resolveInbox } from "./resolve-inbox.js";
 import type { ServedModels } from "./served-models.js";
@@ -55,6 +56,8 @@ export interface ChatServices {
   readonly models: ServedModels;
   readonly chats: ChatAdmission;
   readonly chatTimeoutMs: number;
+  /** Null: traces are not sent anywhere. */
+  readonly live: LiveTraces | null;
 }
 
 /** A chat that was admitted and has its model and tools. */
@@ -70,7 +73,7 @@ export interface PreparedChat {
 
 /** All that can refuse a chat happens here, before the first byte of a response is sent. */
 export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<PreparedChat> {
-  const { db, models, chats, resources, chatTimeoutMs } = services;
+  const { db, models, chats, resources, chatTimeoutMs, live } = services;
   const stored = getAgent(db, request.agentId);
   const { sessionId, binding, history } = chooseSession(services, request);
   const agent =
@@ -105,6 +108,7 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
         );
         const trace = scoreChat(db, answered.trace);
         saveChat(db, trace);
+        live?.add(trace);
         return { ...answered, trace };
       } finally {
         slot.release();

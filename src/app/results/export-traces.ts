@@ -1,31 +1,34 @@
 import { UserError } from "../../domain/errors.js";
-import type { ToolSpec } from "../../domain/models/model.js";
 import { ExportReport } from "../../exports/export-report.js";
 import { FORMATS, type Format } from "../../exports/formats.js";
 import type { ExportContext, ExportedTrace, ExportOptions, TraceFormat } from "../../exports/trace-format.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { getVersion } from "../../store/registry/agent-versions.js";
-import { getRun, type RunRow } from "../../store/runs/runs.js";
-import { selectTraceIds } from "../../store/runs/trace-selection.js";
+import type { RunRow } from "../../store/runs/runs.js";
 import { readTraces } from "../../store/runs/traces.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { filterOf, type TraceSelection } from "./trace-filter.js";
+import { type ExportSource, selectTraces } from "./select-traces.js";
+import { scorerOf, type TraceSelection } from "./trace-filter.js";
+import { openTraceTools } from "./trace-tools.js";
 
 export interface ExportRequest {
-  readonly run: string;
+  readonly source: ExportSource;
   readonly format: Format;
   /** Undefined: standard output. */
   readonly output: string | undefined;
   readonly selection: TraceSelection;
-  readonly options: ExportOptions;
+  readonly options: Omit<ExportOptions, "reward"> & {
+    /** Null: the run's main score. */
+    readonly reward: string | null;
+  };
 }
 
 export interface Exported {
-  readonly runId: string;
+  /** Null: the traces are of chats. */
+  readonly runId: string | null;
   /** How many were selected. */
   readonly traces: number;
   /** Those of them that are not in the file, by reason. */
@@ -39,52 +42,30 @@ export interface Stdout {
   pieces(pieces: Iterable<string>): Promise<void>;
 }
 
-/** Writes the traces of a run: to a file, or to standard output. */
+/** Writes traces to a file, or to standard output. */
 export function exportTraces(
-  { run: name, format, output, selection, options }: ExportRequest,
+  { source, format, output, selection, options }: ExportRequest,
   settings: AppSettings,
   stdout: Stdout,
 ): Promise<Exported> {
   return withStore(settings, async (db) => {
-    const run = getRun(db, name);
-    const ids = selectTraceIds(db, filterOf(db, run, selection));
+    const { run, ids } = selectTraces(db, source, selection);
+    const reward = format === "art" ? rewardScorer(db, run, options.reward) : "";
     const report = new ExportReport();
-    const context = contextOf(db, run, options, report);
+    const context = contextOf(db, run, { ...options, reward }, report);
     await write(FORMATS[format], readTraces<ExportedTrace>(db, ids), context, output ?? stdout);
-    return { runId: run.id, traces: ids.length, leftOut: report.leftOut, notes: report.notes };
+    return { runId: run?.id ?? null, traces: ids.length, leftOut: report.leftOut, notes: report.notes };
   });
 }
 
-function contextOf(db: Db, run: RunRow | null, options: ExportOptions, report: ExportReport): ExportContext {
-  const known = new Map<string, readonly ToolSpec[]>();
-  return {
-    run,
-    programVersion: programVersion(),
-    scorers: SCORERS,
-    options,
-    report,
-    toolsOf(trace) {
-      const version = "agentVersion" in trace ? trace.agentVersion : (run?.settings.agentVersion ?? 0);
-      const key = `${version} ${trace.agentId}`;
-      const specs = known.get(key) ?? toolSpecs(db, trace.agentId, version);
-      known.set(key, specs);
-      return specs;
-    },
-  };
+/** Chats have no scores, so none of them gets a reward. */
+function rewardScorer(db: Db, run: RunRow | null, name: string | null): string {
+  return run === null ? "artReward" : scorerOf(db, run, name === "art" ? "artReward" : name);
 }
 
-/** None of an agent that lives elsewhere, which has no version. */
-function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
-  try {
-    return getVersion(db, agentId, version).tools.map(({ tool }) => ({
-      name: tool.id,
-      description: tool.description,
-      parameters: tool.parametersSchema,
-    }));
-  } catch (error) {
-    if (error instanceof UserError) return [];
-    throw error;
-  }
+function contextOf(db: Db, run: RunRow | null, options: ExportOptions, report: ExportReport): ExportContext {
+  const toolsOf = openTraceTools(db, run);
+  return { run, programVersion: programVersion(), scorers: SCORERS, options, report, toolsOf };
 }
 
 async function write(

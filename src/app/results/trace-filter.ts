@@ -1,11 +1,18 @@
 import { UserError } from "../../domain/errors.js";
 import { isScored, scorerOfMetric } from "../../domain/scores/metric-name.js";
 import type { Band, ScorerEntry } from "../../domain/scores/score.js";
+import { ENDINGS, isFailure } from "../../domain/tasks/task-ending.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
 import { SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import type { RunRow } from "../../store/runs/runs.js";
-import { countScores, listTaskIds, type ScoreBounds, type TraceFilter } from "../../store/runs/trace-selection.js";
+import {
+  type ChatFilter,
+  countScores,
+  listTaskIds,
+  type ScoreBounds,
+  type TraceFilter,
+} from "../../store/runs/trace-selection.js";
 
 /** Which traces a user wants, with scores by the names of metrics. */
 export interface TraceSelection {
@@ -36,6 +43,17 @@ export function filterOf(db: Db, { id: runId }: RunRow, selection: TraceSelectio
     bestOfEpochs: selection.bestOfEpochs ? bestOf(by) : null,
     limit: selection.limit,
   };
+}
+
+/** Which traces of chats; those have ids of their own, and no scores. */
+export function chatFilter({ failedOnly, ids, limit }: TraceSelection, sessionId: string | null): ChatFilter {
+  return { sessionId, endings: failedOnly ? ENDINGS.filter(isFailure) : null, ids, limit };
+}
+
+/** The scorer that a metric's name means in a run; null: its main score. Throws a UserError for one that no task has. */
+export function scorerOf(db: Db, { id }: RunRow, metric: string | null): string {
+  const counts = countScores(db, id);
+  return metric === null ? mainScore(counts) : knownScorer(metric, counts, id);
 }
 
 type Counts = ReturnType<typeof countScores>;

@@ -14,6 +14,7 @@ import { openMailbox } from "../../tools/open-mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { evalsAmong } from "../evals/evals-as-scorers.js";
 import { openGates } from "../gates/run-gates.js";
+import { openLiveTraces } from "../results/live-traces.js";
 import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
 import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/create-judge.js";
@@ -22,6 +23,7 @@ import { waitForWriter } from "../wait-for-writer.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
 import { detectLostDatabase } from "./detect-lost-database.js";
+import { forwardTraces } from "./forward-traces.js";
 import { forcedProcess, thisProcess } from "./lock-owner.js";
 import type { OpenAgentTarget } from "./open-agent-target.js";
 import { limitsText } from "./plan/choose-limits.js";
@@ -147,12 +149,13 @@ async function answerAll(
     const tasks = monitor.underWay();
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
   });
+  const live = openLiveTraces(db, options, context);
   const mailDb = openReadOnly(settings.db);
   const outside = openExternalResources(settings.env);
   const monitor = openMonitor(plan.model);
   let target: OpenAgentTarget | null = null;
   const waiting = waitForWriter(context, stopNow);
-  const writer = threadedResultWriter(settings.db, waiting);
+  const writer = forwardTraces(threadedResultWriter(settings.db, waiting), live);
   const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
   try {
     const owner = options.force ? forcedProcess : thisProcess;
@@ -203,7 +206,7 @@ async function answerAll(
     throw await guard.explain(error, writer.recent());
   } finally {
     monitor.stop();
-    await Promise.all([writer.close(), outside.close(), target?.close()]);
+    await Promise.all([writer.close(), outside.close(), target?.close(), live?.close(stopNow)]);
     mailDb.close();
   }
 }

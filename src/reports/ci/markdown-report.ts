@@ -1,16 +1,22 @@
+import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import { stripControls } from "../../platform/strip-controls.js";
-import type { Figure, ReportHead, RunFigures, Slicing } from "../page/report-data.js";
+import type { Figure, ReportHead, RunFigures } from "../page/report-data.js";
 import { count, duration, share, usd } from "../text/format-number.js";
 
 /** Mailboxes listed, those with the most tasks first: a pull request comment should stay short. */
 const MAX_INBOXES = 12;
 
-const SLICINGS: readonly (readonly [Slicing, string])[] = [
-  ["inbox", "Mailbox"],
-  ["realism", "Realism"],
-  ["sources", "Gold mails"],
-  ["year", "Year"],
-];
+const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
+  inbox: "Mailbox",
+  realism: "Realism",
+  sources: "Gold mails",
+  year: "Year",
+  tool: "Tool",
+  difficulty: "Actions of a person",
+  guidance: "Instruction",
+  app: "Application",
+  tag: "Tag",
+};
 
 /** A report as GitHub Markdown, for a pull request. */
 export function markdownReport({ runs, scores, leading }: ReportHead): string {
@@ -27,7 +33,7 @@ export function markdownReport({ runs, scores, leading }: ReportHead): string {
       ]),
     ),
     ...runs.flatMap((run) => errorsAndTools(run, runs.length > 1)),
-    ...(leader === undefined ? [] : SLICINGS.map(([by, title]) => sliceTable(by, title, leader, runs))),
+    ...(leader === undefined ? [] : SLICES.flatMap((by) => sliceTable(by, leader, runs))),
     "",
   ].join("\n\n");
 }
@@ -66,24 +72,20 @@ function errorsAndTools({ label, errors, tools }: RunFigures, hasSeveralRuns: bo
   ];
 }
 
-function sliceTable(
-  by: Slicing,
-  title: string,
-  leader: ReportHead["scores"][number],
-  runs: readonly RunFigures[],
-): string {
-  const labels = [...new Set(runs.flatMap((run) => run.slices[by].map(({ label }) => label)))];
+function sliceTable(by: SliceName, leader: ReportHead["scores"][number], runs: readonly RunFigures[]): string[] {
+  const title = SLICE_TITLES[by];
+  const labels = [...new Set(runs.flatMap((run) => (run.slices[by] ?? []).map(({ label }) => label)))];
+  if (labels.length === 0) return [];
   const shown = by === "inbox" ? labels.slice(0, MAX_INBOXES) : labels;
   const rows = shown.map((label) => [
     label,
-    ...runs.map((run) => figureText(run.slices[by].find((slice) => slice.label === label)?.scores[leader.name])),
+    ...runs.map((run) => figureText(run.slices[by]?.find((slice) => slice.label === label)?.scores[leader.name])),
   ]);
   const hidden = labels.length - shown.length;
   const more = hidden === 0 ? "" : `\n\n${count(hidden)} further mailboxes are not shown.`;
-  return details(
-    `${leader.label} by ${title.toLowerCase()}`,
-    table([title, ...runs.map((run) => run.label)], rows) + more,
-  );
+  return [
+    details(`${leader.label} by ${title.toLowerCase()}`, table([title, ...runs.map((run) => run.label)], rows) + more),
+  ];
 }
 
 function figureText(figure: Figure | undefined): string {

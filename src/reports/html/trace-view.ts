@@ -34,6 +34,7 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
     goldIds: [...allIds].filter((id) => canonicalGold.has(sameMail(id))),
     scores: trace.scores,
     judge: trace.judge === null ? null : { verdict: trace.judge.verdict ?? "unscored", reason: trace.judge.reason },
+    left: isSuiteTrace(trace) ? (trace.left ?? { pictures: [], omitted: 0 }) : null,
   };
 }
 

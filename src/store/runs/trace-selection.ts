@@ -87,21 +87,28 @@ export function listTaskIds(db: Db, runId: string): TaskId[] {
   return db.prepare("SELECT DISTINCT task_id FROM results WHERE run_id = ?").pluck().all(runId) as TaskId[];
 }
 
+/** Which traces of chats; null does not restrict. */
+export interface ChatFilter {
+  readonly sessionId: string | null;
+  readonly endings: readonly string[] | null;
+  readonly ids: readonly string[] | null;
+  readonly limit: number | null;
+}
+
 /** Ids of the traces of chats, oldest first. */
-export function selectChatTraceIds(
-  db: Db,
-  {
-    sessionId,
-    failures,
-    limit,
-  }: { sessionId: string | null; failures: readonly string[] | null; limit: number | null },
-): string[] {
+export function selectChatTraceIds(db: Db, { sessionId, endings, ids, limit }: ChatFilter): string[] {
   return db
     .prepare(
       `SELECT id FROM traces WHERE run_id IS NULL AND (@sessionId IS NULL OR session_id = @sessionId)
-         AND (@failures IS NULL OR ending IN (SELECT value FROM json_each(@failures)))
+         AND (@endings IS NULL OR ending IN (SELECT value FROM json_each(@endings)))
+         AND (@ids IS NULL OR id IN (SELECT value FROM json_each(@ids)))
        ORDER BY started_at, id LIMIT @limit`,
     )
     .pluck()
-    .all({ sessionId, failures: failures && JSON.stringify(failures), limit: limit ?? -1 }) as string[];
+    .all({
+      sessionId,
+      endings: endings && JSON.stringify(endings),
+      ids: ids && JSON.stringify(ids),
+      limit: limit ?? -1,
+    }) as string[];
 }

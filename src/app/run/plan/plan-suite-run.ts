@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { UserError } from "../../../domain/errors.js";
 import { isEvalScore } from "../../../domain/evals/score-names.js";
 import { flagName } from "../../../platform/flag-name.js";
@@ -54,6 +55,7 @@ export async function planSuiteRun(
     ...newRunSettings(db, { ...options, noJudge: true }, agent, context),
     scorers: [...Object.keys(SUITE_SCORERS), ...pinEvals(db, suiteEvals(options))],
     judge: null,
+    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
   };
   const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
   return newRunPlan(db, { suite, list: await suite.list(), settings, model }, options);

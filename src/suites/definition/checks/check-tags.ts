@@ -24,7 +24,7 @@ export const checkTags: TaskCheck = (read, context) => {
     const message = `has ${count === 0 ? "no" : count} ${kind} tags; one of ${known.join(", ")}`;
     findings.push(warning("tag_count", "tags", message));
   }
-  const needsAccount = read.calls.find((call) => needOf(call, dialect) === "account");
+  const needsAccount = read.calls.find((call) => needOf(call, dialect, context.custom) === "account");
   if (needsAccount !== undefined && !tags.includes(ACCOUNT_TAG)) {
     const message = `lacks ${ACCOUNT_TAG}, which ${needsAccount.func} needs: account settings reach only tasks with it`;
     findings.push(warning("tag_account_missing", "tags", message));
