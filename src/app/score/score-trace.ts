@@ -30,8 +30,8 @@ export async function withVerdict(trace: Trace, { judge }: Scoring, signal: Abor
 }
 
 /**
- * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it
- * left behind is graded also where its time ran out. Scores of evals that are not run now stay.
+ * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what
+ * it left behind is graded also where its time ran out. Scores of evals that are not run now stay.
  */
 export function withScores(trace: Trace, { scorers, evals, sameMail }: Scoring): Trace {
   if (isFailure(trace.ending) && !isSuiteTrace(trace)) return trace;
