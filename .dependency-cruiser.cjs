@@ -18,6 +18,7 @@ const floors = [
       "suites",
       "exports",
       "imports",
+      "evalgen",
       "reports",
     ],
   },

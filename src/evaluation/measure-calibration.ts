@@ -1,7 +1,7 @@
 import type { Estimate } from "../domain/scores/interval-estimate.js";
 import type { Calibration, LabelledVerdict } from "../domain/scores/judge-calibration.js";
+import { kappa } from "../statistics/kappa.js";
 import { wilson } from "../statistics/wilson.js";
-import { kappa } from "./kappa.js";
 
 export function calibration(rows: readonly LabelledVerdict[]): Calibration {
   const scored = rows.filter(({ verdict }) => verdict !== null);

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../domain/json.js";
+import { listedMails, openedMail } from "../domain/runs/returned-mails.js";
 import type { ToolCallRecord } from "../domain/runs/trace.js";
 import type { ScorableQuestion, Scorer } from "../domain/scores/score.js";
 
@@ -32,24 +32,11 @@ export const foundGold = namesGoldMail((trace) => trace.toolCalls.flatMap(listed
 /** 1 if the agent opened a gold mail. */
 export const readGold = namesGoldMail((trace) => trace.toolCalls.flatMap(openedIds));
 
-/** A search is recognised by its result, whatever the tool is called: a list of mails, or one under `emails`. */
-export function listedIds({ result }: ToolCallRecord): string[] {
-  const list = Array.isArray(result) ? result : isObject(result) ? result.emails : undefined;
-  if (!Array.isArray(list)) return [];
-  const ids: string[] = [];
-  for (const item of list as readonly JsonValue[]) if (hasId(item)) ids.push(item.message_id);
-  return ids;
+export function listedIds(call: ToolCallRecord): string[] {
+  return listedMails(call).map(({ message_id }) => message_id);
 }
 
-/** Reading is recognised by its result too: one mail with its body. */
-function openedIds({ result }: ToolCallRecord): string[] {
-  return isObject(result) && result.body !== undefined && hasId(result) ? [result.message_id] : [];
-}
-
-function hasId(value: JsonValue): value is { readonly message_id: string } {
-  return isObject(value) && typeof value.message_id === "string";
-}
-
-function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function openedIds(call: ToolCallRecord): string[] {
+  const mail = openedMail(call);
+  return mail === null ? [] : [mail.message_id];
 }

@@ -1,6 +1,6 @@
 import type { ScorableQuestion, Scorer, ScorerEntry } from "../domain/scores/score.js";
-import { type CalendarDay, matchesDay, parseDatesAndTimes, type TimeOfDay } from "./parse-dates.js";
-import { type ParsedNumber, parseNumbers } from "./parse-numbers.js";
+import { type CalendarDay, matchesDay, parseDatesAndTimes, type TimeOfDay } from "../domain/values/parse-dates.js";
+import { type ParsedNumber, parseNumbers } from "../domain/values/parse-numbers.js";
 
 interface ParsedValues {
   readonly days: readonly CalendarDay[];

@@ -70,8 +70,8 @@ it("--help of run names every flag with what it means and what holds without it"
           --partial-inboxes      Also ask about mailboxes that are not imported as such                            [boolean]
           --cache                Keep the model's replies in the cache folder, and answer from them                [boolean]
           --unsafe-host-python   Let execute_python run outside any sandbox, with your rights                      [boolean]
-          --scorers              Scorers besides the five of the results file, separated by commas [default: all there are]
-                                                                                                                    [string]
+          --scorers              Scorers besides the five of the results file, separated by commas; eval:NAME runs an eval
+                                 [default: all there are]                                                           [string]
           --judge                Model that judges the answers: provider/model, art or art:provider/model (the published
                                  protocol), or off [default: the agent's provider's cheap model, where there is a key]
                                                                                                                     [string]

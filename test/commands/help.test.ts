@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats runs compare gate report export-traces import-traces eval-search search show doctor agents tools suite serve ask mcp completion".split(
+  "demo import run score judge stats runs compare gate report export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
     " ",
   );
 
@@ -20,6 +20,18 @@ const SUBCOMMANDS = [
   "suite list",
   "suite show",
   "suite check",
+  "evals label",
+  "evals suggest",
+  "evals test",
+  "evals list",
+  "evals show",
+  "evals review",
+  "evals refine",
+  "evals use",
+  "evals retire",
+  "evals run",
+  "evals export",
+  "evals import",
 ];
 
 const { artE } = workFolder();
@@ -105,6 +117,8 @@ describe("--help", () => {
         art-e tools                             List, show, add, change and delete tools, and call one to test it
         art-e suite                             List, show, check and export task suites: folders of tasks with set-up and
                                                 evaluation functions
+        art-e evals                             Label traces, make evals from the labels, prove them on traces they have not
+                                                seen, and run them
         art-e serve                             Serve the agents over HTTP: the API, a playground page, and an
                                                 OpenAI-compatible endpoint
         art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
@@ -438,6 +452,18 @@ describe("--help", () => {
         "agents create": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice --tools",
         "agents export": "--output --overwrite",
         "agents set": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice",
+        "evals export": "--output",
+        "evals import": "",
+        "evals label": "--from --score --chats --criterion --seed",
+        "evals list": "--all",
+        "evals refine": "--criterion --seed",
+        "evals retire": "",
+        "evals review": "--criterion",
+        "evals run": "--run",
+        "evals show": "--code",
+        "evals suggest": "--name --cases --criterion --seed",
+        "evals test": "--thresholds --criterion",
+        "evals use": "--anyway",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
         "suite check": "--oracle --functions",
         "suite list": "--task --tool --tag --index --counterparts",

@@ -11,6 +11,8 @@ import { type Mutant, mutantsOf } from "./mutants.js";
 /** Room: the tests that must kill its mutants, its own first. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   scoring: ["test/scoring/", "test/evaluation/", "test/app/score/"],
+  "domain/values": ["test/scoring/"],
+  evalgen: ["test/evalgen/", "test/statistics/"],
   statistics: ["test/statistics/", "test/evaluation/"],
   web: ["test/web/"],
   tools: ["test/tools/", "test/contracts/", "test/agents/loop/"],

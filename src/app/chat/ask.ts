@@ -9,6 +9,7 @@ import { getAgent } from "../../store/registry/agent-rows.js";
 import { openExternalResources } from "../../tools/external/external-connections.js";
 import { attachedOrDefault, toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
+import { scoreChat } from "../evals/score-chat.js";
 import { saveCurrentVersion } from "../registry/versions.js";
 import { createModel } from "../run/create-model.js";
 import { newRunSettings } from "../run/plan/new-settings.js";
@@ -40,7 +41,7 @@ export function ask(options: AskOptions, context: AppContext): Promise<AnsweredQ
   return withStore(context.settings, async (db) => {
     const inbox = resolveInbox(db, options.inbox_address);
     const { agentId, chosen } = chooseAgent(options, context);
-    const trace = storable(await answer(db, inbox, agentId, chosen, context), chosen);
+    const trace = scoreChat(db, storable(await answer(db, inbox, agentId, chosen, context), chosen));
     saveChat(db, trace);
     return { trace, cited: citedMails(trace, openMailbox(db)) };
   });

@@ -9,6 +9,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { getAgent } from "../../store/registry/agent-rows.js";
 import { loadTools } from "../../tools/load-tools.js";
 import type { ToolResources } from "../../tools/tool-handler.js";
+import { scoreChat } from "../evals/score-chat.js";
 import { saveCurrentVersion } from "../registry/versions.js";
 import type { LiveTraces } from "../results/live-traces.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
@@ -105,9 +106,10 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
           onStep,
           slot.signal,
         );
-        saveChat(db, answered.trace);
-        live?.add(answered.trace);
-        return answered;
+        const trace = scoreChat(db, answered.trace);
+        saveChat(db, trace);
+        live?.add(trace);
+        return { ...answered, trace };
       } finally {
         slot.release();
       }

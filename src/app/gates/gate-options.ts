@@ -1,4 +1,5 @@
 import { UserError } from "../../domain/errors.js";
+import { isEvalScore } from "../../domain/evals/score-names.js";
 import { METRIC_ALIASES } from "../../domain/scores/metric-name.js";
 import { SCORES } from "../../scoring/scorers.js";
 
@@ -25,7 +26,7 @@ export function checkGateOptions({ failUnder = [], baseline, noWorseThan, metric
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
   const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
   const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
-  const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge"));
+  const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
   if (unknown === undefined) return;
   throw new UserError("metric_unknown", `There is no metric "${unknown}".`, `There are ${known.join(", ")}.`);
 }

@@ -12,6 +12,7 @@ import { openExternalResources } from "../../tools/external/external-connections
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
+import { evalsAmong } from "../evals/evals-as-scorers.js";
 import { openGates } from "../gates/run-gates.js";
 import { openLiveTraces } from "../results/live-traces.js";
 import { fromDatabase } from "../results/open-results.js";
@@ -185,6 +186,7 @@ async function answerAll(
           scoring: {
             sameMail: (id) => mailbox.mails.canonicalId(id),
             scorers: plan.settings.scorers.filter(isScorerName),
+            evals: evalsAmong(db, plan.settings.scorers),
             judge: judge?.judge ?? null,
           },
           backend: target?.backend,

@@ -1,4 +1,5 @@
 import pLimit from "p-limit";
+import type { Trace } from "../../domain/runs/trace.js";
 import type { JudgeSettings } from "../../domain/scores/judgement.js";
 import type { Db } from "../../store/connection/open-store.js";
 import type { RunRow } from "../../store/runs/runs.js";
@@ -11,7 +12,6 @@ import {
 } from "../../store/runs/score-writes.js";
 import { acquireRunLock, type RunOwner } from "../run/run-lock.js";
 import { toTaskResult } from "../run/to-task-result.js";
-import { recordedScorers } from "./choose-scorers.js";
 import { judgeAndScore, type Scoring } from "./score-trace.js";
 
 /** Traces per batch. Where the process is killed, at most one batch is scored again. */
@@ -25,6 +25,8 @@ export interface ScoredRun {
 
 export interface ScoreRunRequest {
   readonly scoring: Scoring;
+  /** Names of the scorers, as the run records them. */
+  readonly scorers: readonly string[];
   /** Concurrent traces. */
   readonly concurrency: number;
   readonly worker: RunOwner;
@@ -37,23 +39,25 @@ export interface ScoreRunRequest {
  * what has been written stays, and doing it again ends in the same. Refuses a run that is being worked on.
  */
 export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, signal: AbortSignal): Promise<ScoredRun> {
-  const { worker, scoring } = request;
+  const { worker, scoring, scorers } = request;
   acquireRunLock(db, run.id, worker);
   try {
-    const rescored = await gradeAll(db, run.id, request, signal);
+    const rescored = await rewriteScores(db, run.id, request, (trace) => judgeAndScore(trace, scoring, signal), signal);
     // A run that was stopped half-way has scores of two settings: the new ones are recorded.
     const judge: JudgeSettings | null = scoring.judge?.settings ?? run.settings.judge;
-    saveScoringSettings(db, run.id, { ...run.settings, scorers: recordedScorers(run.split, scoring.scorers), judge });
+    saveScoringSettings(db, run.id, { ...run.settings, scorers: [...scorers], judge });
     return rescored;
   } finally {
     releaseRun(db, run.id, worker.name);
   }
 }
 
-async function gradeAll(
+/** Scores the traces of a run and saves them a batch at a time. The caller holds the run's lock. */
+export async function rewriteScores(
   db: Db,
   runId: string,
-  { scoring, concurrency, onProgress }: ScoreRunRequest,
+  { concurrency, onProgress }: Pick<ScoreRunRequest, "concurrency" | "onProgress">,
+  score: (trace: Trace) => Trace | Promise<Trace>,
   signal: AbortSignal,
 ): Promise<ScoredRun> {
   const save = openScoreWriter(db);
@@ -64,7 +68,7 @@ async function gradeAll(
     const batch = tracesAfter(db, runId, place, BATCH);
     place = batch.at(-1) ?? null;
     if (place === null) return { scored, stopped: false };
-    const traces = await limit.map(batch, (trace) => judgeAndScore(trace, scoring, signal));
+    const traces = await limit.map(batch, score);
     // Traces that were in progress have no verdict now, and may have had one before: they are not saved.
     if (signal.aborted) break;
     save(traces.map((trace) => ({ trace, result: toTaskResult(trace) })));

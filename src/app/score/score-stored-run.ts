@@ -1,11 +1,13 @@
 import { UserError } from "../../domain/errors.js";
+import { isEvalScore } from "../../domain/evals/score-names.js";
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import type { JudgeSettings } from "../../domain/scores/judgement.js";
 import { parseModelName } from "../../models/model-name.js";
 import { count } from "../../reports/text/format-number.js";
-import type { ScorerName } from "../../scoring/scorers.js";
+import { isScorerName } from "../../scoring/scorers.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
+import { evalsAmong, pinEvals } from "../evals/evals-as-scorers.js";
 import { computeRunTotals } from "../results/compute-run-totals.js";
 import { saveResults } from "../results/save-results.js";
 import { thisProcess } from "../run/lock-owner.js";
@@ -13,14 +15,14 @@ import { hasKey } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { chosenScorers, wantsJudge } from "./choose-scorers.js";
+import { chosenScorers, recordedScorers, type ScorerChoice, wantsJudge } from "./choose-scorers.js";
 import { createJudge, JUDGE_CONCURRENCY, JUDGE_TIMEOUT_MS } from "./create-judge.js";
 import { asksJudge, cheapModel, isJudgeOff, type JudgeOptions, judgeSettings } from "./judge-settings.js";
 import { scoreRun } from "./score-saved-traces.js";
 
 export interface ScoreOptions extends JudgeOptions {
   readonly run: string;
-  readonly scorers?: readonly ScorerName[] | undefined;
+  readonly scorers?: readonly ScorerChoice[] | undefined;
   /** Results file to write. */
   readonly output?: string | undefined;
 }
@@ -37,13 +39,20 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
   return withStore(settings, async (db) => {
     const run = getRun(db, options.run);
     const asked = judgeOf(run, options, settings.env);
-    const scorers = scorersOf(run, options, asked !== null || run.settings.judge !== null);
+    const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
+    const scorers = pinEvals(db, recordedScorers(run.split, chosen));
     const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
     const { mails } = openMailbox(db);
     const bar = context.progress("Scoring");
     const request = {
-      scoring: { sameMail: mails.canonicalId, scorers, judge: judge?.judge ?? null },
+      scorers,
+      scoring: {
+        sameMail: mails.canonicalId,
+        scorers: scorers.filter(isScorerName),
+        evals: evalsAmong(db, scorers),
+        judge: judge?.judge ?? null,
+      },
       concurrency: JUDGE_CONCURRENCY,
       worker: thisProcess,
       onProgress: (scored: number) => bar.update(scored, run.totalTasks, `${count(scored)} scored`),
@@ -61,17 +70,19 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
 }
 
 /** Tasks of suites are scored by what their evaluation functions gave, and by their answers where these have gold. */
-function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVerdicts: boolean): ScorerName[] {
+function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVerdicts: boolean): ScorerChoice[] {
   if (split !== "suite") return chosenScorers(options.scorers, hasVerdicts);
   const hasAnswers = settings.scorers.includes("exactMatch");
-  if (!hasAnswers && (options.scorers !== undefined || asksJudge(options))) {
+  const evals = options.scorers?.filter(isEvalScore) ?? [];
+  const isOnlyEvals = evals.length === (options.scorers?.length ?? 0);
+  if (!hasAnswers && (!isOnlyEvals || asksJudge(options))) {
     throw new UserError(
       "flags_contradict",
-      `--${options.scorers === undefined ? "judge" : "scorers"} is for tasks with a gold answer, and run ${id} has none.`,
+      `--${isOnlyEvals ? "judge" : "scorers"} is for tasks with a gold answer, and run ${id} has none.`,
       "Leave it out.",
     );
   }
-  return hasAnswers ? chosenScorers(options.scorers, hasVerdicts) : [];
+  return hasAnswers ? chosenScorers(options.scorers, hasVerdicts) : evals;
 }
 
 /**

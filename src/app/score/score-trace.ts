@@ -1,14 +1,19 @@
+import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
+import type { EvalOutcome } from "../../domain/evals/eval-outcome.js";
+import { isEvalScore, scoreNameOf, toScore } from "../../domain/evals/score-names.js";
 import { isSuiteTrace, type Trace } from "../../domain/runs/trace.js";
 import type { Judge, Judgement } from "../../domain/scores/judgement.js";
 import type { SameMail } from "../../domain/scores/score.js";
 import { questionOf } from "../../domain/tasks/task.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
+import { runEvals } from "../../evalgen/run-eval.js";
 import { type ScorerName, scoreTrace } from "../../scoring/scorers.js";
 
 /** What all traces of a run are scored with. */
 export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
+  readonly evals: readonly EvalDefinition[];
   /** Null: no judge is called; a verdict that a trace has already still counts. */
   readonly judge: Judge | null;
 }
@@ -28,12 +33,29 @@ export async function withVerdict(trace: Trace, { judge }: Scoring, signal: Abor
 
 /**
  * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what
- * it left behind is graded also where its time ran out. Answers of failed tasks are not scored.
+ * it left behind is graded also where its time ran out. Answers of failed tasks are not scored. Scores of evals that
+ * are not run now stay.
  */
-export function withScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
+export function withScores(trace: Trace, { scorers, evals, sameMail }: Scoring): Trace {
   const isFailed = isFailure(trace.ending);
   if (isFailed && !isSuiteTrace(trace)) return trace;
-  return { ...trace, scores: scoreTrace(trace, sameMail, isFailed ? [] : scorers) };
+  const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name));
+  const now = scoreTrace(trace, sameMail, isFailed ? [] : scorers);
+  const scored = { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
+  return evals.length === 0 ? scored : withEvals(scored, evals, runEvals(evals, scored));
+}
+
+/** With what evals said of the trace. */
+export function withEvals<T extends Pick<Trace, "scores">>(
+  trace: T,
+  evals: readonly EvalDefinition[],
+  outcomes: readonly EvalOutcome[],
+): T {
+  const added = evals.flatMap((definition, i) => {
+    const outcome = outcomes[i];
+    return outcome === undefined ? [] : [[scoreNameOf(definition), toScore(outcome)] as const];
+  });
+  return { ...trace, scores: { ...trace.scores, ...Object.fromEntries(added) } };
 }
 
 function isBy(judgement: Judgement | null, { settings }: Judge): boolean {

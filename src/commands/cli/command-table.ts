@@ -1,4 +1,5 @@
 import { AGENTS_GROUP } from "../agents/agents.js";
+import { EVALS_GROUP } from "../evals/evals.js";
 import { RUNS_GROUP } from "../runs/runs.js";
 import { SUITE_GROUP } from "../suite/suite.js";
 import { TOOLS_GROUP } from "../tools/tools.js";
@@ -91,6 +92,7 @@ export const COMMANDS: readonly TableEntry[] = [
   AGENTS_GROUP,
   TOOLS_GROUP,
   SUITE_GROUP,
+  EVALS_GROUP,
   {
     usage: "serve",
     describe: "Serve the agents over HTTP: the API, a playground page, and an OpenAI-compatible endpoint",

@@ -41,6 +41,8 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "arguments",
   "labels",
   "dir",
+  "names",
+  "files",
   "shell",
 ]);
 

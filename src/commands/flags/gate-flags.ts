@@ -27,7 +27,10 @@ export const GATE_FLAGS: Flags = {
 };
 
 const thresholds = text
-  .regex(/^[\w.-]+=-?\d+(\.\d+)?(,[\w.-]+=-?\d+(\.\d+)?)*$/, "expected METRIC=VALUE,METRIC=VALUE, such as accuracy=0.8")
+  .regex(
+    /^[\w.:-]+=-?\d+(\.\d+)?(,[\w.:-]+=-?\d+(\.\d+)?)*$/,
+    "expected METRIC=VALUE,METRIC=VALUE, such as accuracy=0.8",
+  )
   .transform((list) =>
     list.split(",").map((part) => {
       const [metric = "", limit] = part.split("=");

@@ -50,7 +50,9 @@ export function traceText(trace: Trace | ChatTrace): string {
     `Answer:   ${trace.answer ?? "-"}`,
     ...(isOfSuite(trace) ? [] : [`Sources:  ${trace.sources.join(", ") || "-"}`]),
     ...(isChat
-      ? []
+      ? scores.length === 0
+        ? []
+        : [`Scores:   ${scores.join(", ")}`]
       : [
           ...goldLines(trace),
           ...(trace.judge === null ? [] : [`Judge:    ${judgeText(trace.judge)}`]),

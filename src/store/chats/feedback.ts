@@ -65,3 +65,16 @@ export function updateFeedback(db: Db, { id, rating, notes }: Pick<Feedback, "id
 export function deleteFeedback(db: Db, id: string): void {
   db.prepare("DELETE FROM feedback WHERE id = ?").run(id);
 }
+
+/** Of each trace with feedback the newest; of a run, or with null of all traces. */
+export function newestFeedback(db: Db, runId: string | null): Feedback[] {
+  return db
+    .prepare(
+      `SELECT id, traceId, rating, notes, createdAt FROM (
+         SELECT f.id, f.trace_id AS traceId, f.rating, f.notes, f.created_at AS createdAt, t.run_id AS runId,
+                row_number() OVER (PARTITION BY f.trace_id ORDER BY f.created_at DESC, f.rowid DESC) AS rank
+         FROM feedback f JOIN traces t ON t.id = f.trace_id)
+       WHERE rank = 1 AND (@runId IS NULL OR runId = @runId) ORDER BY traceId`,
+    )
+    .all({ runId }) as Feedback[];
+}

@@ -128,6 +128,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     scoring: {
       sameMail: openMailLookup(db).canonicalId,
       scorers: wanted.scorers ?? RESULT_FILE_SCORERS,
+      evals: [],
       judge: wanted.judge ?? null,
     },
   };

@@ -44,8 +44,9 @@ function grade(
   signal = never,
   onProgress: (scored: number) => void = () => {},
 ) {
-  const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, judge: made };
-  return scoreRun(demo.db, getRun(demo.db, runId), { scoring, concurrency: 4, worker: WORKER, onProgress }, signal);
+  const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, evals: [], judge: made };
+  const request = { scoring, scorers, concurrency: 4, worker: WORKER, onProgress };
+  return scoreRun(demo.db, getRun(demo.db, runId), request, signal);
 }
 
 describe("scoring a stored run again", () => {
@@ -109,9 +110,9 @@ describe("scoring a stored run again", () => {
     lockRun(demo.db, runId, "elsewhere:7", () => false);
     await expect(grade(RESULT_FILE_SCORERS)).rejects.toMatchObject({ code: "run_busy" });
     const { db } = demo;
-    const scoring = { sameMail: openMailLookup(db).canonicalId, scorers: RESULT_FILE_SCORERS, judge: null };
+    const scoring = { sameMail: openMailLookup(db).canonicalId, scorers: RESULT_FILE_SCORERS, evals: [], judge: null };
     const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
-    const request = { scoring, concurrency: 1, worker, onProgress: () => {} };
+    const request = { scoring, scorers: RESULT_FILE_SCORERS, concurrency: 1, worker, onProgress: () => {} };
     expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ scored: 73 });
     expect(lockRun(db, runId, "third:3", () => false)).toBeNull();
   });

@@ -2,6 +2,7 @@ import { UserError } from "../../../domain/errors.js";
 import { flagName } from "../../../platform/flag-name.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
+import { pinEvals } from "../../evals/evals-as-scorers.js";
 import { artESuite } from "../../questions/art-e-suite.js";
 import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
@@ -43,10 +44,11 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   if (target?.kind === "api" && options.apiUrl === undefined) {
     context.note(`The agent is one of ${target.url}, as API_URL says.`);
   }
-  const settings =
+  const unpinned =
     target === undefined
       ? newRunSettings(db, options, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, options, env);
+  const settings = { ...unpinned, scorers: pinEvals(db, unpinned.scorers) };
   refuseOracle(settings.model, options.oracle);
   noteUnsetConditions(options, db, context);
   // Before the download: a missing key is found at once.

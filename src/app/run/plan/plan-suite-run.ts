@@ -1,11 +1,14 @@
 import { resolve } from "node:path";
 import type { AgentTarget } from "../../../domain/agents/agent-target.js";
+import { UserError } from "../../../domain/errors.js";
+import { isEvalScore } from "../../../domain/evals/score-names.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { PlannedSuiteTask } from "../../../domain/tasks/planned-task.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
 import { needsMachine } from "../../../suites/definition/functions/needs-machine.js";
 import { openSuiteFolder } from "../../../suites/definition/suite-folder.js";
+import { pinEvals } from "../../evals/evals-as-scorers.js";
 import { chosenScorers, recordedScorers } from "../../score/choose-scorers.js";
 import { openFolderSuite } from "../../suites/folder-suite.js";
 import type { AppContext } from "../../use-case-context.js";
@@ -65,10 +68,21 @@ function suiteSettings(
     target === undefined
       ? newRunSettings(db, options, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, options, context.settings.env, access);
-  const scorers = hasAnswers ? chosenScorers(options.scorers, settings.judge !== null) : [];
+  const scorers = hasAnswers ? chosenScorers(options.scorers, settings.judge !== null) : suiteEvals(options);
   return {
     ...settings,
-    scorers: recordedScorers("suite", scorers),
+    scorers: pinEvals(db, recordedScorers("suite", scorers)),
     ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
   };
+}
+
+/** Without a gold answer only evals can score a task. */
+function suiteEvals({ scorers = [] }: RunOptions): readonly string[] {
+  const other = scorers.find((name) => !isEvalScore(name));
+  if (other === undefined) return scorers;
+  throw new UserError(
+    "flags_contradict",
+    "--scorers is for tasks with a gold answer (email_answer), and none of these has one.",
+    "Leave it out, or name evals.",
+  );
 }

@@ -24,7 +24,7 @@ const OF_DATASETS: readonly RunOptionName[] = [
 
 /** Options about mail, and about answers that have a gold answer. */
 const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
-const OF_ANSWERS: readonly RunOptionName[] = ["scorers", "judge", "noJudge", "judgeVotes", "judgeBaseUrl"];
+const OF_ANSWERS: readonly RunOptionName[] = ["judge", "noJudge", "judgeVotes", "judgeBaseUrl"];
 
 /** What the tasks of a suite have to do with mail. */
 export interface SuiteMail {

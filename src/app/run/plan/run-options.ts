@@ -1,11 +1,11 @@
 import { UserError } from "../../../domain/errors.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../../domain/runs/run-limits.js";
-import type { ScorerName } from "../../../scoring/scorers.js";
 import type { GateOptions } from "../../gates/gate-options.js";
 import type { OutputFile } from "../../output-files/check-outputs.js";
 import type { DatasetOptions, SelectionOptions } from "../../questions/load-dataset.js";
 import type { LiveOptions } from "../../results/live-traces.js";
+import type { ScorerChoice } from "../../score/choose-scorers.js";
 import type { JudgeOptions } from "../../score/judge-settings.js";
 import type { SuiteSelectionOptions } from "../../suites/select-suite-tasks.js";
 
@@ -61,7 +61,7 @@ export interface RunOptions
   readonly partialInboxes: boolean;
   readonly cache: boolean;
   readonly unsafeHostPython: boolean;
-  readonly scorers?: readonly ScorerName[] | undefined;
+  readonly scorers?: readonly ScorerChoice[] | undefined;
   readonly record?: string | undefined;
   readonly output?: string | undefined;
   readonly workspace?: string | undefined;

@@ -1,5 +1,5 @@
 import type { Estimate } from "../domain/scores/interval-estimate.js";
-import { Z_975 } from "../statistics/normal.js";
+import { Z_975 } from "./normal.js";
 
 /**
  * Cohen's kappa of two raters (Cohen 1960) from their table of counts, one rater in the rows, the other in the columns.

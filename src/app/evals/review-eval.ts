@@ -1,0 +1,61 @@
+import type { StoredEval } from "../../domain/evals/eval-definition.js";
+import { isPass } from "../../domain/evals/eval-outcome.js";
+import type { Agreement, Contradiction } from "../../domain/evals/eval-test.js";
+import { questionKey } from "../../domain/evals/evaluated-trace.js";
+import { measureAgreement } from "../../evalgen/proof/measure-agreement.js";
+import { runEvals } from "../../evalgen/run-eval.js";
+import { halfOf } from "../../evalgen/split.js";
+import { getEval, listEvals } from "../../store/evals/evals.js";
+import { iterateLabelled } from "../../store/evals/labels.js";
+import type { AppSettings } from "../use-case-context.js";
+import { withStore } from "../with-store.js";
+import { runOnHalf } from "./test-eval.js";
+
+export interface EvalReview {
+  readonly stored: StoredEval;
+  /** On the training half, which it may have been made from: no proof. */
+  readonly agreement: Agreement;
+  readonly contradictions: readonly Contradiction[];
+}
+
+/** Where an eval and the labels of the training half disagree. The held-out half is not read. */
+export function reviewEval(name: string, criterion: string, settings: AppSettings): Promise<EvalReview> {
+  return withStore(settings, (db) => {
+    const stored = getEval(db, name);
+    const { tested, contradictions } = runOnHalf(db, stored, criterion, "training");
+    return { stored, agreement: measureAgreement(tested, stored.id), contradictions };
+  });
+}
+
+/** A bad trace that no eval fails. */
+export interface UncaughtTrace {
+  readonly traceId: string;
+  readonly runId: string | null;
+  readonly note: string | null;
+}
+
+/** The bad traces of the training half that no eval in use, and no newest draft, fails: the next criterion to write. */
+export function reviewUncaught(criterion: string, settings: AppSettings): Promise<readonly UncaughtTrace[]> {
+  return withStore(settings, (db) => {
+    const evals = newestOf(listEvals(db)).map(({ definition }) => definition);
+    const uncaught: UncaughtTrace[] = [];
+    for (const { trace, label } of iterateLabelled(db, criterion)) {
+      if (label.label !== "bad" || halfOf(questionKey(trace)) !== "training") continue;
+      const outcomes = runEvals(evals, trace);
+      if (outcomes.some(({ score }) => score !== null && !isPass(score))) continue;
+      uncaught.push({ traceId: trace.traceId, runId: "runId" in trace ? trace.runId : null, note: label.note });
+    }
+    return uncaught;
+  });
+}
+
+/** Of each name the version in use, else the newest one that is not retired. */
+export function newestOf(all: readonly StoredEval[]): StoredEval[] {
+  const byName = new Map<string, StoredEval>();
+  for (const stored of all) {
+    if (stored.status === "retired") continue;
+    const { name } = stored.definition;
+    if (byName.get(name)?.status !== "active") byName.set(name, stored);
+  }
+  return [...byName.values()];
+}

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { describeEval } from "../../app/evals/manage-evals.js";
+import { EXIT } from "../../domain/errors.js";
+import { readableFunction } from "../../evalgen/code/readable-function.js";
+import { evalTestText } from "../../reports/text/evals/eval-test-text.js";
+import type { Command } from "../cli/command.js";
+import { readFlags, text } from "../cli/read-flags.js";
+import { EVAL_NAME } from "./eval-flags.js";
+import { evalTable } from "./list-evals.js";
+
+const schema = z.object({ name: text, code: z.boolean().default(false) });
+
+export const showEvalCommand: Command = {
+  positionals: { name: EVAL_NAME },
+  flags: { code: { type: "boolean", describe: "As a function to read" } },
+  async run(argv, { settings, out }) {
+    const { name, code } = readFlags("evals show", schema, argv);
+    const { stored, test, versions } = await describeEval(name, settings);
+    const { definition, status, createdAt } = stored;
+    if (code) {
+      const source = readableFunction(definition);
+      out.result({ name: definition.name, version: definition.version, code: source }, () => source);
+      return EXIT.done;
+    }
+    out.result({ ...definition, status, createdAt, test }, () =>
+      [
+        test === null
+          ? `${definition.name}@${definition.version}: ${definition.criterion}`
+          : evalTestText(stored, test.report),
+        "",
+        JSON.stringify(definition, null, 2),
+        "",
+        evalTable(versions),
+      ].join("\n"),
+    );
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,69 @@
+import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
+import type { EvalLabel, LabelSource, TraceLabel } from "../../domain/evals/label.js";
+import type { Db } from "../connection/open-store.js";
+
+/** Adds labels, all or none. Their traces must exist. */
+export function saveLabels(db: Db, labels: Iterable<TraceLabel>): number {
+  const add = db.prepare(
+    `INSERT INTO eval_labels (trace_id, criterion, label, source, note, is_repeat, created_at)
+     VALUES (@traceId, @criterion, @label, @source, @note, @isRepeat, @createdAt)`,
+  );
+  return db
+    .transaction(() => {
+      let saved = 0;
+      for (const label of labels) saved += add.run({ ...label, isRepeat: Number(label.isRepeat) }).changes;
+      return saved;
+    })
+    .immediate();
+}
+
+/** The labels that count: of each trace the newest of its best source. */
+const EFFECTIVE = `SELECT trace_id, label, source, note FROM (
+    SELECT *, row_number() OVER (
+      PARTITION BY trace_id ORDER BY CASE source WHEN 'person' THEN 1 WHEN 'judge' THEN 2 ELSE 3 END, id DESC) AS rank
+    FROM eval_labels WHERE criterion = @criterion)
+  WHERE rank = 1`;
+
+export interface EffectiveLabel {
+  readonly traceId: string;
+  readonly label: EvalLabel;
+  readonly source: LabelSource;
+  readonly note: string | null;
+}
+
+export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
+  return db
+    .prepare(`SELECT trace_id AS traceId, label, source, note FROM (${EFFECTIVE}) ORDER BY trace_id`)
+    .all({ criterion }) as EffectiveLabel[];
+}
+
+/** The traces that are labelled good or bad, one at a time, in the order of their ids. */
+export function* iterateLabelled(
+  db: Db,
+  criterion: string,
+): Generator<{ readonly trace: EvaluatedTrace; readonly label: EffectiveLabel }> {
+  const rows = db.prepare(
+    `SELECT l.trace_id AS traceId, l.label, l.source, l.note, t.trace
+     FROM (${EFFECTIVE}) l JOIN traces t ON t.id = l.trace_id WHERE l.label IN ('good', 'bad') ORDER BY l.trace_id`,
+  );
+  for (const row of rows.iterate({ criterion }) as Iterable<EffectiveLabel & { trace: string }>) {
+    const { trace, ...label } = row;
+    yield { trace: JSON.parse(trace) as EvaluatedTrace, label };
+  }
+}
+
+/** A label that a person gave again, with the one before it. */
+export interface RepeatedLabel {
+  readonly first: EvalLabel;
+  readonly again: EvalLabel;
+}
+
+export function repeatedLabels(db: Db, criterion: string): RepeatedLabel[] {
+  return db
+    .prepare(
+      `SELECT (SELECT f.label FROM eval_labels f WHERE f.trace_id = r.trace_id AND f.criterion = r.criterion
+                 AND f.source = 'person' AND f.id < r.id ORDER BY f.id DESC LIMIT 1) AS first, r.label AS again
+       FROM eval_labels r WHERE r.criterion = ? AND r.source = 'person' AND r.is_repeat = 1`,
+    )
+    .all(criterion) as RepeatedLabel[];
+}

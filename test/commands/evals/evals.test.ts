@@ -1,0 +1,222 @@
+import { mkdirSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
+
+const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
+
+const json = async (line: string) => {
+  const { code, stdout, stderr } = await artE(`${line} --json`);
+  expect({ line, stderr: code === 0 ? "" : stderr }).toEqual({ line, stderr: "" });
+  return JSON.parse(stdout);
+};
+
+/** Answers of more than 14 words are bad: what the labels of these tests say. */
+const LONG = 14;
+
+const EVAL = (changes: object = {}) =>
+  JSON.stringify({
+    name: "brief",
+    version: 1,
+    kind: "rules",
+    reference: false,
+    criterion: "The answer is brief.",
+    pass: { all: [{ feature: "answer_words", at_most: 25 }] },
+    origin: { by: "person", seed: null, labels: null, parent: null },
+    ...changes,
+  });
+
+let runId = "";
+beforeAll(async () => {
+  const { code, stderr } = await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 -o results.json --quiet`);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const { runId: id, taskResults } = readJson("results.json");
+  runId = id;
+  const lines = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) => ({
+    trace: traceId,
+    label: agentAnswer.split(/\s+/).length > LONG ? "bad" : "good",
+    note: "by its length",
+  }));
+  write("labels.jsonl", lines.map((line: object) => JSON.stringify(line)).join("\n"));
+});
+
+describe("labels", () => {
+  it("by scores follow the bands, leave out what is between, and give way to a person's", async () => {
+    const byScore = await json("evals label --from scores --score sourcesCorrect --criterion cites");
+    const scores = readJson("results.json").taskResults.map(
+      ({ scores: { sourcesCorrect } }: { scores: { sourcesCorrect: number } }) => sourcesCorrect,
+    );
+    expect(byScore).toEqual({
+      source: "score",
+      labels: {
+        good: scores.filter((one: number) => one === 1).length,
+        bad: scores.filter((one: number) => one === 0).length,
+        neutral: 0,
+        skip: 0,
+      },
+      unlabelled: 0,
+    });
+    const mean = await json("evals label latest --from scores --score semanticScore --criterion similar");
+    expect(mean.labels.neutral).toBeGreaterThan(0);
+    expect(mean.labels.neutral + mean.labels.good + mean.labels.bad).toBe(73);
+    expect((await artE("evals label --from judge")).stderr).toContain("None of 73 traces has a verdict.");
+    expect((await artE("evals label --from feedback")).stderr).toContain("There is no feedback.");
+  });
+
+  it.each([
+    ['{"trace": "nobody", "label": "good"}', /^art-e: odd.jsonl, line 1: There is no trace "nobody"/],
+    ['\n{"trace": "latest/1", "label": "fine"}', /odd.jsonl, line 2: label: expected good, bad, neutral, skip/],
+    ["good", /odd.jsonl, line 1 is not JSON/],
+    ["", /odd.jsonl holds no labels/],
+  ])("of a file with %j are refused with its line", async (content, message) => {
+    write("odd.jsonl", content);
+    const { code, stderr } = await artE("evals label --from odd.jsonl");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+});
+
+describe("from labels to a gate", () => {
+  it("chooses by the training half, proves on the held-out half, and counts its readings", async () => {
+    await json("evals label --from labels.jsonl");
+    const { evals, candidates } = await json("evals suggest --cases");
+    expect(evals.map(({ stored }: { stored: { definition: { name: string } } }) => stored.definition.name)).toEqual([
+      "short_answer",
+      "regression_cases",
+    ]);
+    expect(candidates[0]).toMatchObject({ name: "short_answer", rejection: null, chance: 0.005 });
+    const again = await json("evals suggest --cases");
+    expect(again.evals.map(({ isNew }: { isNew: boolean }) => isNew)).toEqual([false, false]);
+
+    expect((await artE("evals use short_answer")).stderr).toContain("was never tested on labels it has not seen");
+    const test = await json("evals test short_answer");
+    expect(test).toMatchObject({ passed: true, heldOutReads: 1, readsByThisEval: 1, rejections: [] });
+    expect(test.agreement.trueNegativeRate.value).toBeGreaterThan(0.8);
+    expect(await json("evals test short_answer@1")).toMatchObject({ heldOutReads: 2, readsByThisEval: 2 });
+    const strict = await artE("evals test short_answer --thresholds gate");
+    expect(strict.code).toBe(3);
+    expect(strict.stdout).toMatch(
+      /Rejected by the thresholds "gate":\n {2}there are \d+ good traces, wanted at least 30/,
+    );
+    // The newest test counts.
+    expect((await artE("evals use short_answer")).stderr).toContain("short_answer@1 was rejected: there are");
+    await json("evals test short_answer");
+    expect(await json("evals use short_answer")).toEqual({ name: "short_answer", version: 1, retired: null });
+  });
+
+  it("runs as a score of a stored run, with the rate corrected for the eval's errors", async () => {
+    const { evals, traces } = await json(`evals run short_answer --run ${runId}`);
+    expect(traces).toBe(73);
+    expect(evals).toHaveLength(1);
+    const [figures] = evals;
+    expect(figures.passed + figures.failed).toBe(73);
+    expect(figures.passRate.value).toBe(figures.passed / 73);
+    expect(figures.corrected.low).toBeLessThanOrEqual(figures.corrected.value);
+    const { scores } = await json(`stats --run ${runId}`);
+    expect(scores["eval:short_answer"]).toMatchObject({ n: 73, kind: "rate", value: figures.passRate.value });
+    expect(await artE(`gate ${runId} --fail-under eval:short_answer=1.0`)).toMatchObject({ code: 3 });
+    expect(await artE(`gate ${runId} --fail-under eval:short_answer=0.1`)).toMatchObject({ code: 0 });
+    expect(await artE(`report ${runId} -o report.md --format md`)).toMatchObject({ code: 0 });
+  });
+
+  it("runs beside other scorers in run and score, with its version on record", async () => {
+    const line = `run -a baseline --dataset ${QUESTIONS} -l 3 --scorers eval:short_answer,tokenF1 -o three.json --quiet`;
+    expect(await artE(line)).toMatchObject({ code: 0, stderr: "" });
+    const { settings, taskResults } = readJson("three.json");
+    expect(settings.scorers).toEqual(expect.arrayContaining(["tokenF1", "eval:short_answer@1"]));
+    expect(taskResults[0].scores["eval:short_answer"]).toBeTypeOf("number");
+    // Scored again without it, its scores stay.
+    expect(await artE(`score --scorers tokenF1 -o again.json --quiet`)).toMatchObject({ code: 0 });
+    expect(readJson("again.json").taskResults[0].scores["eval:short_answer"]).toBeTypeOf("number");
+    expect(await artE("score --scorers eval:nobody")).toMatchObject({ code: 2 });
+    expect((await artE(`run -a baseline --dataset ${QUESTIONS} --scorers eval:`)).stderr).toContain(
+      "there is no scorer eval:",
+    );
+    const compared = await artE(`compare ${runId} latest --metric eval:short_answer`);
+    expect(compared.stdout).toContain("eval:short_answer");
+  });
+
+  it("regression cases hold for the answers they were made of, and say nothing of others", async () => {
+    await json("evals use regression_cases");
+    const { evals } = await json(`evals run regression_cases --run ${runId}`);
+    expect(evals[0]).toMatchObject({ reference: true, failed: 0, corrected: null });
+    expect(evals[0].passed).toBeGreaterThan(5);
+    expect(evals[0].notApplicable).toBeGreaterThan(5);
+    expect((await artE("evals test regression_cases")).stderr).toContain("nothing held out to test it on");
+  });
+
+  it("refuses to measure anything by few labels", async () => {
+    write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 30).join("\n"));
+    await json("evals label --from few.jsonl --criterion few");
+    expect((await artE("evals suggest --criterion few")).stderr).toMatch(
+      /The training half has \d+ good and \d+ bad traces for few; fewer than 10 of a kind measure nothing/,
+    );
+    expect((await artE("evals test short_answer --criterion few")).stderr).toContain("The held-out half has");
+  });
+});
+
+describe("versions", () => {
+  it("a refined one has a parent, and using it retires the former", async () => {
+    write("brief.json", EVAL());
+    await json("evals import brief.json");
+    const review = await json("evals review brief");
+    expect(review.contradictions.length).toBeGreaterThan(0);
+    expect(review.contradictions.every(({ label }: { label: string }) => label === "bad")).toBe(true);
+    const { parent, refined } = await json("evals refine brief");
+    expect(parent).toBe("brief@1");
+    expect(refined).toMatchObject({ version: 2, origin: { parent: 1 } });
+    expect(refined.pass.all[0].at_most).toBeLessThan(25);
+    await json("evals use brief@1 --anyway");
+    expect(await json("evals use brief --anyway")).toEqual({ name: "brief", version: 2, retired: 1 });
+    const listed = await json("evals list --all");
+    expect(
+      listed.filter(({ name }: { name: string }) => name === "brief").map(({ status }: { status: string }) => status),
+    ).toEqual(["retired", "active"]);
+    expect(await json("evals retire brief")).toMatchObject({ version: 2, status: "retired" });
+    expect((await artE("evals run brief")).stderr).toContain("No version of the eval brief is in use");
+    const { stdout } = await artE("evals show brief@1 --code");
+    expect(stdout).toContain("def brief(trace):");
+    expect(stdout).toContain("if value is not None and value > 25:");
+    expect((await artE("evals show brief")).stdout).toContain('"parent": 1');
+  });
+
+  it("bad traces that nothing fails are listed", async () => {
+    const { stdout } = await artE("evals review --criterion similar");
+    expect(stdout).toMatch(/^Bad traces of the training half that no eval fails: \d+/);
+  });
+});
+
+describe("eval files", () => {
+  it("are written and read again as they were", async () => {
+    const { files } = await json("evals export short_answer -o out");
+    expect(files).toEqual(["out/short_answer.json"]);
+    const [imported] = await json("evals import out");
+    expect(imported).toEqual({
+      path: "out/short_answer.json",
+      name: "short_answer",
+      version: 1,
+      status: "active",
+      isNew: false,
+    });
+  });
+
+  it.each([
+    ["{", /odd.json is no eval: /],
+    [EVAL({ kind: "code" }), /kind: /],
+    [EVAL({ name: "No Name" }), /name: expected small letters/],
+    [EVAL({ pass: { all: [] } }), /pass.all: /],
+    [EVAL({ pass: { all: [{ feature: "luck", at_most: 1 }] } }), /there is no feature "luck"/],
+    [EVAL({ pass: { all: [{ feature: "turns" }] } }), /expected a feature with at_least or at_most/],
+    [EVAL({ extra: 1 }), /extra/],
+  ])("that hold %j are refused", async (content, message) => {
+    write("odd.json", content);
+    const { code, stderr } = await artE("evals import brief.json odd.json");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+
+  it("an empty folder and a missing file are refused", async () => {
+    mkdirSync(path("empty"));
+    expect((await artE("evals import empty")).stderr).toContain("holds no .json files");
+    expect((await artE("evals import nowhere.json")).stderr).toContain("nowhere.json is no eval");
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { questionKey } from "../../src/domain/evals/evaluated-trace.js";
+import { LabelQueue } from "../../src/evalgen/labelling/label-queue.js";
+import { labellingPriority } from "../../src/evalgen/labelling/rank-for-labelling.js";
+import { regressionCaseOf } from "../../src/evalgen/regression-cases.js";
+import { containsTerm, runCases } from "../../src/evalgen/run-cases.js";
+import { foldOf, halfOf } from "../../src/evalgen/split.js";
+import { trace } from "../scoring/trace.js";
+
+const scored = (changes: Parameters<typeof trace>[0], task: Parameters<typeof trace>[1] = {}) => ({
+  ...trace(changes, task),
+  scores: {},
+});
+
+describe("the halves", () => {
+  it("never move: these questions are in these, today and later", () => {
+    const halves = Array.from({ length: 12 }, (_, i) => halfOf(String(i + 1)));
+    expect(halves.map((half) => half[0]).join("")).toMatchInlineSnapshot(`"htthhhhththh"`);
+  });
+
+  it("hold about as many questions each, and keep the repeats of one together", () => {
+    const training = Array.from({ length: 1_000 }, (_, i) => halfOf(String(i))).filter((half) => half === "training");
+    expect(training.length).toBeGreaterThan(440);
+    expect(training.length).toBeLessThan(560);
+    expect(questionKey(scored({ epoch: 1 }))).toBe(questionKey(scored({ epoch: 2, runId: "run_2" })));
+  });
+
+  it("folds depend on the seed, halves do not", () => {
+    const folds = (seed: number) => Array.from({ length: 50 }, (_, i) => foldOf(String(i), 5, seed)).join("");
+    expect(folds(1)).not.toBe(folds(2));
+    expect(folds(1)).toBe(folds(1));
+    expect(new Set(folds(1))).toEqual(new Set("01234"));
+  });
+});
+
+describe("the order of labelling", () => {
+  it("puts first what a score calls bad and no eval fails, then what evals disagree on", () => {
+    const [pass, fail] = [{ score: 1 }, { score: 0 }];
+    expect(labellingPriority([pass, pass], "bad")).toBe(2);
+    expect(labellingPriority([pass, fail], null)).toBe(1);
+    expect(labellingPriority([pass, pass, pass, fail], "good")).toBe(0.5);
+    expect(labellingPriority([fail, fail], "bad")).toBe(0);
+    expect(labellingPriority([{ score: null }], null)).toBe(0);
+  });
+
+  it("asks one in ten again, each once", () => {
+    const traces = Array.from({ length: 40 }, (_, i) => `new${i}`);
+    const asked = [...new LabelQueue(traces, ["old1", "old2", "old3"], 1)];
+    const repeats = asked.filter(({ isRepeat }) => isRepeat).map(({ traceId }) => traceId);
+    expect(repeats.toSorted()).toEqual(["old1", "old2", "old3"]);
+    expect(asked.flatMap(({ isRepeat }, i) => (isRepeat ? [i] : []))).toEqual([9, 19, 29]);
+    expect(asked.filter(({ isRepeat }) => !isRepeat).map(({ traceId }) => traceId)).toEqual(traces);
+  });
+});
+
+describe("regression cases", () => {
+  const common = (word: string) => (word === "kestrel" ? 2 : word === "price" ? 900 : 40);
+  const good = scored(
+    { answer: "Kestrel's price is 1.5 million from May 14, 2001, as Alice wrote.", sources: ["<gold@x>"] },
+    { answer: "The price of Kestrel: $1,500,000 from 2001-05-14 (Bob).", message_ids: ["<gold@x>", "<copy@x>"] },
+  );
+
+  it("hold what gold and the good answer share, the rarest words first", () => {
+    expect(regressionCaseOf(good, common)).toEqual({
+      task: 1,
+      must_contain: ["$1,500,000", "2001-05-14", "price"],
+      must_cite: ["<gold@x>", "<copy@x>"],
+    });
+  });
+
+  it("are not made of an answer that shares nothing, nor of a question without an answer", () => {
+    expect(regressionCaseOf(scored({ answer: "No idea", sources: [] }, { answer: "Kestrel" }), common)).toBeNull();
+    expect(regressionCaseOf(scored({ answer: "I don't know." }, { answer: "I don't know." }), common)).toBeNull();
+  });
+
+  const cases = [{ task: 1, must_contain: ["$1,500,000", "2001-05-14"], must_cite: ["<gold@x>", "<copy@x>"] }];
+  it.each([
+    ["It is 1.5 million from 5/14/01", ["<copy@x>"], 1, "all that the case demands is there"],
+    ["It is 1.5 million", ["<copy@x>"], 0, "the answer lacks 2001-05-14"],
+    ["1.5 million, May 14, 2001", ["<other@x>"], 0, "none of <gold@x>, <copy@x> is cited"],
+  ])("of %j, citing %j: %s", (answer, sources, score, reason) =>
+    expect(runCases({ cases }, scored({ answer, sources: [...sources] }))).toEqual({ score, reason, error: null }),
+  );
+
+  it("say nothing of other tasks", () => expect(runCases({ cases }, scored({ taskId: 2 })).score).toBeNull());
+
+  it("find words whole, in small or capital letters", () => {
+    expect(containsTerm("The KESTREL deal", "kestrel")).toBe(true);
+    expect(containsTerm("Kestrels", "kestrel")).toBe(false);
+  });
+});

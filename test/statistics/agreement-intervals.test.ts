@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import type { Interval } from "../../src/domain/scores/interval-estimate.js";
+import { clusteredKappa } from "../../src/statistics/clustered-kappa.js";
+import { clusteredRate, f1 } from "../../src/statistics/f1.js";
+import { pearson } from "../../src/statistics/pearson.js";
+import { correctedRate } from "../../src/statistics/rogan-gladen.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
+
+const ROUNDS = 4_000;
+const TRACES = 120;
+
+/** How often an interval holds the true value, over simulated samples. */
+function coverage(truth: number, seed: number, sample: (chance: (p: number) => boolean) => Interval): number {
+  const random = seededRandom(seed);
+  const chance = (p: number) => random(1_000_000) < p * 1_000_000;
+  let covered = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const { low, high } = sample(chance);
+    if (low !== null && high !== null && low <= truth && truth <= high) covered++;
+  }
+  return covered / ROUNDS;
+}
+
+/** Good with a chance of 0.6; passed with 0.85 where good, 0.25 where bad. */
+const [GOOD, TPR, FPR] = [0.6, 0.85, 0.25];
+const PASSED = GOOD * TPR + (1 - GOOD) * FPR;
+const OBSERVED = GOOD * TPR + (1 - GOOD) * (1 - FPR);
+const EXPECTED = GOOD * PASSED + (1 - GOOD) * (1 - PASSED);
+
+function simulate(chance: (p: number) => boolean) {
+  return Array.from({ length: TRACES }, (_, i) => {
+    const good = chance(GOOD);
+    return { good, passed: chance(good ? TPR : FPR), cluster: String(i) };
+  });
+}
+
+const expectHolds = (share: number) => {
+  expect(share).toBeGreaterThanOrEqual(0.93);
+  expect(share).toBeLessThanOrEqual(0.97);
+};
+
+describe("95 % intervals hold the true value in 93 to 97 % of samples", () => {
+  it("of rates", () => {
+    expectHolds(
+      coverage(TPR, 1, (chance) =>
+        clusteredRate(
+          simulate(chance).flatMap(({ good, passed, cluster }) => (good ? [{ success: passed, cluster }] : [])),
+        ),
+      ),
+    );
+  });
+
+  it("of F1", () => {
+    const truth = (2 * GOOD * TPR) / (GOOD + PASSED);
+    expectHolds(
+      coverage(truth, 2, (chance) =>
+        f1(
+          simulate(chance)
+            .filter(({ good, passed }) => good || passed)
+            .map(({ good, passed, cluster }) => ({ truePositive: good && passed, cluster })),
+        ),
+      ),
+    );
+  });
+
+  const kappaOf = (traces: ReturnType<typeof simulate>) =>
+    clusteredKappa(traces.map(({ good, passed, cluster }) => ({ first: good, second: passed, cluster })));
+  const kappaTruth = (OBSERVED - EXPECTED) / (1 - EXPECTED);
+
+  it("of kappa", () => expectHolds(coverage(kappaTruth, 3, (chance) => kappaOf(simulate(chance)))));
+
+  it("of kappa where each question was answered three times alike", () => {
+    const repeated = (chance: (p: number) => boolean) => simulate(chance).flatMap((trace) => [trace, trace, trace]);
+    expectHolds(coverage(kappaTruth, 4, (chance) => kappaOf(repeated(chance))));
+  });
+
+  it("of Pearson's correlation", () => {
+    const truth = (GOOD * TPR - GOOD * PASSED) / Math.sqrt(GOOD * (1 - GOOD) * PASSED * (1 - PASSED));
+    expectHolds(
+      coverage(truth, 5, (chance) => {
+        const traces = simulate(chance);
+        return pearson(
+          traces.map(({ passed }) => Number(passed)),
+          traces.map(({ good }) => Number(good)),
+          traces.map(({ cluster }) => cluster),
+        );
+      }),
+    );
+  });
+
+  it.each([
+    [0.7, 0.9, 0.9, 60],
+    [0.5, 0.8, 0.95, 40],
+    [0.8, 0.95, 0.8, 50],
+  ])("of the corrected rate: %d true, %d and %d told right, %d labels of each kind", (truth, tpr, tnr, labels) => {
+    const count = (n: number, event: () => boolean) => ({
+      successes: Array.from({ length: n }, event).filter((one) => one).length,
+      n,
+    });
+    expectHolds(
+      coverage(truth, 6, (chance) =>
+        correctedRate(
+          count(200, () => chance(chance(truth) ? tpr : 1 - tnr)),
+          count(labels, () => chance(tpr)),
+          count(labels, () => chance(tnr)),
+        ),
+      ),
+    );
+  });
+});
+
+describe("the corrected rate", () => {
+  it("is the observed one where the test is perfect, and nothing where it tells no more than chance", () => {
+    const perfect = { successes: 50, n: 50 };
+    expect(correctedRate({ successes: 30, n: 40 }, perfect, perfect).value).toBe(0.75);
+    expect(
+      correctedRate({ successes: 30, n: 40 }, { successes: 25, n: 50 }, { successes: 25, n: 50 }).value,
+    ).toBeNull();
+    expect(correctedRate({ successes: 0, n: 0 }, perfect, perfect).value).toBeNull();
+  });
+
+  it("follows Rogan and Gladen, and stays between 0 and 1", () => {
+    const [onPositives, onNegatives] = [
+      { successes: 45, n: 50 },
+      { successes: 40, n: 50 },
+    ];
+    expect(correctedRate({ successes: 60, n: 100 }, onPositives, onNegatives).value).toBeCloseTo(0.4 / 0.7, 12);
+    const { value, low } = correctedRate({ successes: 10, n: 100 }, onPositives, onNegatives);
+    expect([value, low]).toEqual([0, 0]);
+  });
+});
