@@ -1,0 +1,81 @@
+import { type Job, UnrecoverableError, WaitingError, Worker } from "bullmq";
+import type { Redis } from "ioredis";
+import { readMessage, StrangeMessage } from "./compress-json.js";
+import { PREFIX, queueName } from "./keys.js";
+import { type ResultMessage, type TaskMessage, taskMessageSchema } from "./messages.js";
+
+/** A task that kills its worker so often is not given to another. */
+const DEATHS = 3;
+
+export interface TaskWorkerOptions {
+  readonly runId: string;
+  readonly name: string;
+  readonly slots: number;
+  /** A worker that is silent for so long has lost its tasks. */
+  readonly lockMs: number;
+  /** Null: the task goes back to the queue. Throws only for bugs, which end the task as failed. */
+  answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null>;
+  /** A result that came too late: another worker has the task. */
+  onDropped(taskId: string): void;
+}
+
+/** Takes tasks of one run from the queue, and answers them. */
+export class TaskWorker {
+  private readonly worker: Worker;
+  private isClosing = false;
+
+  constructor(redis: Redis, private readonly options: TaskWorkerOptions) {
+    const { runId, name, slots, lockMs } = options;
+    this.worker = new Worker(queueName(runId), (job, token, signal) => this.process(job, token, signal), {
+      connection: redis,
+      prefix: PREFIX,
+      name,
+      concurrency: slots,
+      lockDuration: lockMs,
+      stalledInterval: lockMs / 2,
+      maxStalledCount: DEATHS - 1,
+    });
+    this.worker.on("error", (error) => {
+      // BullMQ has no other sign of it. What concerns the connection is reported by whoever opened it.
+      const [, id] = /^Missing (?:lock|key) for job (\S+?)\.? /.exec(`${error.message} `) ?? [];
+      if (id !== undefined) options.onDropped(id);
+    });
+  }
+
+  setSlots(slots: number): void {
+    if (this.worker.concurrency !== slots) this.worker.concurrency = slots;
+  }
+
+  /** Takes no further task. */
+  async pause(): Promise<void> {
+    await this.worker.pause(true);
+  }
+
+  /** Aborts what is under way; its tasks go back to the queue. */
+  abort(): void {
+    this.isClosing = true;
+    this.worker.cancelAllJobs("the worker stops");
+  }
+
+  /** Ends when nothing is under way. */
+  async close(): Promise<void> {
+    await this.worker.close();
+  }
+
+  private async process(job: Job, token: string | undefined, signal: AbortSignal | undefined): Promise<ResultMessage> {
+    const message = this.read(job);
+    const result = await this.options.answer(message, signal ?? new AbortController().signal);
+    if (result !== null) return result;
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+
+  private read(job: Job): TaskMessage {
+    try {
+      return readMessage(`Task ${job.id}`, job.data, taskMessageSchema);
+    } catch (error) {
+      if (error instanceof StrangeMessage) throw new UnrecoverableError(error.message);
+      throw error;
+    }
+  }
+}
