@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type AgentBackend, type AgentTask, endingOfAnswer } from "../../domain/agents/agent-backend.js";
+import { type AgentBackend, type AgentTask, endingOfAnswer, mailboxOf } from "../../domain/agents/agent-backend.js";
 import { ModelError, type Usage, usageSchema } from "../../domain/models/model.js";
 import { redact } from "../../domain/redact.js";
 import type { Endpoint } from "../../models/endpoint.js";
@@ -58,7 +58,7 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       const body = toBody(name, task);
       transcript.messages.push(
         { role: "system", content: body.messages[0].content },
-        { role: "user", content: task.question.question },
+        { role: "user", content: task.instruction },
       );
       const startedAt = new Date().toISOString();
       const began = performance.now();
@@ -88,8 +88,9 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
   };
 }
 
-function toBody(name: string, { question, epoch }: AgentTask) {
-  const { id, inbox_address, query_date } = question;
+function toBody(name: string, task: AgentTask) {
+  const { id, epoch, instruction } = task;
+  const { inbox_address, query_date } = mailboxOf(task);
   const system = [
     `Answer a question of the owner of the mailbox ${inbox_address}, from the mail in that mailbox. Today is ${query_date}; there is no later mail.`,
     'Answer shortly and completely, as JSON {"answer": "…", "sources": ["<message-id>", …]} or in plain text. If the mailbox does not hold the answer, answer "I don\'t know".',
@@ -98,7 +99,7 @@ function toBody(name: string, { question, epoch }: AgentTask) {
     model: name,
     messages: [
       { role: "system", content: system },
-      { role: "user", content: question.question },
+      { role: "user", content: instruction },
     ] as const,
     metadata: { task_id: String(id), epoch: String(epoch), inbox_address, query_date },
   };

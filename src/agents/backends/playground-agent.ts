@@ -1,4 +1,4 @@
-import type { AgentBackend, AgentTask } from "../../domain/agents/agent-backend.js";
+import { type AgentBackend, type AgentTask, mailboxOf } from "../../domain/agents/agent-backend.js";
 import { ModelError } from "../../domain/models/model.js";
 import { toModelError } from "../../models/http/provider-errors.js";
 import { readServerSentEvents } from "../../models/http/sse-client.js";
@@ -58,19 +58,16 @@ export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
   };
 }
 
-function toBody({ model }: PlaygroundAgent, { question, maxTurns }: AgentTask, content: string) {
+function toBody({ model }: PlaygroundAgent, { variables, maxTurns }: AgentTask, content: string) {
   return {
     messages: [{ role: "user", content }],
-    variables: {
-      inbox_address: question.inbox_address,
-      query_date: question.query_date,
-      max_turns: String(maxTurns),
-    },
+    variables: { ...variables, max_turns: String(maxTurns) },
     ...(model === null ? {} : { modelProvider: model.provider, modelId: model.id }),
   };
 }
 
-function questionText({ question }: AgentTask, tellTask: boolean): string {
-  if (!tellTask) return question.question;
-  return `The mailbox is ${question.inbox_address}. Today is ${question.query_date}.\n\n${question.question}`;
+function questionText(task: AgentTask, tellTask: boolean): string {
+  if (!tellTask) return task.instruction;
+  const { inbox_address, query_date } = mailboxOf(task);
+  return `The mailbox is ${inbox_address}. Today is ${query_date}.\n\n${task.instruction}`;
 }

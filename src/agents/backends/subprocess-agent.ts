@@ -3,6 +3,7 @@ import {
   type AgentBackend,
   type AgentTask,
   endingOfAnswer,
+  mailboxOf,
   type Transcript,
 } from "../../domain/agents/agent-backend.js";
 import type { Tool, ToolResult } from "../../domain/agents/tool.js";
@@ -47,7 +48,7 @@ export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenS
   });
   return {
     async answer(task, transcript) {
-      transcript.messages.push({ role: "user", content: task.question.question });
+      transcript.messages.push({ role: "user", content: task.instruction });
       const path = `/mcp/${randomBytes(18).toString("base64url")}`;
       offers.set(path, offerTo(task, transcript, agent.tools));
       const startedAt = new Date().toISOString();
@@ -73,13 +74,12 @@ export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenS
   };
 }
 
-function toLine({ question, epoch, maxTurns }: AgentTask, listener: McpListener, path: string) {
-  const { id, inbox_address, query_date } = question;
+function toLine(task: AgentTask, listener: McpListener, path: string) {
+  const { id, epoch, instruction, maxTurns } = task;
   return {
     id: `${id}/${epoch}`,
-    question: question.question,
-    inbox_address,
-    query_date,
+    question: instruction,
+    ...mailboxOf(task),
     max_turns: maxTurns,
     tools: { mcp: { url: `${listener.origin}${path}` } },
   };

@@ -1,12 +1,13 @@
 import type { RunSettings, TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { PlannedTask } from "../../domain/tasks/planned-task.js";
+import type { TaskSet } from "../../domain/tasks/suite.js";
 import { chunk } from "../../platform/split-into-chunks.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
-import { remainingPositions, saveRunTasks, saveTasks, type TaskSet, tasksAt } from "../../store/runs/planned-tasks.js";
+import { remainingPositions, saveRunTasks, saveTasks, tasksAt } from "../../store/runs/planned-tasks.js";
 import { attemptPages } from "../../store/runs/results.js";
 import { insertRun, type RunChange, type RunRow, reopenRun } from "../../store/runs/runs.js";
 import { acquireRunLock, type RunOwner } from "./run-lock.js";

@@ -17,7 +17,6 @@ import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
 import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/create-judge.js";
 import type { AppContext } from "../use-case-context.js";
-import type { SuiteTasks } from "./answer/answering.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
 import { detectLostDatabase } from "./detect-lost-database.js";
@@ -28,7 +27,6 @@ import { estimateRun, type RunEstimate } from "./plan/estimate-run.js";
 import { planNewRun } from "./plan/plan-new-run.js";
 import { planRepeat } from "./plan/plan-repeat.js";
 import { planResume } from "./plan/plan-resume.js";
-import { planSuiteRun } from "./plan/plan-suite-run.js";
 import type { RunOptions, RunRequest } from "./plan/run-options.js";
 import type { RunPlan } from "./plan/run-plan.js";
 import { notesOnSent } from "./plan/sent-parameters.js";
@@ -104,14 +102,17 @@ async function withPlan<T>(
     return await use(plan, gates);
   } finally {
     plan.model.close();
+    await plan.suite.close();
   }
 }
 
-function planRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
+async function planRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { repeat, resume, suite } = request.options;
   if (repeat !== undefined) return planRepeat(db, repeat, request, context);
   if (resume !== undefined) return planResume(db, resume, request, context);
-  return suite === undefined ? planNewRun(db, request, context) : planSuiteRun(db, suite, request, context);
+  if (suite === undefined) return planNewRun(db, request, context);
+  const { planSuiteRun } = await import("./plan/plan-suite-run.js");
+  return planSuiteRun(db, suite, request, context);
 }
 
 /** A judge at the agent's own server shares its rate limiter: the limits are the account's. */
@@ -148,7 +149,6 @@ async function answerAll(
   const outside = openExternalResources(settings.env);
   const monitor = openMonitor(plan.model);
   let target: OpenAgentTarget | null = null;
-  let suite: SuiteTasks | undefined;
   const waiting = { signal: stopNow, onWait: noteOnce(note, otherWriter(settings.db)) };
   const writer = threadedResultWriter(settings.db, waiting);
   const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
@@ -167,10 +167,6 @@ async function answerAll(
       const how = { model: plan.model, options, settings, resources };
       target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
     }
-    if (plan.over.split === "suite") {
-      const { openSuiteTasks } = await import("./answer/open-suite-tasks.js");
-      suite = await openSuiteTasks(plan.over.dataset.source, context);
-    }
     const end = await runTasks(
       db,
       {
@@ -179,7 +175,7 @@ async function answerAll(
           agent: plan.agent,
           model: warnOfOtherModel(plan.model.model, note),
           tools: plan.tools.map((tool) => toTool(tool, resources)),
-          cutoff: plan.settings.cutoff,
+          suite: plan.suite,
           taskTimeoutMs: plan.settings.taskTimeoutMs,
           maxTaskCostUsd: plan.settings.maxTaskCostUsd,
           scoring: {
@@ -188,7 +184,6 @@ async function answerAll(
             judge: judge?.judge ?? null,
           },
           backend: target?.backend,
-          suite,
         },
         session,
         budget,
@@ -205,7 +200,7 @@ async function answerAll(
     throw await guard.explain(error, writer.recent());
   } finally {
     monitor.stop();
-    await Promise.all([writer.close(), outside.close(), target?.close(), suite?.close()]);
+    await Promise.all([writer.close(), outside.close(), target?.close()]);
     mailDb.close();
   }
 }

@@ -1,8 +1,9 @@
 import type { Message } from "../models/conversation.js";
 import type { ToolCallRecord, Turn } from "../runs/trace.js";
 import { isDontKnow } from "../tasks/detect-abstention.js";
-import type { Question } from "../tasks/question.js";
 import type { Ending } from "../tasks/task-ending.js";
+import type { TaskId } from "../tasks/task-id.js";
+import type { TaskVariables } from "./prompt.js";
 import type { ToolContext } from "./tool.js";
 
 /** Messages, calls and turns so far; owned by the caller, so that it survives a throw. */
@@ -12,7 +13,7 @@ export interface Transcript {
   readonly turns: Turn[];
 }
 
-/** The result of one question. */
+/** The result of one task. */
 export interface Rollout extends Transcript {
   readonly ending: Ending;
   readonly answer: string | null;
@@ -21,13 +22,23 @@ export interface Rollout extends Transcript {
   readonly remote?: { readonly sessionId: string | null; readonly traceId: string | null };
 }
 
-/** A question for an agent, with its limits and context. */
+/** A task for an agent, with its limits and context. */
 export interface AgentTask {
-  readonly question: Pick<Question, "id" | "question" | "inbox_address" | "query_date">;
-  /** Which repeat of the question, from 1. */
+  readonly id: TaskId;
+  /** Which repeat of the task, from 1. */
   readonly epoch: number;
+  /** The question, or what is to be done. */
+  readonly instruction: string;
+  /** Its mailbox and day, its machine. */
+  readonly variables: TaskVariables;
   readonly maxTurns: number;
   readonly context: ToolContext;
+}
+
+/** The mailbox and day that a question is about. */
+export function mailboxOf({ id, variables: { inbox_address, query_date } }: AgentTask) {
+  if (inbox_address === undefined || query_date === undefined) throw new Error(`task ${id} is about no mailbox`);
+  return { inbox_address, query_date };
 }
 
 /**

@@ -8,9 +8,12 @@ export const PROMPT_VARIABLES = ["inbox_address", "query_date", "max_turns", "to
 
 type Name = (typeof PROMPT_VARIABLES)[number];
 
-export type PromptVariables = Readonly<
-  Record<Extract<Name, "max_turns" | "tools">, string | number> & Partial<Record<Name, string | number>>
->;
+type OfAnyTask = Extract<Name, "max_turns" | "tools">;
+
+/** Those that depend on the task. */
+export type TaskVariables = Readonly<Partial<Record<Exclude<Name, OfAnyTask>, string>>>;
+
+export type PromptVariables = TaskVariables & Readonly<Record<OfAnyTask, string | number>>;
 
 /** Stands for a variable that tasks of this kind do not have. */
 const NOT_GIVEN = "(none in this task)";

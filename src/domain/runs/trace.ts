@@ -85,6 +85,9 @@ export type SuiteTrace = z.output<typeof suiteTraceSchema>;
 
 export type Trace = QuestionTrace | SuiteTrace;
 
+/** What a trace keeps of its task: the question, or the facts of a suite's task with its grade. */
+export type TaskRecord = Pick<QuestionTrace, "task"> | Pick<SuiteTrace, "task" | "grade">;
+
 export function isSuiteTrace(trace: Trace): trace is SuiteTrace {
   return "grade" in trace;
 }

@@ -1,13 +1,8 @@
 import type { PlannedSuiteTask, PlannedTask, Task } from "../../domain/tasks/planned-task.js";
-import { isQuestion, type QuestionSet, questionSchema } from "../../domain/tasks/question.js";
+import { isQuestion, questionSchema } from "../../domain/tasks/question.js";
+import type { TaskSet } from "../../domain/tasks/suite.js";
 import { chunk } from "../../platform/split-into-chunks.js";
 import type { Db } from "../connection/open-store.js";
-
-/** Where a run's tasks come from: a dataset of questions, or a suite. */
-export interface TaskSet extends Omit<QuestionSet, "questions" | "split"> {
-  /** `suite` for tasks of suites, which have no splits. */
-  readonly split: string;
-}
 
 /** Saves the tasks of a run and their dataset. Returns the dataset's id in the file. */
 export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string {

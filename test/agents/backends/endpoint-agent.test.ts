@@ -11,8 +11,10 @@ afterEach(async () => {
 });
 
 const TASK: AgentTask = {
-  question: { id: 7, question: "When is it?", inbox_address: "a@b.example", query_date: "2001-05-14" },
+  id: 7,
   epoch: 2,
+  instruction: "When is it?",
+  variables: { inbox_address: "a@b.example", query_date: "2001-05-14" },
   maxTurns: 10,
   context: { inbox: "a@b.example", cutoff: null, signal: new AbortController().signal },
 };

@@ -24,8 +24,10 @@ const POLICY = { attempts: 3, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () =
 
 function taskWith(signal: AbortSignal): AgentTask {
   return {
-    question: { id: 7, question: "When is it?", inbox_address: "a@b.example", query_date: "2001-05-14" },
+    id: 7,
     epoch: 1,
+    instruction: "When is it?",
+    variables: { inbox_address: "a@b.example", query_date: "2001-05-14" },
     maxTurns: 10,
     context: { inbox: "a@b.example", cutoff: "2001-05-15T00:00:00Z", signal },
   };

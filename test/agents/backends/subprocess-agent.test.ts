@@ -35,8 +35,10 @@ async function answerBy(program: Program, cutoff: string | null = null) {
   open = await openSubprocessAgent({ programs, tools, version: "0", priceOf: () => 0.5 });
   const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   const task: AgentTask = {
-    question: { id: 1, question: "?", inbox_address: MARCUS, query_date: "2001-05-14" },
+    id: 1,
     epoch: 1,
+    instruction: "?",
+    variables: { inbox_address: MARCUS, query_date: "2001-05-14" },
     maxTurns: 10,
     context: { inbox: MARCUS, cutoff, signal: never },
   };

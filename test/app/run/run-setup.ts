@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { questionOpener } from "../../../src/app/questions/art-e-suite.js";
 import type { Answering } from "../../../src/app/run/answer/answering.js";
 import { answerHere } from "../../../src/app/run/answer/task-answerer.js";
 import { Budget } from "../../../src/app/run/budget.js";
@@ -127,7 +128,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     agent: agentOf(db, wanted),
     model: withPrices(model, (usage) => priceOf(model.id, usage)),
     tools: toolsOf(db, wanted),
-    cutoff,
+    suite: { open: questionOpener(cutoff) },
     taskTimeoutMs,
     maxTaskCostUsd: null,
     scoring: {

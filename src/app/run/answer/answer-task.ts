@@ -1,18 +1,74 @@
 import type { Trace } from "../../../domain/runs/trace.js";
 import type { PlannedTask } from "../../../domain/tasks/planned-task.js";
-import { isQuestion } from "../../../domain/tasks/question.js";
-import { answerQuestion } from "./answer-question.js";
-import { answerSuiteTask } from "./answer-suite-task.js";
+import type { OpenedTask } from "../../../domain/tasks/suite.js";
+import { type AttemptedAnswer, attemptAnswer } from "../../answer/attempt-answer.js";
+import { withVerdict } from "../../score/score-trace.js";
+import { agentLoopBackend } from "./agent-loop-backend.js";
 import type { Answering } from "./answering.js";
+import { chargeFailedRetries, endingOfFailure } from "./model-failure.js";
+import { traceFields } from "./trace-fields.js";
 
-/** Has the agent do one task, of whichever kind. */
-export function answerTask(
+/**
+ * Opens one task, has the agent do it, grades what came of it, closes it, and has the answer judged where there is a
+ * judge. Errors of the model or its server become the trace's ending and are passed to `onFailure`; they are not
+ * thrown. What was spent before a failure stays in the trace.
+ */
+export async function answerTask(
   shared: Answering,
-  { task, epoch }: PlannedTask,
+  planned: PlannedTask,
   signal: AbortSignal,
   onFailure: (error: unknown) => void,
 ): Promise<Trace> {
-  if (isQuestion(task)) return answerQuestion(shared, { task, epoch }, signal, onFailure);
-  if (shared.suite === undefined) throw new Error(`task ${task.id} is of a suite, and the run was opened without one`);
-  return answerSuiteTask(shared, shared.suite, { task, epoch }, signal, onFailure);
+  const startedAt = new Date();
+  const opening = await shared.suite.open(planned.task, signal);
+  if (!opening.ok) {
+    return { ...traceFields(shared, planned, notStarted(startedAt, opening.reason)), ...opening.record };
+  }
+  const { opened } = opening;
+  let trace: Trace;
+  try {
+    const attempted = await attempt(shared, planned, opened, signal);
+    if (attempted.thrown !== null) {
+      onFailure(attempted.thrown);
+      chargeFailedRetries(attempted.rollout, attempted.thrown);
+    }
+    trace = { ...traceFields(shared, planned, attempted), ...(await opened.grade(attempted.rollout, signal)) };
+  } finally {
+    await opened.close();
+  }
+  return withVerdict(trace, shared.scoring, signal);
+}
+
+function attempt(
+  shared: Answering,
+  { task: { id }, epoch }: PlannedTask,
+  { instruction, variables, access }: OpenedTask,
+  signal: AbortSignal,
+): Promise<AttemptedAnswer> {
+  const { maxTurns } = shared.agent.settings;
+  const backend = shared.backend ?? agentLoopBackend(shared);
+  return attemptAnswer(
+    {
+      timeoutMs: shared.taskTimeoutMs,
+      run(transcript, taskSignal, workspace) {
+        const context = { ...access, signal: taskSignal, workspace };
+        return backend.answer({ id, epoch, instruction, variables, maxTurns, context }, transcript);
+      },
+      endingOf: endingOfFailure,
+    },
+    signal,
+  );
+}
+
+type Attempted = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
+
+function notStarted(startedAt: Date, reason: string): Attempted {
+  const ended = new Date();
+  const times = {
+    startedAt: startedAt.toISOString(),
+    endedAt: ended.toISOString(),
+    durationMs: ended.getTime() - startedAt.getTime(),
+  };
+  const transcript = { messages: [], toolCalls: [], turns: [] };
+  return { times, rollout: { ...transcript, ending: "not_started", answer: null, sources: [] }, error: reason };
 }

@@ -11,6 +11,7 @@ import { limitsOf, outputToKeep } from "./choose-limits.js";
 import type { RunRequest } from "./run-options.js";
 import { createRunOnce, newRunId, type RunPlan, refuseOptionsOfNewRun, toolsOfRun } from "./run-plan.js";
 import { agentOf, differences, requestedSettings } from "./stored-settings.js";
+import { suiteOfRun } from "./suite-of-run.js";
 
 /**
  * A new run over the questions of an old one, with its prompt, model, settings and tools, even where the agent has
@@ -50,6 +51,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
     runId,
     agent: agentOf(settings),
     settings,
+    suite: await suiteOfRun({ ...run, settings }, options, context),
     model: await createModel(settings, { ...options, concurrency }, context.settings, { append: false, isEstimate }),
     tasks: async () => run.totalTasks,
     tools: toolsOfRun(db, run),

@@ -11,6 +11,7 @@ import { limitsOf, outputToKeep } from "./choose-limits.js";
 import type { RunRequest } from "./run-options.js";
 import { type RunPlan, refuseOptionsOfNewRun, toolsNow, toolsOfRun } from "./run-plan.js";
 import { agentOf, differences, requestedSettings } from "./stored-settings.js";
+import { suiteOfRun } from "./suite-of-run.js";
 
 /**
  * A stored run, with the settings it was created with. Other options, other mail or other tools would make its answers
@@ -39,6 +40,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
     runId: run.id,
     agent: agentOf(settings),
     settings,
+    suite: await suiteOfRun({ ...run, settings }, options, context),
     model: await createModel(settings, { ...options, concurrency }, context.settings, { append: true, isEstimate }),
     tasks: async () => (await findLeft(db, run.id, options.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),

@@ -1,24 +1,15 @@
-import { createHash } from "node:crypto";
 import { UserError } from "../../../domain/errors.js";
-import { NO_LIMITS } from "../../../domain/runs/run-limits.js";
-import type { PlannedSuiteTask } from "../../../domain/tasks/planned-task.js";
 import { flagName } from "../../../platform/flag-name.js";
 import { SUITE_SCORERS } from "../../../scoring/scorers.js";
 import type { Db } from "../../../store/connection/open-store.js";
-import { withWriteTransaction } from "../../../store/connection/write-transaction.js";
-import { readFingerprint } from "../../../store/import/corpus-stats.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
-import { readSuite } from "../../../suites/definition/read-suite.js";
-import { openSuiteFolder, type SuiteFolder } from "../../../suites/definition/suite-folder.js";
-import { saveCurrentVersion } from "../../registry/versions.js";
-import { selectSuiteTasks } from "../../suites/select-suite-tasks.js";
+import { openFolderSuite } from "../../suites/folder-suite.js";
 import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
-import { limitsOf, outputToKeep } from "./choose-limits.js";
+import { newRunPlan } from "./new-run-plan.js";
 import { newRunSettings } from "./new-settings.js";
-import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./run-options.js";
-import { createRunOnce, newRunId, type RunPlan, repeated, toolsNow } from "./run-plan.js";
-import { agentOf } from "./stored-settings.js";
+import { agentOfNewRun, type RunOptionName, type RunRequest } from "./run-options.js";
+import type { RunPlan } from "./run-plan.js";
 
 /** Options that are about questions, mail or judges, or that only an agent outside of this program has. */
 const NOT_FOR_SUITES: readonly RunOptionName[] = [
@@ -55,7 +46,8 @@ export async function planSuiteRun(
   if (other !== undefined) {
     throw new UserError("flags_contradict", `${flagName(other)} is not for tasks of a suite.`, "Leave it out.");
   }
-  const suite = openSuiteFolder(folder);
+  const limit = given.has("limit") && options.limit > 0 ? options.limit : null;
+  const suite = await openFolderSuite(folder, { ...options, limit }, context);
   const agent = getAgent(db, agentOfNewRun(options));
   const settings = {
     ...newRunSettings(db, { ...options, noJudge: true }, agent, context),
@@ -63,65 +55,5 @@ export async function planSuiteRun(
     judge: null,
   };
   const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
-  const tasks = repeated(readTasks(suite, options, given.has("limit"), context), options.epochs);
-  const set = { source: suite.root, revision: null, sha256: digestOf(tasks), split: "suite" };
-  const runId = newRunId();
-  const limits = limitsOf(options, NO_LIMITS);
-  const count = tasks.length;
-  const output = outputToKeep(options.output);
-  const create = createRunOnce(db, { runId, set, tasks, settings, limits, output });
-  const { split, ...dataset } = set;
-  return {
-    runId,
-    agent: agentOf(settings),
-    settings,
-    model,
-    tasks: async () => count,
-    tools: toolsNow(db, settings),
-    limits,
-    output: options.output,
-    over: { dataset, split, corpusFingerprint: readFingerprint(db) ?? "" },
-    async begin(owner, waiting) {
-      await withWriteTransaction(db, waiting, () => saveCurrentVersion(db, settings.agentId));
-      return create(owner, waiting);
-    },
-  };
-}
-
-function readTasks(
-  suite: SuiteFolder,
-  options: RunOptions,
-  isLimited: boolean,
-  { note }: AppContext,
-): PlannedSuiteTask[] {
-  const { tasks, problems } = readSuite(suite);
-  const unreadable = new Set(problems.map(({ file }) => file)).size;
-  if (unreadable > 0) {
-    note(
-      `art-e: ${unreadable} tasks of ${suite.name} cannot be read and are left out: art-e suite check ${suite.root}`,
-    );
-  }
-  const selected = selectSuiteTasks(
-    tasks.map(({ task }) => task),
-    options,
-    suite,
-  );
-  if (selected.length === 0) {
-    throw new UserError(
-      "tasks_none",
-      `No task of ${suite.name} is selected.`,
-      `List them: art-e suite list ${suite.root}`,
-    );
-  }
-  const { name, root } = suite;
-  const some = isLimited && options.limit > 0 ? selected.slice(0, options.limit) : selected;
-  return some.map((one) => ({ ...one, suite: { name, root } }));
-}
-
-/** Of what the task files say: two runs with one digest were over the same tasks. */
-function digestOf(tasks: readonly { readonly task: object }[]): string {
-  const texts = tasks.map(({ task }) => JSON.stringify({ ...task, folder: "", suite: "" }));
-  return createHash("sha256")
-    .update([...new Set(texts)].join("\n"))
-    .digest("hex");
+  return newRunPlan(db, { suite, list: await suite.list(), settings, model }, options);
 }

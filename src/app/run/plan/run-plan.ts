@@ -4,6 +4,7 @@ import { UserError } from "../../../domain/errors.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../../domain/runs/run-limits.js";
 import type { PlannedTask, Task } from "../../../domain/tasks/planned-task.js";
+import type { Suite } from "../../../domain/tasks/suite.js";
 import { flagName } from "../../../platform/flag-name.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import type { LockWait } from "../../../store/connection/write-transaction.js";
@@ -22,6 +23,8 @@ export interface RunPlan {
   readonly agent: Agent;
   readonly settings: RunSettings;
   readonly model: CreatedModel;
+  /** Opens the tasks. Close it in the end, as the model. */
+  readonly suite: Suite;
   /** Counts the tasks to answer; of a stored run that reads all of it. */
   tasks(): Promise<number>;
   readonly tools: readonly AttachedTool[];
