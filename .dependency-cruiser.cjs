@@ -4,7 +4,7 @@ const floors = [
   { name: "base", rooms: ["statistics", "platform"] },
   {
     name: "edges",
-    rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "web"],
+    rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "web", "queue"],
   },
   {
     name: "work",

@@ -64,6 +64,8 @@ export type ResultMessage = z.output<typeof resultMessageSchema>;
 const runOfWorkerSchema = z.strictObject({
   active: z.number().int().nonnegative(),
   answered: z.number().int().nonnegative(),
+  /** Answered in the last half minute. */
+  perSecond: z.number().nonnegative(),
   /** What its requests wait for; null where none does. */
   waitingFor: z.enum(["concurrency", "rate", "tokens", "server"]).nullable(),
 });

@@ -67,13 +67,13 @@ export class RunQueue {
   }
 
   async counts(): Promise<QueueCounts> {
-    const counts = await this.queue.getJobCounts("wait", "paused", "delayed", "prioritized", "active", "completed", "failed");
-    const sum = (...states: string[]) => states.reduce((all, state) => all + (counts[state] ?? 0), 0);
-    return {
-      waiting: sum("wait", "paused", "delayed", "prioritized"),
-      active: sum("active"),
-      finished: sum("completed", "failed"),
-    };
+    const { wait = 0, active = 0, completed = 0, failed = 0 } = await this.queue.getJobCounts(
+      "wait",
+      "active",
+      "completed",
+      "failed",
+    );
+    return { waiting: wait, active, finished: completed + failed };
   }
 
   /** From here on no worker takes a task. */

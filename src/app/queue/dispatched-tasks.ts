@@ -26,6 +26,7 @@ export interface DispatchRequest {
   isSaved(traceId: string): boolean;
   /** False: no further task may start. */
   mayStart(): boolean;
+  onTrace(trace: Trace): void;
   note(text: string): void;
 }
 
@@ -163,6 +164,7 @@ export class DispatchedTasks implements TaskAnswerer {
     this.seen.add(id);
     if (isHeld) this.held.add(id);
     this.watch.heard(server, trace);
+    this.request.onTrace(trace);
     this.outstanding.get(id)?.resolve({ trace, isHeld });
   }
 

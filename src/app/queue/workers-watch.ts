@@ -2,18 +2,11 @@ import type { Redis } from "ioredis";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { ResultMessage, RunManifest, WorkerState } from "../../queue/messages.js";
 import { listWorkers } from "../../queue/worker-presence.js";
+import type { WorkersState } from "../run/answer/task-answerer.js";
 import type { ServerFault } from "../run/detect-dead-server.js";
 
 /** Workers show themselves within this time after they start. */
 const PATIENCE_MS = 3_000;
-
-/** What the workers of a run do, for the progress line. */
-export interface WorkersState {
-  readonly workers: readonly { readonly name: string; readonly answered: number }[];
-  /** Tasks that workers have. */
-  readonly active: number;
-  readonly waitingFor: string | null;
-}
 
 /** Watches the workers of a run: how many there are, why others are not, and whether none can answer. */
 export class WorkersWatch {
@@ -54,7 +47,7 @@ export class WorkersWatch {
     const { runId } = this.manifest;
     const own = this.workers.flatMap(({ name, runs }) => (runs[runId] === undefined ? [] : [{ name, ...runs[runId] }]));
     return {
-      workers: own.map(({ name, answered }) => ({ name, answered })),
+      workers: own.map(({ name, perSecond }) => ({ name, perSecond })),
       active: this.active,
       waitingFor: own.find(({ waitingFor }) => waitingFor !== null)?.waitingFor ?? null,
     };

@@ -35,7 +35,7 @@ async function withDatabase<T>(
   limitPageCache(db);
   deferCheckpoints(db);
   // The search threads start while the rest of the program is loaded and the run is created.
-  const searchThreads = readsMail && !request.isEstimate ? new SearchPool(path) : undefined;
+  const searchThreads = readsMail && request.callsModel ? new SearchPool(path) : undefined;
   try {
     return await use({ db, searchThreads, watch });
   } finally {

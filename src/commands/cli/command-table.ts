@@ -21,6 +21,11 @@ export const COMMANDS: readonly TableEntry[] = [
     load: async () => (await import("../run/run.js")).runCommand,
   },
   {
+    usage: "worker",
+    describe: "Answer tasks of runs on a queue, beside other machines (run --queue)",
+    load: async () => (await import("../worker.js")).workerCommand,
+  },
+  {
     usage: "score",
     describe: "Score the stored traces of a run again, without calling its agent",
     load: async () => (await import("../score.js")).scoreCommand,

@@ -38,6 +38,10 @@ export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
   for (const row of rows.iterate({ runId, minScore, maxScore }) as Iterable<string>) yield JSON.parse(row) as Trace;
 }
 
+export function hasTrace(db: Db, traceId: string): boolean {
+  return db.prepare("SELECT 1 FROM traces WHERE id = ?").get(traceId) !== undefined;
+}
+
 /**
  * Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`.
  */

@@ -1,7 +1,11 @@
 import type { Trace } from "../../../domain/runs/trace.js";
 import type { PlannedTask } from "../../../domain/tasks/planned-task.js";
 import { isFailure } from "../../../domain/tasks/task-ending.js";
+import type { RateLimiter, RateLimiterState } from "../../../models/middleware/rate-limiter.js";
 import { isProvider, isRemote } from "../../../models/provider-names.js";
+import type { Db } from "../../../store/connection/open-store.js";
+import type { Mailbox } from "../../../tools/open-mailbox.js";
+import type { Budget } from "../budget.js";
 import type { ServerWatch } from "../detect-dead-server.js";
 import { answerTask } from "./answer-task.js";
 import type { Answering } from "./answering.js";
@@ -19,6 +23,40 @@ export interface TaskAnswerer {
   answer(task: PlannedTask, signal: AbortSignal): Promise<Answered | null>;
   /** Called when the trace is in the database. */
   saved?(trace: Trace): void;
+}
+
+/** What answers a run: on this machine, or on others. All that could be refused has been, and nothing has begun. */
+export interface AnswererOfRun {
+  readonly activity: RunActivity;
+  readonly onConcurrency: (listener: (tasks: number) => void) => void;
+  /** One line about answers that the judge gave no verdict on. */
+  shortfall(): string | null;
+  start(run: StartedRun): Promise<TaskAnswerer>;
+  /** Also where it was not started. */
+  close(): Promise<void>;
+}
+
+export interface StartedRun {
+  readonly db: Db;
+  readonly mailbox: Mailbox;
+  readonly budget: Budget;
+  /** False: no further task may start. */
+  mayStart(): boolean;
+}
+
+/** What is shown of a run that goes on: the state of the rate limiter, or of the workers. */
+export interface RunActivity {
+  readonly throttle: RateLimiter | null;
+  readonly workers?: () => WorkersState;
+}
+
+/** Who answers over a queue. */
+export interface WorkersState {
+  readonly workers: readonly { readonly name: string; readonly perSecond: number }[];
+  /** Tasks that workers have. */
+  readonly active: number;
+  /** What their requests wait for; null where none does. */
+  readonly waitingFor: NonNullable<RateLimiterState["why"]> | null;
 }
 
 /** Answers in this process. */

@@ -13,7 +13,7 @@ import type { RunPlan } from "./run-plan.js";
 
 /** Loads and selects the questions of a new run, and creates its model. */
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, isEstimate } = request;
+  const { options, callsModel } = request;
   const { env } = context.settings;
   const agentId = agentOfNewRun(options);
   const target = agentTargetOf(options, env);
@@ -27,7 +27,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
       : externalAgentSettings(target, agentId, options, env);
   noteUnsetConditions(options, db, context);
   // Before the download: a missing key is found at once.
-  const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
+  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
   const suite = artESuite(settings.cutoff, options, context);
   const list = await suite.list();
   if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, options.partialInboxes);

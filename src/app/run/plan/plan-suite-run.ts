@@ -39,7 +39,7 @@ const NOT_FOR_SUITES: readonly RunOptionName[] = [
 export async function planSuiteRun(
   db: Db,
   folder: string,
-  { options, given, isEstimate }: RunRequest,
+  { options, given, callsModel }: RunRequest,
   context: AppContext,
 ): Promise<RunPlan> {
   const other = NOT_FOR_SUITES.find((name) => given.has(name));
@@ -54,6 +54,6 @@ export async function planSuiteRun(
     scorers: [...SUITE_SCORERS],
     judge: null,
   };
-  const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
+  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
   return newRunPlan(db, { suite, list: await suite.list(), settings, model }, options);
 }
