@@ -2,6 +2,7 @@
  * What some tests need of the machine. Where it is missing they skip and say so; in CI that fails, unless it is
  * allowed.
  */
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
 /** Each with how it is had. */
@@ -12,6 +13,7 @@ export const NEEDS = {
   notebooks:
     "Python packages that run notebooks, in the sandbox: nbclient and ipykernel of the system, or of the folder below /opt that ART_E_PYTHON_PACKAGES names",
   suites: "the folder of real task suites that ART_E_SUITES names",
+  redis: "redis-server, version 6.2 or newer",
   root: "root, and a checkout that every user may read",
   linux: "Linux",
 } as const;
@@ -26,6 +28,7 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   browser: () => existsSync(CHROMIUM),
   "real-mail": () => ENRON !== "",
   suites: () => SUITES !== "",
+  redis: () => spawnSync("redis-server", ["--version"]).status === 0,
   linux: () => process.platform === "linux",
 };
 

@@ -10,7 +10,7 @@ const inflate = promisify(inflateRaw);
 export const MAX_COMPRESSED_BYTES = 16 * 1024 * 1024;
 
 /** A small message may be made to unfold into any size. */
-const MAX_INFLATED_BYTES = 512 * 1024 * 1024;
+const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
 
 /** A message that is too large for the queue. */
 export class MessageTooLarge extends Error {
@@ -33,11 +33,7 @@ export async function compressJson(what: string, value: unknown): Promise<string
 }
 
 /** Reads what `compressJson` wrote, and checks it. */
-export async function readCompressed<T extends z.ZodType>(
-  what: string,
-  text: string,
-  schema: T,
-): Promise<z.output<T>> {
+export async function readCompressed<T extends z.ZodType>(what: string, text: string, schema: T): Promise<z.output<T>> {
   let json: string;
   try {
     json = (await inflate(Buffer.from(text, "base64"), { maxOutputLength: MAX_INFLATED_BYTES })).toString("utf8");

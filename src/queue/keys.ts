@@ -2,7 +2,7 @@
 
 export const PREFIX = "art-e";
 
-/** A set of the ids of runs on the queue. */
+/** The runs on the queue, by id, each with the attempt at it. */
 export const RUNS = `${PREFIX}:runs`;
 
 /** A set of the ids of workers. Each has a key of its own that expires. */
@@ -24,4 +24,14 @@ export function manifestKey(runId: string): string {
 /** What a run has spent: cost, tokens, tasks finished and failed. */
 export function spentKey(runId: string): string {
   return `${PREFIX}:${queueName(runId)}:spent`;
+}
+
+/** What model calls of a run are counted under. */
+export function limitKey(runId: string, what: "requests" | "tokens"): string {
+  return `${PREFIX}:${queueName(runId)}:${what}`;
+}
+
+/** Of an account whose server has refused a call. */
+export function pauseKey(account: string): string {
+  return `${PREFIX}:pause:${account}`;
 }

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { jsonObjectSchema } from "../domain/json.js";
-import { runLimitsSchema } from "../domain/runs/run-limits.js";
 import { runSettingsSchema } from "../domain/runs/run-settings.js";
 import { questionSchema } from "../domain/tasks/question.js";
 
@@ -28,7 +27,6 @@ export const runManifestSchema = z.strictObject({
   corpusFingerprint: z.string(),
   settings: runSettingsSchema,
   tools: z.array(toolSchema),
-  limits: runLimitsSchema,
   requests: z.strictObject({
     timeoutMs: z.number().positive(),
     rpm: z.number().positive().nullable(),
@@ -62,6 +60,8 @@ export const resultMessageSchema = z.strictObject({
 export type ResultMessage = z.output<typeof resultMessageSchema>;
 
 const runOfWorkerSchema = z.strictObject({
+  /** The attempt at the run that it has read. */
+  attempt: z.string(),
   active: z.number().int().nonnegative(),
   answered: z.number().int().nonnegative(),
   /** Answered in the last half minute. */

@@ -1,22 +1,26 @@
 import type { Redis } from "ioredis";
 import { compressJson, readCompressed } from "./compress-json.js";
-import { manifestKey, RUNS } from "./keys.js";
+import { limitKey, manifestKey, RUNS, spentKey } from "./keys.js";
 import { type RunManifest, runManifestSchema } from "./messages.js";
 
-/** Puts a run where workers find it, or what is known of it in place of what was. */
-export async function publishRun(redis: Redis, manifest: RunManifest): Promise<void> {
+/**
+ * Puts a run where workers find it. `attempt` is another one for each attempt at the run: what workers know of an
+ * earlier one, such as its limits, may be wrong.
+ */
+export async function publishRun(redis: Redis, manifest: RunManifest, attempt: string): Promise<void> {
   const text = await compressJson(`The description of run ${manifest.runId}`, manifest);
   await redis.set(manifestKey(manifest.runId), text);
-  await redis.sadd(RUNS, manifest.runId);
+  await redis.hset(RUNS, manifest.runId, attempt);
 }
 
 export async function isPublished(redis: Redis, runId: string): Promise<boolean> {
-  return (await redis.exists(manifestKey(runId))) === 1 && (await redis.sismember(RUNS, runId)) === 1;
+  return (await redis.exists(manifestKey(runId))) === 1 && (await redis.hexists(RUNS, runId)) === 1;
 }
 
-/** Ids of the runs on the queue; they begin with their time. */
-export async function listPublishedRuns(redis: Redis): Promise<string[]> {
-  return (await redis.smembers(RUNS)).sort();
+/** The runs on the queue, each with its attempt, oldest first: their ids begin with their time. */
+export async function listPublishedRuns(redis: Redis): Promise<ReadonlyMap<string, string>> {
+  const runs = Object.entries(await redis.hgetall(RUNS));
+  return new Map(runs.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Null where the run is gone. Throws a `StrangeMessage` for anything that this program has not written. */
@@ -26,6 +30,6 @@ export async function readPublishedRun(redis: Redis, runId: string): Promise<Run
 }
 
 export async function withdrawRun(redis: Redis, runId: string): Promise<void> {
-  await redis.srem(RUNS, runId);
-  await redis.del(manifestKey(runId));
+  await redis.hdel(RUNS, runId);
+  await redis.del(manifestKey(runId), spentKey(runId), limitKey(runId, "requests"), limitKey(runId, "tokens"));
 }

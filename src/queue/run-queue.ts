@@ -67,12 +67,12 @@ export class RunQueue {
   }
 
   async counts(): Promise<QueueCounts> {
-    const { wait = 0, active = 0, completed = 0, failed = 0 } = await this.queue.getJobCounts(
-      "wait",
-      "active",
-      "completed",
-      "failed",
-    );
+    const {
+      wait = 0,
+      active = 0,
+      completed = 0,
+      failed = 0,
+    } = await this.queue.getJobCounts("wait", "active", "completed", "failed");
     return { waiting: wait, active, finished: completed + failed };
   }
 

@@ -1,8 +1,9 @@
 import { type Job, UnrecoverableError, WaitingError, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import { readMessage, StrangeMessage } from "./compress-json.js";
-import { PREFIX, queueName } from "./keys.js";
+import { PREFIX, queueName, RUNS } from "./keys.js";
 import { type ResultMessage, type TaskMessage, taskMessageSchema } from "./messages.js";
+import { RunQueue } from "./run-queue.js";
 
 /** A task that kills its worker so often is not given to another. */
 const DEATHS = 3;
@@ -22,9 +23,11 @@ export interface TaskWorkerOptions {
 /** Takes tasks of one run from the queue, and answers them. */
 export class TaskWorker {
   private readonly worker: Worker;
-  private isClosing = false;
 
-  constructor(redis: Redis, private readonly options: TaskWorkerOptions) {
+  constructor(
+    private readonly redis: Redis,
+    private readonly options: TaskWorkerOptions,
+  ) {
     const { runId, name, slots, lockMs } = options;
     this.worker = new Worker(queueName(runId), (job, token, signal) => this.process(job, token, signal), {
       connection: redis,
@@ -51,15 +54,30 @@ export class TaskWorker {
     await this.worker.pause(true);
   }
 
+  /** From here on no worker takes a task of the run. */
+  async pauseAll(): Promise<void> {
+    const queue = new RunQueue(this.redis, this.options.runId);
+    await queue.pause();
+    await queue.close();
+  }
+
   /** Aborts what is under way; its tasks go back to the queue. */
   abort(): void {
-    this.isClosing = true;
     this.worker.cancelAllJobs("the worker stops");
   }
 
   /** Ends when nothing is under way. */
   async close(): Promise<void> {
     await this.worker.close();
+    await this.removeLeftovers();
+  }
+
+  /** BullMQ's checks for stalled tasks make keys anew where a run is gone. */
+  private async removeLeftovers(): Promise<void> {
+    const { runId } = this.options;
+    if (this.redis.status !== "ready" || (await this.redis.hexists(RUNS, runId)) === 1) return;
+    const key = (name: string) => `${PREFIX}:${queueName(runId)}:${name}`;
+    await this.redis.del(key("meta"), key("stalled-check"), key("events"));
   }
 
   private async process(job: Job, token: string | undefined, signal: AbortSignal | undefined): Promise<ResultMessage> {

@@ -1,11 +1,15 @@
+import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
+import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { PlannedTask } from "../../domain/tasks/planned-task.js";
 import { isQuestion } from "../../domain/tasks/question.js";
 import type { RunManifest, TaskMessage } from "../../queue/messages.js";
 import { isPublished, publishRun, withdrawRun } from "../../queue/published-runs.js";
 import { type FinishedTask, RunQueue, taskKey } from "../../queue/run-queue.js";
+import { beginSpending, getReachedLimit } from "../../queue/run-spending.js";
 import type { Answered, TaskAnswerer } from "../run/answer/task-answerer.js";
+import { type Budget, isLimitFlag } from "../run/budget.js";
 import { readResult, readTraceId } from "./read-result.js";
 import { WorkersWatch } from "./workers-watch.js";
 
@@ -24,6 +28,8 @@ export interface DispatchRequest {
   readonly manifest: RunManifest;
   /** Whether the trace is in the database already. */
   isSaved(traceId: string): boolean;
+  readonly limits: RunLimits;
+  readonly budget: Budget;
   /** False: no further task may start. */
   mayStart(): boolean;
   onTrace(trace: Trace): void;
@@ -52,6 +58,7 @@ export class DispatchedTasks implements TaskAnswerer {
   private unneeded: string[] = [];
   /** Failures that may be the server's: not saved so far. */
   private readonly held = new Set<string>();
+  private readonly attempt = randomUUID();
   private isClosed = false;
   private isWithdrawing = false;
   private lookedAt = Number.NEGATIVE_INFINITY;
@@ -106,8 +113,7 @@ export class DispatchedTasks implements TaskAnswerer {
 
   private async loop(): Promise<void> {
     let pauseMs = SHORTEST_PAUSE_MS;
-    await publishRun(this.request.redis, this.request.manifest);
-    await this.queue.resume();
+    await this.begin();
     while (!this.isClosed) {
       await this.send();
       await this.removeSaved();
@@ -117,6 +123,16 @@ export class DispatchedTasks implements TaskAnswerer {
       pauseMs = taken > 0 || this.unsent.length > 0 ? SHORTEST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
       await this.pause(pauseMs);
     }
+  }
+
+  /** Workers that know of an earlier attempt, with other settings, take no task before they know of this one. */
+  private async begin(): Promise<void> {
+    const { redis, manifest, budget, limits } = this.request;
+    await this.queue.pause();
+    await beginSpending(redis, manifest.runId, budget.spent, limits);
+    await publishRun(redis, manifest, this.attempt);
+    while (!this.isClosed && !(await this.watch.isKnownEverywhere(this.attempt))) await this.pause(LONGEST_PAUSE_MS);
+    await this.queue.resume();
   }
 
   private async send(): Promise<void> {
@@ -175,11 +191,15 @@ export class DispatchedTasks implements TaskAnswerer {
 
   private async look(): Promise<void> {
     this.lookedAt = performance.now();
-    const { redis, manifest } = this.request;
+    const { redis, manifest, budget, limits } = this.request;
     if (!(await isPublished(redis, manifest.runId))) {
       this.request.note("art-e: the queue has lost this run: what is missing of it is put back.");
-      await publishRun(redis, manifest);
+      await beginSpending(redis, manifest.runId, budget.spent, limits);
+      await publishRun(redis, manifest, this.attempt);
     }
+    const reached = await getReachedLimit(redis, manifest.runId);
+    if (reached !== null && isLimitFlag(reached.flag))
+      this.request.budget.setReached({ ...reached, flag: reached.flag });
     const counts = await this.queue.counts();
     await this.watch.look(counts.active);
     // A server that was killed may have lost the last second of what it was told, or all of it.

@@ -47,7 +47,8 @@ function reasonOf(failure: string): string {
 }
 
 function checkSameTask(trace: QuestionTrace, { task, epoch }: PlannedTask, { runId }: RunManifest): void {
-  const isSame = trace.runId === runId && trace.taskId === task.id && trace.task.id === task.id && trace.epoch === epoch;
+  const isSame =
+    trace.runId === runId && trace.taskId === task.id && trace.task.id === task.id && trace.epoch === epoch;
   if (!isSame) throw new StrangeMessage("its trace is of another task");
 }
 

@@ -53,6 +53,13 @@ export class WorkersWatch {
     };
   }
 
+  /** Whether no worker answers an earlier attempt at the run. One that died is forgotten after some seconds. */
+  async isKnownEverywhere(attempt: string): Promise<boolean> {
+    const { runId } = this.manifest;
+    const workers = await listWorkers(this.redis);
+    return workers.every(({ runs }) => runs[runId] === undefined || runs[runId].attempt === attempt);
+  }
+
   /** @param active tasks that workers have */
   async look(active: number): Promise<void> {
     const { runId } = this.manifest;

@@ -8,7 +8,7 @@ import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
 import { priceAt, priceOfReply } from "../../models/catalog/prices.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
-import { RateLimiter } from "../../models/middleware/rate-limiter.js";
+import { RateLimiter, type SharedLimiter } from "../../models/middleware/rate-limiter.js";
 import { recording } from "../../models/middleware/record-replies.js";
 import { cachingReplies } from "../../models/middleware/reply-cache.js";
 import { withPrices } from "../../models/middleware/with-prices.js";
@@ -52,7 +52,10 @@ export interface CreatedModel {
 
 /** What the model of a run is created with. */
 export type ModelOptions = Pick<RunOptions, "concurrency" | "rpm" | "tpm" | "requestTimeout" | "cache" | "record"> &
-  Parameters<typeof outputsOf>[0];
+  Parameters<typeof outputsOf>[0] & {
+    /** Limits that other machines keep too. */
+    readonly shared?: SharedLimiter | undefined;
+  };
 
 /** Creates the model that the settings name. `append`: add to the recording of an earlier attempt. */
 export async function createModel(
@@ -69,8 +72,8 @@ export async function createModel(
     { baseUrl: run.baseUrl, wireApi: run.wireApi, timeoutMs: options.requestTimeout * 1_000 },
     settings.env,
   );
-  const { concurrency, rpm = null, tpm = null } = options;
-  const throttle = isRemote(name.provider) ? new RateLimiter({ concurrency, rpm, tpm }) : null;
+  const { concurrency, rpm = null, tpm = null, shared } = options;
+  const throttle = isRemote(name.provider) ? new RateLimiter({ concurrency, rpm, tpm, shared }) : null;
   const remote = callsModel ? await resolveModel(name, connection, DEFAULT_RETRY, throttle) : neverCalled(run.model);
   const price = priceOfRun(run);
   const priced = withPrices(remote, price);

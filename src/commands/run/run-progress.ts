@@ -1,6 +1,6 @@
+import type { RunActivity, WorkersState } from "../../app/run/answer/task-answerer.js";
 import type { Emit } from "../../domain/runs/run-event.js";
 import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
-import type { RunActivity, WorkersState } from "../../app/run/answer/task-answerer.js";
 import type { RateLimiterState } from "../../models/middleware/rate-limiter.js";
 import { count, share, usd } from "../../reports/text/format-number.js";
 import { openProgress, type Progress } from "../cli/progress.js";
@@ -60,7 +60,8 @@ function flow({ running, waiting, why }: RateLimiterState): string {
 function workersText({ workers, active, waitingFor }: WorkersState): string {
   if (workers.length === 0) return "no worker";
   const rates = workers.map(({ name, perSecond }) => `${name} ${perSecond.toFixed(1)}/s`).join(", ");
-  const who = workers.length > MOST_NAMED ? `${count(workers.length)} workers` : `${count(workers.length)} workers (${rates})`;
+  const who =
+    workers.length > MOST_NAMED ? `${count(workers.length)} workers` : `${count(workers.length)} workers (${rates})`;
   return `${who}, ${count(active)} tasks under way${waitingFor === null ? "" : `, waiting for ${WAITING_FOR[waitingFor]}`}`;
 }
 

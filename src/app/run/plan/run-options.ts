@@ -71,7 +71,11 @@ export interface RunRequest {
 }
 
 /** The files that a run writes. */
-export function outputsOf({ output, record, junit }: Pick<RunOptions, "output" | "record" | "junit">): readonly OutputFile[] {
+export function outputsOf({
+  output,
+  record,
+  junit,
+}: Pick<RunOptions, "output" | "record" | "junit">): readonly OutputFile[] {
   return [
     { flag: "--output", path: output, kind: "results" },
     { flag: "--record", path: record, kind: "recording" },
