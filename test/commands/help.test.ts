@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
+  "demo import run worker score judge stats compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
     " ",
   );
 

@@ -71,7 +71,7 @@ export async function createJudge(
   };
 }
 
-/** The judge of a run; null: none. One at the agent's own server shares its rate limiter: the limits are the account's. */
+/** Null: the run has none. A judge at the agent's own server shares its rate limiter: the limits are the account's. */
 export async function createRunJudge(
   run: RunSettings,
   model: { readonly throttle: RateLimiter | null },

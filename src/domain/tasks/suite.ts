@@ -43,7 +43,7 @@ export interface OpenedTask {
   readonly variables: TaskVariables;
   /** What tools may touch. */
   readonly access: TaskAccess;
-  /** What the trace keeps of the task, graded by what the agent did where it has a grade. Throws where `signal` aborts. */
+  /** What the trace keeps of the task, with its grade where it has one. Throws where `signal` aborts. */
   grade(rollout: Rollout, signal: AbortSignal): Promise<TaskRecord>;
   close(): Promise<void>;
 }
