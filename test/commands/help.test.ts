@@ -84,6 +84,7 @@ describe("--help", () => {
         art-e demo                              Try everything on a bundled mailbox, offline and without an API key
         art-e import [source..]                 Import mail into the database
         art-e run                               Let an agent answer the questions, and score its answers
+        art-e worker                            Answer tasks of runs on a queue, beside other machines (run --queue)
         art-e score                             Score the stored traces of a run again, without calling its agent
         art-e judge                             Measure a judge: how far it agrees with people
         art-e stats                             Figures of the dataset, the imported mail, or a run
