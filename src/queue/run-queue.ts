@@ -30,10 +30,13 @@ export class RunQueue {
   constructor(
     private readonly redis: Redis,
     runId: string,
+    /** Look at what is there, and make no key. */
+    { isVisitor = false }: { readonly isVisitor?: boolean } = {},
   ) {
     this.queue = new Queue(queueName(runId), {
       connection: redis,
       prefix: PREFIX,
+      skipMetasUpdate: isVisitor,
       streams: { events: { maxLen: EVENTS_KEPT } },
     });
     // What concerns the connection is reported by whoever opened it; commands reject by themselves.

@@ -23,6 +23,8 @@ export interface TaskWorkerOptions {
 /** Takes tasks of one run from the queue, and answers them. */
 export class TaskWorker {
   private readonly worker: Worker;
+  /** Results that Redis has not confirmed. */
+  private readonly sent = new Set<string>();
 
   constructor(
     private readonly redis: Redis,
@@ -38,10 +40,11 @@ export class TaskWorker {
       stalledInterval: lockMs / 2,
       maxStalledCount: DEATHS - 1,
     });
+    this.worker.on("completed", ({ id }) => this.sent.delete(id ?? ""));
     this.worker.on("error", (error) => {
       // BullMQ has no other sign of it. What concerns the connection is reported by whoever opened it.
-      const [, id] = /^Missing (?:lock|key) for job (\S+?)\.? /.exec(`${error.message} `) ?? [];
-      if (id !== undefined) options.onDropped(id);
+      const [, id = ""] = /\bfor job (\S+?)\.? /.exec(`${error.message} `) ?? [];
+      this.drop(id);
     });
   }
 
@@ -56,7 +59,7 @@ export class TaskWorker {
 
   /** From here on no worker takes a task of the run. */
   async pauseAll(): Promise<void> {
-    const queue = new RunQueue(this.redis, this.options.runId);
+    const queue = new RunQueue(this.redis, this.options.runId, { isVisitor: true });
     await queue.pause();
     await queue.close();
   }
@@ -69,6 +72,8 @@ export class TaskWorker {
   /** Ends when nothing is under way. */
   async close(): Promise<void> {
     await this.worker.close();
+    // A worker that closes does not report what Redis refuses.
+    for (const id of this.sent) this.drop(id);
     await this.removeLeftovers();
   }
 
@@ -83,9 +88,16 @@ export class TaskWorker {
   private async process(job: Job, token: string | undefined, signal: AbortSignal | undefined): Promise<ResultMessage> {
     const message = this.read(job);
     const result = await this.options.answer(message, signal ?? new AbortController().signal);
-    if (result !== null) return result;
+    if (result !== null) {
+      this.sent.add(job.id ?? "");
+      return result;
+    }
     await job.moveToWait(token);
     throw new WaitingError();
+  }
+
+  private drop(id: string): void {
+    if (this.sent.delete(id)) this.options.onDropped(id);
   }
 
   private read(job: Job): TaskMessage {

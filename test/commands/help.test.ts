@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run worker score judge stats compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
+  "demo import run worker queue score judge stats compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
     " ",
   );
 
@@ -20,6 +20,8 @@ const SUBCOMMANDS = [
   "suite list",
   "suite show",
   "suite check",
+  "queue status",
+  "queue clean",
 ];
 
 const { artE } = workFolder();
@@ -85,6 +87,7 @@ describe("--help", () => {
         art-e import [source..]                 Import mail into the database
         art-e run                               Let an agent answer the questions, and score its answers
         art-e worker                            Answer tasks of runs on a queue, beside other machines (run --queue)
+        art-e queue                             What is on a queue of runs, and how to clean it
         art-e score                             Score the stored traces of a run again, without calling its agent
         art-e judge                             Measure a judge: how far it agrees with people
         art-e stats                             Figures of the dataset, the imported mail, or a run
@@ -416,6 +419,8 @@ describe("--help", () => {
         "agents export": "--output --overwrite",
         "agents set": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
+        "queue clean": "--queue --all",
+        "queue status": "--queue",
         "suite check": "--oracle",
         "suite list": "--task --tool --tag --index --counterparts",
         "suite show": "",

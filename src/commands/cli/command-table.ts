@@ -1,4 +1,5 @@
 import { AGENTS_GROUP } from "../agents/agents.js";
+import { QUEUE_GROUP } from "../queue/queue.js";
 import { SUITE_GROUP } from "../suite/suite.js";
 import { TOOLS_GROUP } from "../tools/tools.js";
 import type { TableEntry } from "./command.js";
@@ -25,6 +26,7 @@ export const COMMANDS: readonly TableEntry[] = [
     describe: "Answer tasks of runs on a queue, beside other machines (run --queue)",
     load: async () => (await import("../worker.js")).workerCommand,
   },
+  QUEUE_GROUP,
   {
     usage: "score",
     describe: "Score the stored traces of a run again, without calling its agent",
