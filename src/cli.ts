@@ -1,6 +1,8 @@
 import { readEnvironment } from "./app/settings/env-file.js";
 import { buildParser } from "./commands/cli/build-parser.js";
 import { COMMANDS } from "./commands/cli/command-table.js";
+import { complete } from "./commands/cli/complete.js";
+import { COMPLETE } from "./commands/cli/complete-words.js";
 import { formatError } from "./commands/cli/format-error.js";
 import { listenForInterrupt } from "./commands/cli/interrupt.js";
 import { showMigrationProgress } from "./commands/cli/migration-progress.js";
@@ -13,8 +15,10 @@ import { stripControls } from "./platform/strip-controls.js";
 import { databaseError } from "./store/connection/database-error.js";
 
 /** Runs one command line and returns the exit code. Errors are caught and printed only here. */
-export async function main(args: readonly string[]): Promise<ExitCode> {
+export async function main(given: readonly string[]): Promise<ExitCode> {
   handleClosedOutput();
+  if (given[0] === COMPLETE) return complete(given.slice(1));
+  const args = withoutHelpCommand(given);
   let code: ExitCode = EXIT.done;
   let closeInterrupts = () => {};
   const parser = buildParser(args, COMMANDS, async ({ run }, argv) => {
@@ -35,10 +39,16 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
     await parser.parse();
     return code;
   } catch (error) {
-    const { text, exitCode } = formatError(parser.explain(error), args.includes("--verbose"));
+    const form = { json: args.includes("--json"), verbose: args.includes("--verbose") };
+    const { text, exitCode } = formatError(parser.explain(error), form);
     process.stderr.write(`${stripControls(text)}\n`);
     return exitCode;
   } finally {
     closeInterrupts();
   }
+}
+
+/** `art-e help run` is `art-e run --help`. */
+function withoutHelpCommand([first, ...rest]: readonly string[]): readonly string[] {
+  return first === "help" ? [...rest, "--help"] : first === undefined ? [] : [first, ...rest];
 }

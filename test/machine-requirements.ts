@@ -13,6 +13,7 @@ export const NEEDS = {
   notebooks:
     "Python packages that run notebooks, in the sandbox: nbclient and ipykernel of the system, or of the folder below /opt that ART_E_PYTHON_PACKAGES names",
   suites: "the folder of real task suites that ART_E_SUITES names",
+  exports: "the folder of export formats, with their schemas and examples, that ART_E_EXPORTS names",
   redis: "redis-server, version 6.2 or newer",
   root: "root, and a checkout that every user may read",
   linux: "Linux",
@@ -23,11 +24,13 @@ export type Need = keyof typeof NEEDS;
 export const CHROMIUM = process.env.ART_E_CHROMIUM ?? "/usr/bin/chromium";
 export const ENRON = process.env.ART_E_ENRON ?? "";
 export const SUITES = process.env.ART_E_SUITES ?? "";
+export const EXPORTS = process.env.ART_E_EXPORTS ?? "";
 
 const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   browser: () => existsSync(CHROMIUM),
   "real-mail": () => ENRON !== "",
   suites: () => SUITES !== "",
+  exports: () => EXPORTS !== "",
   redis: () => spawnSync("redis-server", ["--version"]).status === 0,
   linux: () => process.platform === "linux",
 };

@@ -1,86 +1,116 @@
 import { z } from "zod";
 import { checkOutputs } from "../app/output-files/check-outputs.js";
-import { exportTraces } from "../app/results/export-traces.js";
+import { type Exported, exportTraces } from "../app/results/export-traces.js";
+import type { ExportSource } from "../app/results/select-traces.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { BANDS } from "../domain/scores/score.js";
 import { FORMATS, type Format } from "../exports/formats.js";
+import { flagName } from "../platform/flag-name.js";
 import { count } from "../reports/text/format-number.js";
-import type { TraceFilter } from "../store/runs/traces.js";
 import type { Command } from "./cli/command.js";
-import { numberBetween, oneOf, readFlags, text } from "./cli/read-flags.js";
+import { givenFlags, oneOf, readFlags, text } from "./cli/read-flags.js";
+import { OTLP_FLAGS, otlpShape, sendsTraces } from "./flags/otlp-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
+import { readTraceSelection, TRACE_SELECTION_FLAGS, traceSelectionShape } from "./flags/trace-selection-flags.js";
+import { printSentTraces, refuseFileFlags } from "./print-sent-traces.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
+const DIALECTS = ["openai", "hf"] as const;
 
 const schema = z.object({
   run: text.default("latest"),
+  chats: z.boolean().default(false),
+  session: text.optional(),
   format: oneOf(FORMAT_NAMES).default("jsonl"),
+  dialect: oneOf(DIALECTS).default("openai"),
+  reward: text.optional(),
   output: text.optional(),
   ...overwriteShape,
-  band: oneOf(BANDS).optional(),
-  minScore: numberBetween(0, 1).optional(),
-  maxScore: numberBetween(0, 1).optional(),
-  failed: z.boolean().default(false),
+  ...otlpShape,
+  ...traceSelectionShape,
 });
 
 export const exportTracesCommand: Command = {
   flags: {
-    run: {
+    run: { type: "string", requiresArg: true, describe: "Its id, the beginning of it, or latest [default: latest]" },
+    chats: { type: "boolean", describe: "The traces of all chats instead of a run's" },
+    session: { type: "string", requiresArg: true, describe: "The traces of one chat session" },
+    format: { type: "string", requiresArg: true, describe: `${FORMAT_NAMES.join(", ")} [default: jsonl]` },
+    dialect: {
       type: "string",
       requiresArg: true,
-      describe: "Its id, the beginning of it, or latest [default: latest]",
+      describe: "With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]",
     },
-    format: { type: "string", requiresArg: true, describe: `${FORMAT_NAMES.join(", ")} [default: jsonl]` },
+    reward: {
+      type: "string",
+      requiresArg: true,
+      describe: "With --format art: a score, or art for ART's own reward [default: that of --band]",
+    },
     output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
     ...OVERWRITE_FLAGS,
-    band: {
-      type: "string",
-      requiresArg: true,
-      describe: "Only semantic scores high (> 0.8), medium (0.5-0.8), low (< 0.5)",
-    },
-    "min-score": {
-      type: "number",
-      requiresArg: true,
-      describe: "Only semantic scores of at least this, 0-1",
-    },
-    "max-score": { type: "number", requiresArg: true, describe: "Only semantic scores of at most this, 0-1" },
-    failed: { type: "boolean", describe: "Only failed tasks" },
+    ...OTLP_FLAGS,
+    ...TRACE_SELECTION_FLAGS,
   },
-  async run(argv, { settings, out }) {
+  async run(argv, context) {
+    const { settings, out } = context;
     const flags = readFlags("export-traces", schema, argv);
-    refuseContradictions(flags);
-    checkOutputs([{ flag: "--output", path: flags.output, kind: "traces" }], [], {
+    const { format, output, dialect, noContent } = flags;
+    const given = givenFlags(argv);
+    const sends = sendsTraces(flags);
+    if (sends) refuseFileFlags(given, format);
+    refuseUnused(given, sends ? "otlp" : format);
+    const selection = readTraceSelection(flags);
+    const source = sourceOf(flags, given);
+    if (sends) return printSentTraces({ ...flags, source, selection }, context);
+    checkOutputs([{ flag: "--output", path: output, kind: "traces" }], [], {
       db: settings.db,
       overwrite: flags.overwrite,
     });
-    const { run, format, output } = flags;
-    const { runId, traces } = await exportTraces({ run, format, output, filter: filterOf(flags) }, settings, out.lines);
-    if (settings.json && output !== undefined) out.result({ runId, format, output, traces }, () => "");
-    else out.note(`${count(traces)} traces of ${runId} written${output === undefined ? "" : ` to ${output}`}.`);
+    const options = { dialect, reward: flags.reward ?? null, content: !noContent };
+    const exported = await exportTraces({ source, format, output, selection, options }, settings, out);
+    if (settings.json && output !== undefined) out.result({ ...exported, format, output }, () => "");
+    else for (const line of summary(exported, output)) out.note(line);
     return EXIT.done;
   },
 };
 
-type Flags = z.output<typeof schema>;
+/** Flags that only choose among the traces of a run. */
+const OF_RUNS = ["run", "by", "band", "minScore", "maxScore", "bestOfEpochs"];
 
-function refuseContradictions({ minScore, maxScore, failed, band }: Flags): void {
-  if (minScore !== undefined && maxScore !== undefined && minScore > maxScore) {
-    throw new UserError("flags_contradict", `--min-score ${minScore} is above --max-score ${maxScore}.`, "Swap them.");
-  }
-  if (failed && (minScore !== undefined || maxScore !== undefined || band !== undefined)) {
+function sourceOf(flags: z.output<typeof schema>, given: ReadonlySet<string>): ExportSource {
+  if (!flags.chats && flags.session === undefined) return { run: flags.run };
+  if (OF_RUNS.some((flag) => given.has(flag))) {
     throw new UserError(
       "flags_contradict",
-      "--failed asks for tasks without a score, --band, --min-score and --max-score for tasks with one.",
+      "--chats and --session ask for chats, which have no scores; --run, --by, --band, --min-score, --max-score and --best-of-epochs for a run.",
       "Export them one after the other.",
     );
   }
+  return { session: flags.session ?? null };
 }
 
-function filterOf({ band, minScore, maxScore, failed }: Flags): Omit<TraceFilter, "runId"> {
-  return {
-    band: band ?? null,
-    minScore: minScore ?? null,
-    maxScore: maxScore ?? null,
-    failedOnly: failed,
-  };
+function refuseUnused(given: ReadonlySet<string>, format: Format): void {
+  for (const [flag, of] of [
+    ["dialect", "chat"],
+    ["reward", "art"],
+    ["noContent", "otlp"],
+  ] as const) {
+    if (given.has(flag) && format !== of) {
+      throw new UserError(
+        "flags_contradict",
+        `${flagName(flag)} is of --format ${of}.`,
+        `Add it, or leave out ${flagName(flag)}.`,
+      );
+    }
+  }
+}
+
+function summary({ traces, runId, leftOut, notes }: Exported, output: string | undefined): string[] {
+  const left = Object.entries(leftOut);
+  const missing = left.reduce((sum, [, n]) => sum + n, 0);
+  const reasons = left.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
+  return [
+    `${count(traces - missing)} traces of ${runId ?? "chats"} written${output === undefined ? "" : ` to ${output}`}.`,
+    ...(missing === 0 ? [] : [`${count(missing)} left out: ${reasons}.`]),
+    ...notes,
+  ];
 }

@@ -14,7 +14,10 @@ export const EFFORT = {
   turns: { label: "Turns of a task", read: (task: TaskResult) => task.turns },
 } as const;
 
-/** Groups the repeats of each question. Failed tasks have no values. */
+/**
+ * Groups the repeats of each question. Failed tasks have no values, except for the grade of a suite's task whose time
+ * ran out.
+ */
 export function comparableRun(head: RunHead, results: Iterable<TaskResult>): ComparableRun {
   const sums = new Map<
     TaskId,
@@ -23,9 +26,9 @@ export function comparableRun(head: RunHead, results: Iterable<TaskResult>): Com
   for (const task of results) {
     const question = sums.get(task.taskId) ?? { first: task, answer: "", byMetric: new Map() };
     sums.set(task.taskId, question);
-    if (isFailure(task.ending)) continue;
-    question.answer ||= task.agentAnswer.slice(0, MAX_CHARS);
-    const effort = Object.entries(EFFORT).map(([name, { read }]) => [name, read(task)] as const);
+    const failed = isFailure(task.ending);
+    question.answer ||= outcomeText(task, failed).slice(0, MAX_CHARS);
+    const effort = failed ? [] : Object.entries(EFFORT).map(([name, { read }]) => [name, read(task)] as const);
     for (const [name, value] of [...Object.entries(task.scores), ...effort]) {
       if (value === null) continue;
       const [sum, n] = question.byMetric.get(name) ?? [0, 0];
@@ -38,4 +41,9 @@ export function comparableRun(head: RunHead, results: Iterable<TaskResult>): Com
     questions.set(taskId, { question: first.question.slice(0, MAX_CHARS), inbox: first.inbox, answer, values });
   }
   return { head, questions };
+}
+
+function outcomeText({ suite, agentAnswer }: TaskResult, failed: boolean): string {
+  if (suite !== undefined) return [suite.state, suite.reason].filter((part) => part !== "").join(": ");
+  return failed ? "" : agentAnswer;
 }

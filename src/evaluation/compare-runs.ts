@@ -1,21 +1,17 @@
-import type { ComparableRun, Flip, MetricComparison, RunComparison, RunHead } from "../domain/scores/comparison.js";
+import type { ComparableRun, Flip, RunComparison, RunHead } from "../domain/scores/comparison.js";
 import { compareTaskIds, type TaskId } from "../domain/tasks/task-id.js";
-import { mcnemar } from "../statistics/mcnemar.js";
-import { meanOf } from "../statistics/mean.js";
-import { pairedDifference, signFlipTest } from "../statistics/paired-difference.js";
-import { computePower } from "../statistics/power.js";
 import { EFFORT } from "./comparable-run.js";
+import { comparePairs, type MetricDescription, type ValuePair } from "./compare-pairs.js";
 
-interface Pair {
+interface Pair extends ValuePair {
   readonly taskId: TaskId;
-  readonly before: number;
-  readonly after: number;
 }
 
 /** The questions and the mail of a run. */
 type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
 
-type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
+/** As the split of runs over suites, to which the database's mail does not matter. */
+const SUITE_SPLIT = "suite";
 
 /**
  * Compares two runs question by question, over the questions for which both have a value. `scorers`: the metrics to
@@ -38,11 +34,17 @@ export function compareRuns(
       onlyBaseline: baseline.questions.size - common.length,
       onlyCandidate: candidate.questions.size - common.length,
     },
+    ungraded: ungradedTasks(baseline.head, candidate.head),
     incomparable: incomparable(baseline.head, candidate.head),
     settings: differingSettings(baseline.head, candidate.head),
-    metrics: metrics.map((metric) => compareMetric(metric, pairsOf(metric.metric, baseline, candidate))),
+    metrics: metrics.map((metric) => comparePairs(metric, pairsOf(metric.metric, baseline, candidate))),
     flips: { metric: first.metric, ...findFlips(first, baseline, candidate, flips) },
   };
+}
+
+function ungradedTasks(a: RunHead, b: RunHead): RunComparison["ungraded"] {
+  if (a.suite === undefined || b.suite === undefined) return null;
+  return { baseline: a.totalTasks - a.suite.graded, candidate: b.totalTasks - b.suite.graded };
 }
 
 /** In words, why two runs are not comparable: other questions, other mail, another cutoff. */
@@ -54,7 +56,7 @@ export function incomparable(a: RunIdentity, b: RunIdentity): string[] {
   return [
     ...(sameDataset ? [] : [`the dataset: ${describeDataset(a.dataset)} and ${describeDataset(b.dataset)}`]),
     ...(a.split === b.split ? [] : [`the split: ${a.split} and ${b.split}`]),
-    ...(a.corpusFingerprint === b.corpusFingerprint
+    ...(a.corpusFingerprint === b.corpusFingerprint || (a.split === SUITE_SPLIT && b.split === SUITE_SPLIT)
       ? []
       : [`the mail: fingerprint ${a.corpusFingerprint.slice(0, 12)} and ${b.corpusFingerprint.slice(0, 12)}`]),
     ...(a.settings.cutoff === b.settings.cutoff ? [] : [`the cutoff: ${a.settings.cutoff} and ${b.settings.cutoff}`]),
@@ -89,41 +91,6 @@ function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableR
     const isSame = Math.abs(after - before) <= ROUNDING * Math.max(Math.abs(before), Math.abs(after));
     return [{ taskId, before, after: isSame ? before : after }];
   });
-}
-
-function compareMetric(described: MetricDescription, pairs: readonly Pair[]): MetricComparison {
-  const differences = pairs.map(({ before, after }) => after - before);
-  const difference = pairedDifference(differences);
-  const up = differences.filter((value) => value > 0).length;
-  const down = differences.filter((value) => value < 0).length;
-  const isBinary = pairs.every(({ before, after }) => [0, 1].includes(before) && [0, 1].includes(after));
-  const test = described.kind === "rate" && isBinary ? "mcnemar" : "sign_flip";
-  const p = pairs.length === 0 ? null : test === "mcnemar" ? mcnemar(up, down) : signFlipTest(differences);
-  const higherIsBetter = described.better === "higher";
-  const { moreNeeded, detectable } = computePower(differences);
-  return {
-    ...described,
-    baseline: meanOf(pairs.map(({ before }) => before)),
-    candidate: meanOf(pairs.map(({ after }) => after)),
-    difference,
-    p,
-    test,
-    wins: higherIsBetter ? up : down,
-    losses: higherIsBetter ? down : up,
-    ties: pairs.length - up - down,
-    verdict: significanceOf(difference, p, higherIsBetter),
-    moreQuestions: moreNeeded,
-    detectable,
-  };
-}
-
-function significanceOf(
-  { low, high }: MetricComparison["difference"],
-  p: number | null,
-  higherIsBetter: boolean,
-): MetricComparison["verdict"] {
-  if (low === null || high === null || p === null || p >= 0.05 || (low <= 0 && high >= 0)) return null;
-  return low > 0 === higherIsBetter ? "better" : "worse";
 }
 
 function findFlips(

@@ -1,9 +1,8 @@
 import type { JsonValue } from "../domain/json.js";
 import type { Message } from "../domain/models/conversation.js";
-import type { ToolCallRecord, Trace, Turn } from "../domain/runs/trace.js";
-
-/** The parts of a trace that steps are made of; `messages` without those of earlier chats. */
-type StepSource = Pick<Trace, "traceId" | "model" | "startedAt" | "error" | "messages" | "turns" | "toolCalls">;
+import type { ToolCallRecord, Turn } from "../domain/runs/trace.js";
+import type { ExportedTrace } from "./trace-format.js";
+import { ownMessages } from "./trace-parts.js";
 
 /** One span of a trace in iofold's format. */
 interface Step {
@@ -35,8 +34,8 @@ interface Step {
  * The first model call adds the system prompt and the question. A task that failed before any reply has one step with
  * its error.
  */
-export function iofoldSteps(trace: StepSource): string[] {
-  const byTurn = messagesByTurn(trace.messages);
+export function iofoldSteps(trace: ExportedTrace): string[] {
+  const byTurn = messagesByTurn(ownMessages(trace));
   const count = Math.max(trace.turns.length, byTurn.length, 1);
   const steps = Array.from({ length: count }, (_, turn) => [
     modelStep(trace, turn, byTurn[turn] ?? [], turn === count - 1),
@@ -55,11 +54,11 @@ function messagesByTurn(messages: readonly Message[]): Message[][] {
   return turns.filter((turn) => turn.length > 0);
 }
 
-function spanOf(trace: StepSource, turn: number): string {
+function spanOf(trace: ExportedTrace, turn: number): string {
   return `${trace.traceId}_turn${turn + 1}`;
 }
 
-function modelStep(trace: StepSource, turn: number, added: readonly Message[], isLast: boolean): Step {
+function modelStep(trace: ExportedTrace, turn: number, added: readonly Message[], isLast: boolean): Step {
   const model: Turn | undefined = trace.turns[turn];
   const reply = added.find((message) => message.role === "assistant");
   const calls = reply?.role === "assistant" ? reply.toolCalls : [];
@@ -91,7 +90,7 @@ function modelStep(trace: StepSource, turn: number, added: readonly Message[], i
   };
 }
 
-function toolStep(trace: StepSource, call: ToolCallRecord, index: number): Step {
+function toolStep(trace: ExportedTrace, call: ToolCallRecord, index: number): Step {
   const content = call.error ?? JSON.stringify(call.result);
   const span = `${spanOf(trace, call.turn)}_tool${index + 1}`;
   return {

@@ -1,10 +1,8 @@
 import type { z } from "zod";
+import { connectionFault } from "../platform/connection-fault.js";
 import type { RetryPolicy } from "../platform/retry.js";
 import { parseRetryAfter } from "../platform/retry-after.js";
 import { RequestFailed, retryRequest } from "./request-failed.js";
-
-/** Name resolution and certificate errors are not temporary. */
-const PERMANENT_ERROR_CODE = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
 
 const RETRYABLE_STATUS = new Set([408, 425, 429]);
 
@@ -65,21 +63,9 @@ export async function withNetworkErrors<T>(step: () => Promise<T>, signal: Abort
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof TypeError)) throw error;
-    const { code, message } = innermostCause(error);
-    throw new RequestFailed(code === "" ? message : `${message} (${code})`, {
-      retryable: !PERMANENT_ERROR_CODE.test(code),
-      cause: error,
-    });
+    const { message, retryable } = connectionFault(error);
+    throw new RequestFailed(message, { retryable, cause: error });
   }
-}
-
-/** The message of fetch is "fetch failed"; the reason is in its causes. */
-function innermostCause(error: Error): { code: string; message: string } {
-  let deepest: Error = error;
-  while (deepest.cause instanceof Error) deepest = deepest.cause;
-  const code = "code" in deepest && typeof deepest.code === "string" ? deepest.code : "";
-  // A connection tried on several addresses gives an AggregateError without a message.
-  return { code, message: deepest.message || "no connection" };
 }
 
 function describeStatus(response: Response): string {

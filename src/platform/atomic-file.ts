@@ -30,7 +30,7 @@ export function checkWritable(flag: string, path: string): void {
  * a rename would put a plain file in its place. The event loop runs between writes, so `pieces` may be many.
  * @throws UserError where the file cannot be written
  */
-export async function writeFileAtomically(path: string, pieces: Iterable<string>): Promise<void> {
+export async function writeFileAtomically(path: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
   try {
     if (isFile) await replaceFile(path, pieces);

@@ -1,5 +1,5 @@
 import type { QuestionTrace, SuiteTrace } from "../domain/runs/trace.js";
-import type { SameMail, Score, ScorerEntry } from "../domain/scores/score.js";
+import type { SameMail, Score, ScoreDescription, ScorerEntry, SuiteScorerEntry } from "../domain/scores/score.js";
 import { abstention } from "./abstention.js";
 import { artReward } from "./art-rubric.js";
 import { exactMatch } from "./exact-match.js";
@@ -10,11 +10,11 @@ import { foundAt1, foundAt5, foundAt10, goldRank } from "./retrieval-rank.js";
 import { rougeL } from "./rouge-l.js";
 import { semanticScore } from "./semantic-score.js";
 import { sourcesF1, sourcesPrecision, sourcesRecall } from "./source-quality.js";
-import { gradeScore, taskScore } from "./task-score.js";
+import { taskScore, taskSolved } from "./task-score.js";
 import { tokenF1 } from "./token-f1.js";
 import { dateMatch, numberMatch } from "./value-match.js";
 
-/** All scorers by name. To add one: a file in this folder and a line here. */
+/** The scorers of questions about mailboxes, by name. To add one: a file in this folder and a line here. */
 export const SCORERS = {
   exactMatch: {
     score: exactMatch,
@@ -71,16 +71,17 @@ export const SCORERS = {
   judgeCorrect,
   judgeScore,
   artReward,
-  taskScore,
 } as const satisfies Record<string, ScorerEntry>;
 
 export type ScorerName = keyof typeof SCORERS;
 
-/** Of questions about mailboxes. */
-export const SCORER_NAMES = (Object.keys(SCORERS) as ScorerName[]).filter((name) => name !== "taskScore");
+export const SCORER_NAMES = Object.keys(SCORERS) as ScorerName[];
 
-/** Of tasks of suites: what their evaluation functions gave. */
-export const SUITE_SCORERS = ["taskScore"] as const satisfies ScorerName[];
+/** The same for tasks of suites, all of which have all of them. */
+export const SUITE_SCORERS = { taskScore, taskSolved } as const satisfies Record<string, SuiteScorerEntry>;
+
+/** Every score that a run can have, in the order in which they are shown. */
+export const SCORES: Readonly<Record<string, ScoreDescription>> = { ...SCORERS, ...SUITE_SCORERS };
 
 /** These have fields of their own in the results file, so every run has them. */
 export const RESULT_FILE_SCORERS = [
@@ -108,7 +109,10 @@ export function scoreTrace(
   sameMail: SameMail,
   names: readonly ScorerName[],
 ): Record<string, Score> {
-  if ("grade" in trace) return { taskScore: gradeScore(trace.grade) };
+  if ("grade" in trace) {
+    const { grade } = trace;
+    return Object.fromEntries(Object.entries(SUITE_SCORERS).map(([name, entry]) => [name, entry.scoreGrade(grade)]));
+  }
   const cachedSameMail = memoize(sameMail);
   return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));
 }

@@ -1,18 +1,26 @@
-import type { Score, ScorerEntry } from "../domain/scores/score.js";
+import type { Score, SuiteScorerEntry } from "../domain/scores/score.js";
 import type { TaskGrade } from "../domain/tasks/task.js";
 
-/** The score that a suite's evaluation functions gave; a task that could not be graded has none. */
-export function gradeScore({ score, state, reason }: TaskGrade): Score {
-  const explanation = reason === "" ? state : `${state}: ${reason}`;
-  return { value: score, ...(score === 1 ? {} : { explanation }) };
-}
-
-/** Questions about mailboxes are not graded by functions. */
-export const taskScore = {
-  score: () => ({ value: null, explanation: "only tasks of suites have it" }),
+export const taskScore: SuiteScorerEntry = {
+  scoreGrade: (grade) => explained(grade.score, grade),
   label: "Task score",
   kind: "mean",
   better: "higher",
-  meaning: "How the suite's evaluation functions grade what the agent left behind, 0 to 1.",
+  meaning: "How the suite's evaluation functions grade what the agent left behind, 0 to 1, over the graded tasks.",
   scale: { min: 0, max: 1 },
-} as const satisfies ScorerEntry;
+  failedAsWrong: false,
+};
+
+export const taskSolved: SuiteScorerEntry = {
+  scoreGrade: (grade) => explained(grade.score === null ? null : Number(grade.score === 1), grade),
+  label: "Solved",
+  kind: "rate",
+  better: "higher",
+  meaning: "The task score is 1, over the graded tasks.",
+  failedAsWrong: false,
+};
+
+function explained(value: number | null, { state, reason }: TaskGrade): Score {
+  if (value === 1) return { value };
+  return { value, explanation: reason === "" ? state : `${state}: ${reason}` };
+}

@@ -103,7 +103,10 @@ describe("stats --run --by", () => {
   it.each([
     ["stats --by year", "--by goes with --run RUN --by SLICE."],
     ["stats --run latest --metric sources", "--metric goes with --run RUN --by SLICE."],
-    ["stats --run latest --by month", "--by: expected inbox or realism or sources or year."],
+    [
+      "stats --run latest --by month",
+      "--by: expected inbox or realism or sources or year or tool or difficulty or guidance or app or tag.",
+    ],
     ["stats --run latest --by year --metric x", 'There is no metric "x" here.'],
   ])("%s is refused", async (line, message) => {
     const { code, stderr } = await artE(line);

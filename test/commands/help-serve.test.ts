@@ -23,6 +23,10 @@ it("the help of serve tells every flag with its default", async () => {
           --grace            Seconds that chats have to finish when the server is stopped [default: 10]             [number]
           --allow-programs   Tools made over HTTP may run programs, read the environment and reach private addresses
                                                                                                                    [boolean]
+          --otlp             Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names                  [boolean]
+          --otlp-endpoint    Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS                             [string]
+          --scores           Send the scores too, to the API of langfuse or phoenix at the same server              [string]
+          --no-content       Of OTLP: without what was said, called, answered and explained                        [boolean]
     "
   `);
 });

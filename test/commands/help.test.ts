@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run worker queue score judge stats compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp".split(
+  "demo import run worker queue score judge stats runs compare gate report export-traces eval-search search show doctor agents tools suite serve ask mcp completion".split(
     " ",
   );
 
@@ -91,6 +91,7 @@ describe("--help", () => {
         art-e score                             Score the stored traces of a run again, without calling its agent
         art-e judge                             Measure a judge: how far it agrees with people
         art-e stats                             Figures of the dataset, the imported mail, or a run
+        art-e runs                              List, show, name, tag and delete runs
         art-e compare <runs..>                  Compare runs question by question: is the difference real?
         art-e gate <name>                       Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
         art-e report [runs..]                   Write runs as an HTML page, as Markdown, or as a CSV of tasks
@@ -110,6 +111,7 @@ describe("--help", () => {
                                                 OpenAI-compatible endpoint
         art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
         art-e mcp                               Start an MCP server for one mailbox: search, read, and the mails as resources
+        art-e completion [shell]                Print a script that lets bash, zsh or fish complete commands, flags and ids
       "
     `);
   });
@@ -163,9 +165,11 @@ describe("--help", () => {
             --revision             Revision of the dataset [default: abc84674]                                        [string]
             --corpus               Of the imported mail, with its fingerprint                                        [boolean]
             --run                  Of a run: its id, the beginning of it, or latest                                   [string]
-            --runs                 List the runs                                                                     [boolean]
-            --by                   With --run: a table by inbox, realism, sources or year                             [string]
-            --metric               With --by: the scores to show [default: accuracy,semantic,sources]                 [string]
+            --runs                 List the runs, as art-e runs list does                                            [boolean]
+            --by                   With --run: a table by inbox, realism, sources, year; of a suite by tool, difficulty,
+                                   guidance, app, tag                                                                 [string]
+            --metric               With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]
+                                                                                                                      [string]
       "
     `);
   });
@@ -235,14 +239,26 @@ describe("--help", () => {
       Write the traces of a run as JSON lines
 
       Options:
-            --run        Its id, the beginning of it, or latest [default: latest]                                     [string]
-            --format     jsonl, iofold [default: jsonl]                                                               [string]
-        -o, --output     File to write [default: stdout]                                                              [string]
-            --overwrite  Write over an output file that is of another kind                                           [boolean]
-            --band       Only semantic scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                             [string]
-            --min-score  Only semantic scores of at least this, 0-1                                                   [number]
-            --max-score  Only semantic scores of at most this, 0-1                                                    [number]
-            --failed     Only failed tasks                                                                           [boolean]
+            --run             Its id, the beginning of it, or latest [default: latest]                                [string]
+            --chats           The traces of all chats instead of a run's                                             [boolean]
+            --session         The traces of one chat session                                                          [string]
+            --format          jsonl, iofold, inspect, inspect-json, otlp, chat, atif, art [default: jsonl]            [string]
+            --dialect         With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]  [string]
+            --reward          With --format art: a score, or art for ART's own reward [default: that of --band]       [string]
+        -o, --output          File to write [default: stdout]                                                         [string]
+            --overwrite       Write over an output file that is of another kind                                      [boolean]
+            --otlp            Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names                   [boolean]
+            --otlp-endpoint   Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS                              [string]
+            --scores          Send the scores too, to the API of langfuse or phoenix at the same server               [string]
+            --no-content      Of OTLP: without what was said, called, answered and explained                         [boolean]
+            --by              The score that the next four go by [default: semantic; of a suite: taskScore]           [string]
+            --band            Only scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                                 [string]
+            --min-score       Only scores of at least this: 0.5, or by name: readGold=1,judgeCorrect=1                [string]
+            --max-score       Only scores of at most this                                                             [string]
+            --best-of-epochs  Of each question's repeats only the one with the best score                            [boolean]
+            --failed          Only failed tasks                                                                      [boolean]
+            --ids             Only these tasks: 3,7                                                                   [string]
+        -l, --limit           At most so many, by task id                                                             [number]
       "
     `);
   });
@@ -368,6 +384,7 @@ describe("--help", () => {
         art-e suite show <dir> <id>  Show a task: its instruction, set-up, evaluation, and what is wrong or odd about it
         art-e suite check <dir>      Check the files of all tasks, or grade what an oracle file says an agent left behind
                                      (--oracle)
+        art-e suite image <name>     Print the Dockerfile of a snapshot: the programs and modules that its tasks find
       "
     `);
     expect(ownPart("suite list")).toMatchInlineSnapshot(`
@@ -405,7 +422,8 @@ describe("--help", () => {
         dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
 
       Options:
-            --oracle  Grade the lines of an oracle file instead, and compare with their scores                        [string]
+            --oracle     Grade the lines of an oracle file instead, and compare with their scores                     [string]
+            --functions  A module of your own set-up and evaluation functions; it runs with your rights               [string]
       "
     `);
   });
@@ -421,7 +439,7 @@ describe("--help", () => {
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
         "queue clean": "--queue --all",
         "queue status": "--queue",
-        "suite check": "--oracle",
+        "suite check": "--oracle --functions",
         "suite list": "--task --tool --tag --index --counterparts",
         "suite show": "",
         "tools add": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema --mcp --prefix",

@@ -102,9 +102,11 @@ describe("stats of runs", () => {
     const first = JSON.parse((await artE(`${run} --json`)).stdout).runId;
     const summary = (await artE(`${run}`)).stdout;
     const lines = (await artE("stats --runs")).stdout.trimEnd().split("\n");
-    expect(lines[0]).toMatch(/^run +agent +model +tasks +status +started$/);
-    expect(lines).toHaveLength(4);
-    expect(lines[3]).toMatch(new RegExp(`^${first} +baseline +offline/baseline +2/2 +completed +\\d{4}-`));
+    expect(lines[0]).toMatch(/^run +agent +model +dataset +status +tasks +score +cost +started +tags$/);
+    expect(lines).toHaveLength(6);
+    expect(lines[3]).toMatch(
+      new RegExp(`^${first} +baseline +offline/baseline +questions.jsonl test +completed +2/2 +`),
+    );
 
     const timeless = (text: string) => text.replace(/Total time: .+/, "").replace(/(Results|Traces): .+\n/g, "");
     expect(timeless((await artE("stats --run latest")).stdout)).toBe(timeless(summary));

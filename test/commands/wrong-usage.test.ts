@@ -52,6 +52,26 @@ describe("run is refused", () => {
     refused("run -a baseline -w ws_1", "--workspace is for --api-url, which is not given."));
 });
 
+it("a mistyped agent is answered with the nearest one, after which all are listed", async () => {
+  const { code, stderr } = await artE("agents show baselin");
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^art-e: There is no agent "baselin"\.\n {7}Did you mean baseline\? The agents are: /);
+});
+
+it("help COMMAND is COMMAND --help", async () => {
+  const [help, flag] = await Promise.all([artE("help suite check"), artE("suite check --help")]);
+  expect(help).toEqual(flag);
+  expect((await artE("help")).stdout).toBe((await artE("--help")).stdout);
+});
+
+it("--json gives what was wrong as one line of JSON on stderr", async () => {
+  const { code, stdout, stderr } = await artE("stats --run nobody --json");
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(JSON.parse(stderr)).toEqual({
+    error: { code: "db_missing", message: expect.any(String), hint: expect.any(String), exitCode: 2 },
+  });
+});
+
 it("--verbose adds the stack to what was wrong", async () => {
   const { code, stderr } = await artE("run --verbose");
   expect(code).toBe(2);

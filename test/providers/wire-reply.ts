@@ -149,7 +149,8 @@ const BODIES: Record<WireFormat, (whole: Whole) => { [key: string]: JsonValue }>
     },
   }),
 
-  google: ({ content, calls, finish, usage, reasoning }) => ({
+  google: ({ content, calls, finish, usage, reasoning, n }) => ({
+    responseId: `resp_${n}`,
     candidates: [
       {
         index: 0,

@@ -68,6 +68,7 @@ export async function startDemoServer(changes: Changes = {}): Promise<DemoServer
       chats,
       stream: { heartbeatMs: 15_000, stallMs: 60_000 },
       chatTimeoutMs: 60_000,
+      live: null,
       allowPrograms: false,
       report: (fault) => faults.push(fault),
       ...changes.services,

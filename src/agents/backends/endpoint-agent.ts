@@ -5,6 +5,7 @@ import { redact } from "../../domain/redact.js";
 import type { Endpoint } from "../../models/endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../../models/http/post-json.js";
 import { toModelError } from "../../models/http/provider-errors.js";
+import { modelNameSchema, responseIdSchema } from "../../models/providers/attempt-call.js";
 import { failureInReply } from "../../models/providers/openai-address.js";
 import { chatUrl, openaiHeaders } from "../../models/providers/openai-client.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
@@ -20,6 +21,8 @@ export interface EndpointAgent {
 const tokens = z.number().int().nonnegative();
 
 const replySchema = z.object({
+  model: modelNameSchema,
+  id: responseIdSchema,
   choices: z.tuple(
     [
       z.object({
@@ -64,11 +67,12 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       const began = performance.now();
       try {
         const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
-        const { usage, rawFinishReason, ...said } = readReply(reply);
+        const { usage, rawFinishReason, named, ...said } = readReply(reply);
         const content = redact(said.content, [endpoint.apiKey]);
         transcript.messages.push({ role: "assistant", content, toolCalls: [] });
         transcript.turns.push({
           startedAt,
+          ...named,
           latencyMs: performance.now() - began,
           finishReason: rawFinishReason === "length" ? "length" : rawFinishReason === "stop" ? "stop" : "other",
           rawFinishReason,
@@ -108,7 +112,7 @@ function toBody(name: string, task: AgentTask) {
 function readReply(body: unknown) {
   const failure = failureInReply(body);
   if (failure !== null) throw failure;
-  const { choices, usage } = replySchema.parse(body);
+  const { choices, usage, model, id } = replySchema.parse(body);
   const [{ message, finish_reason }] = choices;
   const content = message.content || (message.refusal ?? "");
   if ((message.tool_calls ?? []).length > 0 && content === "") {
@@ -118,6 +122,7 @@ function readReply(body: unknown) {
   }
   return {
     content,
+    named: { ...model, ...id },
     rawFinishReason: finish_reason ?? "",
     usage: usage
       ? usageSchema.parse({

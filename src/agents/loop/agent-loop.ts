@@ -123,6 +123,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
   transcript.turns.push({
     startedAt,
     ...(reply.model === undefined ? {} : { model: reply.model }),
+    ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
     latencyMs: reply.latencyMs,
     waitedMs: reply.waitedMs ?? 0,
     finishReason: reply.finishReason,

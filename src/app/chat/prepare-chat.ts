@@ -10,6 +10,7 @@ import { getAgent } from "../../store/registry/agent-rows.js";
 import { loadTools } from "../../tools/load-tools.js";
 import type { ToolResources } from "../../tools/tool-handler.js";
 import { saveCurrentVersion } from "../registry/versions.js";
+import type { LiveTraces } from "../results/live-traces.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
 import { resolveInbox } from "./resolve-inbox.js";
 import type { ServedModels } from "./served-models.js";
@@ -54,6 +55,8 @@ export interface ChatServices {
   readonly models: ServedModels;
   readonly chats: ChatAdmission;
   readonly chatTimeoutMs: number;
+  /** Null: traces are not sent anywhere. */
+  readonly live: LiveTraces | null;
 }
 
 /** A chat that was admitted and has its model and tools. */
@@ -69,7 +72,7 @@ export interface PreparedChat {
 
 /** All that can refuse a chat happens here, before the first byte of a response is sent. */
 export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<PreparedChat> {
-  const { db, models, chats, resources, chatTimeoutMs } = services;
+  const { db, models, chats, resources, chatTimeoutMs, live } = services;
   const stored = getAgent(db, request.agentId);
   const { sessionId, binding, history } = chooseSession(services, request);
   const agent =
@@ -103,6 +106,7 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
           slot.signal,
         );
         saveChat(db, answered.trace);
+        live?.add(answered.trace);
         return answered;
       } finally {
         slot.release();

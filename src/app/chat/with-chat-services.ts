@@ -3,6 +3,7 @@ import { PROVIDERS, type Provider } from "../../models/provider-names.js";
 import { openExternalResources } from "../../tools/external/external-connections.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
+import { type LiveOptions, openLiveTraces } from "../results/live-traces.js";
 import { warnOfOtherModel } from "../run/warn-of-other-model.js";
 import { baseUrlOf, connectionOf } from "../settings/endpoints.js";
 import type { AppContext } from "../use-case-context.js";
@@ -16,9 +17,12 @@ export interface ChatTimeouts {
   readonly modelCallMs: number;
 }
 
+const NEVER = new AbortController().signal;
+
 /** Opens what chats need for the length of `use`: the database, the tools' resources and the models. */
 export async function withChatServices<T>(
   { chatMs, modelCallMs }: ChatTimeouts,
+  liveOptions: LiveOptions,
   { settings, note }: Pick<AppContext, "settings" | "note">,
   use: (services: Omit<ChatServices, "chats">) => Promise<T>,
 ): Promise<T> {
@@ -31,13 +35,14 @@ export async function withChatServices<T>(
   for (const provider of PROVIDERS) endpointOf(provider);
   const models = new ServedModels(endpointOf, DEFAULT_MODEL, (model) => warnOfOtherModel(model, note));
   return withStore(settings, async (db) => {
+    const live = openLiveTraces(db, liveOptions, { settings, note });
     const outside = openExternalResources(env);
     const searchThreads = new SearchPool(settings.db);
     try {
       const resources = { mailbox: openMailbox(db), searchThreads, outside };
-      return await use({ db, resources, models, chatTimeoutMs: chatMs });
+      return await use({ db, resources, models, chatTimeoutMs: chatMs, live });
     } finally {
-      await Promise.all([searchThreads.close(), outside.close()]);
+      await Promise.all([searchThreads.close(), outside.close(), live?.close(NEVER)]);
     }
   });
 }

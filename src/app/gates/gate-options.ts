@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import { METRIC_ALIASES } from "../../domain/scores/metric-name.js";
-import { SCORERS } from "../../scoring/scorers.js";
+import { SCORES } from "../../scoring/scorers.js";
 
 /** What a run must reach, and files about it. */
 export interface GateOptions {
@@ -23,7 +23,7 @@ export function checkGateOptions({ failUnder = [], baseline, noWorseThan, metric
         ? "--metric goes with --baseline or --junit"
         : null;
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
-  const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORERS)];
+  const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
   const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
   const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge"));
   if (unknown === undefined) return;

@@ -4,7 +4,7 @@ import { UserError } from "../../domain/errors.js";
 /** How each kind of output file is recognised by its first bytes. */
 const KINDS = {
   results: ["results file", (start: string) => /^\s{0,9}\{\s{0,9}"runId"\s{0,9}:/.test(start)],
-  traces: ["traces file", (start: string) => /^\{"(?:traceId|step_id)":/.test(start)],
+  traces: ["traces file", isTraces],
   recording: ["recording", (start: string) => /^\{"(?:key|model|request)":/.test(start)],
   junit: ["JUnit file", (start: string) => start.includes("<testsuite")],
   agent: ["YAML file of an agent", (start: string) => /^id: [^\n]{1,200}\nname: /.test(start)],
@@ -12,6 +12,13 @@ const KINDS = {
   md: ["report in Markdown", (start: string) => start.startsWith("## ART-E")],
   csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
 } as const satisfies Record<string, readonly [name: string, is: (start: string) => boolean]>;
+
+const TRACES = /^\{"(?:traceId|step_id|messages|schema_version|trajectories|resourceSpans|version":2,"status)":/;
+
+/** In any of the formats of exports. */
+function isTraces(start: string): boolean {
+  return TRACES.test(start) || (start.startsWith("PK\x03\x04") && start.includes("_journal/start.json"));
+}
 
 export type OutputKind = keyof typeof KINDS;
 

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
-import type { ScorerEntry } from "../../domain/scores/score.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { RunTally } from "../../reports/html/summarize-run.js";
 import { TaskRows } from "../../reports/html/task-rows.js";
@@ -16,13 +15,13 @@ import type {
   TraceView,
 } from "../../reports/page/report-data.js";
 import { traceKey } from "../../reports/page/report-data.js";
-import { SCORERS } from "../../scoring/scorers.js";
+import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import type { RunRow } from "../../store/runs/runs.js";
-import { iterateTraces } from "../../store/runs/traces.js";
 import { openMailLookup } from "../../store/search/mail-lookup.js";
 import { computeRunTotals } from "./compute-run-totals.js";
+import { resultsWithTraces } from "./results-with-traces.js";
 
 /** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;
@@ -60,22 +59,13 @@ export async function collectReport(
   let done = 0;
   for (const [index, run] of runs.entries()) {
     const tally = new RunTally(meanings, leading);
-    const traces = iterateTraces(db, { runId: run.id, band: null, minScore: null, maxScore: null, failedOnly: false });
-    try {
-      for (const result of iterateResults(db, run.id)) {
-        // Results and traces come in the same order, one trace a result.
-        const { value: trace } = traces.next();
-        if (trace === undefined) break;
-        tally.add(result, trace);
-        rows.add(index, result);
-        listener.onTrace(traceKey(index, result.taskId, result.epoch), () => traceView(trace, mails));
-        listener.onTask(++done, tasks);
-        if (done % AT_ONCE === 0) await setImmediate();
-        signal.throwIfAborted();
-      }
-    } finally {
-      // An open iterator would keep the database from being closed.
-      traces.return(undefined);
+    for (const [result, trace] of resultsWithTraces(db, run.id)) {
+      tally.add(result, trace);
+      rows.add(index, result);
+      listener.onTrace(traceKey(index, result.taskId, result.epoch), () => traceView(trace, mails));
+      listener.onTask(++done, tasks);
+      if (done % AT_ONCE === 0) await setImmediate();
+      signal.throwIfAborted();
     }
     figures.push({ ...(await describe(db, run, meanings)), ...tally.figures(), label: labels[index] ?? run.id });
   }
@@ -89,7 +79,6 @@ export function* storedResults(db: Db, runs: readonly RunRow[]): Generator<reado
 
 /** The scores that any of the runs has, in table order; unknown ones, from other versions, at the end. */
 export function scoreMeanings(db: Db, runs: readonly RunRow[]): { meanings: ScoreMeaning[]; tasks: number } {
-  const known: Readonly<Record<string, ScorerEntry>> = SCORERS;
   const scored = new Set<string>();
   let tasks = 0;
   for (const [, { scores }] of storedResults(db, runs)) {
@@ -97,11 +86,11 @@ export function scoreMeanings(db: Db, runs: readonly RunRow[]): { meanings: Scor
     for (const [name, value] of Object.entries(scores)) if (value !== null) scored.add(name);
   }
   const names = [
-    ...Object.keys(known).filter((name) => scored.has(name)),
-    ...[...scored].filter((name) => !(name in known)),
+    ...Object.keys(SCORES).filter((name) => scored.has(name)),
+    ...[...scored].filter((name) => !(name in SCORES)),
   ];
   const meanings = names.map((name): ScoreMeaning => {
-    const { label, kind, better, meaning } = known[name] ?? UNKNOWN;
+    const { label, kind, better, meaning } = SCORES[name] ?? UNKNOWN;
     return { name, label: label === "" ? name : label, kind, better, meaning };
   });
   return { meanings, tasks };

@@ -2,7 +2,7 @@ import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { AllScores } from "../../evaluation/aggregate/aggregate-scores.js";
 import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
-import { SCORERS } from "../../scoring/scorers.js";
+import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { attemptPages } from "../../store/runs/results.js";
 import type { RunRow } from "../../store/runs/runs.js";
@@ -10,7 +10,7 @@ import type { RunRow } from "../../store/runs/runs.js";
 /** The totals of a stored run; of a stopped one, over its finished tasks. Yields to the event loop between pages. */
 export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> {
   const tally = new RunAggregate();
-  const scores = new AllScores(SCORERS);
+  const scores = new AllScores(SCORES);
   for await (const page of yieldBetween(attemptPages(db, run.id))) {
     for (const { result, isSuperseded } of page) {
       if (isSuperseded) {

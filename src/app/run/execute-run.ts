@@ -9,16 +9,19 @@ import { getRun } from "../../store/runs/runs.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { openGates } from "../gates/run-gates.js";
+import { openLiveTraces } from "../results/live-traces.js";
 import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
 import { checkJudgePriced } from "../score/create-judge.js";
 import type { AppContext } from "../use-case-context.js";
+import { waitForWriter } from "../wait-for-writer.js";
 import { scoringOf } from "./answer/build-answering.js";
 import { localAnswerer } from "./answer/local-answerer.js";
 import type { AnswererOfRun, RunActivity } from "./answer/task-answerer.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
 import { detectLostDatabase } from "./detect-lost-database.js";
+import { forwardTraces } from "./forward-traces.js";
 import { forcedProcess, thisProcess } from "./lock-owner.js";
 import { limitsText } from "./plan/choose-limits.js";
 import { estimateRun, type RunEstimate } from "./plan/estimate-run.js";
@@ -133,15 +136,16 @@ async function answerAll(
   context: AppContext,
   openMonitor: OpenMonitor,
 ): Promise<SessionEnd> {
-  const { settings, note } = context;
+  const { settings } = context;
   const stopNow = context.untilSecond(() => {
     const tasks = monitor.underWay();
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
   });
+  const live = openLiveTraces(db, options, context);
   const mailDb = openReadOnly(settings.db);
   const monitor = openMonitor(opening.activity);
-  const waiting = { signal: stopNow, onWait: noteOnce(note, otherWriter(settings.db)) };
-  const writer = threadedResultWriter(settings.db, waiting);
+  const waiting = waitForWriter(context, stopNow);
+  const writer = forwardTraces(threadedResultWriter(settings.db, waiting), live);
   const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
   try {
     const owner = options.force ? forcedProcess : thisProcess;
@@ -174,7 +178,7 @@ async function answerAll(
     throw await guard.explain(error, writer.recent());
   } finally {
     monitor.stop();
-    await Promise.all([writer.close(), opening.close()]);
+    await Promise.all([writer.close(), opening.close(), live?.close(stopNow)]);
     mailDb.close();
   }
 }
@@ -184,16 +188,4 @@ function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { not
   const text = limitsText(limits);
   if (text === "" || (options.resume === undefined && options.repeat === undefined)) return;
   note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
-}
-
-function otherWriter(path: string): string {
-  return `art-e: another program is writing to ${path}; waiting until it has finished.`;
-}
-
-function noteOnce(note: AppContext["note"], text: string): () => void {
-  let isNoted = false;
-  return () => {
-    if (!isNoted) note(text);
-    isNoted = true;
-  };
 }

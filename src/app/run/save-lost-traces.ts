@@ -5,8 +5,6 @@ import type { FileFault } from "../../store/connection/file-watch.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { iterateTraces } from "../../store/runs/traces.js";
 
-const OF_RUN = { band: null, minScore: null, maxScore: null, failedOnly: false } as const;
-
 /**
  * The error of a run whose database was deleted or replaced. Saves its traces to a file beside it: those SQLite can
  * still read from the open file, and the recent ones from memory.
@@ -31,7 +29,7 @@ export async function saveLostTraces(
 
 function* traceLines(db: Db, runId: string, recent: readonly string[], counted: { traces: number }): Generator<string> {
   const have = new Set<string>();
-  for (const trace of readable(iterateTraces(db, { ...OF_RUN, runId }))) {
+  for (const trace of readable(iterateTraces(db, { runId }))) {
     have.add(trace.traceId);
     counted.traces++;
     yield `${JSON.stringify(trace)}\n`;

@@ -24,9 +24,14 @@ export async function withVerdict(trace: Trace, { judge }: Scoring, signal: Abor
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
 }
 
-/** Synchronous: scorers that need a verdict use that of the trace. */
+/**
+ * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it
+ * left behind is graded also where its time ran out.
+ */
 export function withScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
-  return isFailure(trace.ending) ? trace : { ...trace, scores: scoreTrace(trace, sameMail, scorers) };
+  return isFailure(trace.ending) && !isSuiteTrace(trace)
+    ? trace
+    : { ...trace, scores: scoreTrace(trace, sameMail, scorers) };
 }
 
 function isBy(judgement: Judgement | null, { settings }: Judge): boolean {

@@ -1,21 +1,20 @@
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
 import type { PlannedSuiteTask } from "../../domain/tasks/planned-task.js";
 import { isQuestion } from "../../domain/tasks/question.js";
 import type { Suite, TaskOpening } from "../../domain/tasks/suite.js";
-import { HOME, type TaskMachines } from "../../domain/tasks/task-machine.js";
+import { HOME } from "../../domain/tasks/task-machine.js";
 import { readSnapshots } from "../../sandbox/task-machine/snapshots/read-snapshots.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
 import { openSuiteFolder, type SuiteFolder } from "../../suites/definition/suite-folder.js";
 import { SuiteDocuments } from "../../suites/documents/open-documents.js";
 import type { AppContext } from "../use-case-context.js";
-import { openSuiteTask } from "./open-suite-task.js";
-import { findSandboxedMachines } from "./sandboxed-machines.js";
+import { openSuiteTask, type SuiteTaskSources } from "./open-suite-task.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-suite-tasks.js";
+import { openSuiteResources, type SuiteResourceOptions } from "./suite-resources.js";
 import { gradeRollout, ungraded } from "./task-record.js";
 
-export interface FolderSuiteOptions extends SuiteSelectionOptions {
+export interface FolderSuiteOptions extends SuiteSelectionOptions, SuiteResourceOptions {
   /** Null: all that are selected. */
   readonly limit: number | null;
 }
@@ -28,12 +27,8 @@ export async function openFolderSuite(
 ): Promise<Suite<PlannedSuiteTask>> {
   const folder = openSuiteFolder(path);
   await readSnapshots(folder.root);
-  const documents = new SuiteDocuments(folder.content, join(context.settings.cacheDir, "documents"));
-  let machines: Promise<TaskMachines> | undefined;
-  const machinesOnce = () => {
-    machines ??= findSandboxedMachines(folder, context);
-    return machines;
-  };
+  const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
+  const resources = await openSuiteResources(folder, options, context);
   return {
     async list() {
       const tasks = readTasks(folder, options, context);
@@ -41,26 +36,23 @@ export async function openFolderSuite(
     },
     async open(task, signal) {
       if (isQuestion(task)) throw new Error(`task ${task.id} is a question, and the run is over the suite ${path}`);
-      return openTask(task, { folder, machines: await machinesOnce(), documents }, signal);
+      return openTask(task, await resources.sources(), documents, signal);
     },
-    close: () => documents.close(),
+    async close() {
+      await Promise.all([documents.close(), resources.close()]);
+    },
   };
-}
-
-interface TaskSources {
-  readonly folder: SuiteFolder;
-  readonly machines: TaskMachines;
-  readonly documents: SuiteDocuments;
 }
 
 async function openTask(
   task: PlannedSuiteTask,
-  { folder, machines, documents }: TaskSources,
+  sources: SuiteTaskSources,
+  documents: SuiteDocuments,
   signal: AbortSignal,
 ): Promise<TaskOpening> {
-  const opening = await openSuiteTask(task, folder, machines, signal);
+  const opening = await openSuiteTask(task, sources, signal);
   if (!opening.ok) return { ok: false, reason: opening.reason, record: ungraded(task, opening) };
-  const { machine, grade, close } = opening.opened;
+  const { machine, secrets, grade, close } = opening.opened;
   const ownDocuments = documents.open(task.folder);
   return {
     ok: true,
@@ -68,6 +60,7 @@ async function openTask(
       instruction: task.instruction,
       variables: { snapshot: task.snapshot, home: HOME },
       access: { inbox: null, cutoff: null, machine, documents: ownDocuments },
+      secrets,
       grade: (rollout, stop) => gradeRollout(task, rollout, () => grade(stop)),
       async close() {
         await ownDocuments.close();

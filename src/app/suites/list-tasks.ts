@@ -1,7 +1,7 @@
+import { pairTasks } from "../../domain/tasks/pair-tasks.js";
 import type { TaskEvaluation } from "../../domain/tasks/suite-task.js";
 import { classifyTask, type RunnableClass } from "../../suites/definition/functions/runnable-class.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
-import { pairTasks } from "../../suites/definition/selection/pair-tasks.js";
 import { openSuiteFolder } from "../../suites/definition/suite-folder.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-suite-tasks.js";
 

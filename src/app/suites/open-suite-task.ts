@@ -1,10 +1,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { redact } from "../../domain/redact.js";
 import type { Grade, SuiteTask } from "../../domain/tasks/suite-task.js";
 import type { OpenedMachine, TaskMachine, TaskMachines } from "../../domain/tasks/task-machine.js";
+import type { AccountSettings } from "../../suites/accounts/account-settings.js";
+import { RedactedMachine } from "../../suites/accounts/redacted-machine.js";
+import type { CustomFunctions } from "../../suites/custom/custom-functions.js";
 import type { SuiteFolder } from "../../suites/definition/suite-folder.js";
+import { ACCOUNT_TAG } from "../../suites/definition/vocabulary.js";
 import { evaluateTask } from "../../suites/evaluation/evaluate-task.js";
+import type { GradingProcesses } from "../../suites/grading/grading-processes.js";
 import { runSetUp, type SetUpRefusal, type SetUpStep } from "../../suites/setup/run-set-up.js";
 
 /**
@@ -13,7 +19,10 @@ import { runSetUp, type SetUpRefusal, type SetUpStep } from "../../suites/setup/
  */
 export interface OpenedSuiteTask {
   readonly task: SuiteTask;
+  /** As an agent sees it: without the values of account settings. */
   readonly machine: TaskMachine;
+  /** These values, which nothing that is kept may hold. */
+  readonly secrets: readonly string[];
   /** What set-up did, and what it passed over for want of a screen. */
   readonly steps: readonly SetUpStep[];
   /** Collects and grades what is in the machine, where what the agent started still runs. */
@@ -24,13 +33,25 @@ export interface OpenedSuiteTask {
 
 export type TaskOpening = { readonly ok: true; readonly opened: OpenedSuiteTask } | SetUpRefusal;
 
+/** What the tasks of a suite are opened with. */
+export interface SuiteTaskSources {
+  readonly suite: SuiteFolder;
+  readonly machines: TaskMachines;
+  /** For tasks tagged `account`, which cannot be opened without. */
+  readonly accounts?: AccountSettings | undefined;
+  readonly custom?: CustomFunctions | undefined;
+  /** Grades elsewhere than in this process. */
+  readonly graders?: GradingProcesses | undefined;
+}
+
 /** Opens a machine of the task's snapshot and sets it up. Close what was opened. Throws only where `signal` aborts. */
 export async function openSuiteTask(
   task: SuiteTask,
-  suite: SuiteFolder,
-  machines: TaskMachines,
+  sources: SuiteTaskSources,
   signal: AbortSignal,
 ): Promise<TaskOpening> {
+  const { suite, machines, accounts, custom } = sources;
+  const secrets = task.tags.includes(ACCOUNT_TAG) ? (accounts?.secrets() ?? []) : [];
   const missing = await machines.missingFor(task.snapshot);
   if (missing !== null) return { ok: false, state: "unsupported", reason: missing };
   let machine: OpenedMachine;
@@ -41,10 +62,10 @@ export async function openSuiteTask(
     return { ok: false, state: "setup_error", reason: `its machine did not start: ${(error as Error).message}` };
   }
   try {
-    const setUp = await runSetUp({ task, machine, options: { suiteRoot: suite.root }, signal });
-    if (setUp.ok) return { ok: true, opened: await openedTask(task, suite, machine, setUp.steps) };
+    const setUp = await runSetUp({ task, machine, options: { suiteRoot: suite.root, accounts, custom }, signal });
+    if (setUp.ok) return { ok: true, opened: await openedTask(task, sources, machine, secrets, setUp.steps) };
     await machine.close();
-    return setUp;
+    return { ...setUp, reason: redact(setUp.reason, secrets) };
   } catch (error) {
     await machine.close();
     throw error;
@@ -53,8 +74,9 @@ export async function openSuiteTask(
 
 async function openedTask(
   task: SuiteTask,
-  { root: suiteRoot }: SuiteFolder,
+  { suite: { root: suiteRoot }, accounts, custom, graders }: SuiteTaskSources,
   machine: OpenedMachine,
+  secrets: readonly string[],
   steps: readonly SetUpStep[],
 ): Promise<OpenedSuiteTask> {
   const work = await mkdtemp(join(tmpdir(), "art-e-task-"));
@@ -64,7 +86,12 @@ async function openedTask(
   };
   const grade = async (signal: AbortSignal) => {
     const workFolder = await mkdtemp(join(work, "collected-"));
-    return await evaluateTask(task, machine, { workFolder, suiteRoot }, signal);
+    const grade =
+      graders === undefined
+        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom }, signal)
+        : await graders.evaluate(task, machine, workFolder, signal);
+    return { ...grade, reason: redact(grade.reason, secrets) };
   };
-  return { task, machine, steps, grade, close };
+  const shown = secrets.length === 0 ? machine : new RedactedMachine(machine, secrets);
+  return { task, machine: shown, secrets, steps, grade, close };
 }

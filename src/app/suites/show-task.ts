@@ -1,9 +1,9 @@
+import { pairTasks } from "../../domain/tasks/pair-tasks.js";
 import type { SuiteTask } from "../../domain/tasks/suite-task.js";
 import { checkSuite } from "../../suites/definition/checks/check-suite.js";
 import type { SuiteFinding } from "../../suites/definition/finding.js";
 import { classifyTask, type RunnableClass } from "../../suites/definition/functions/runnable-class.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
-import { pairTasks } from "../../suites/definition/selection/pair-tasks.js";
 import { findTask } from "../../suites/definition/selection/select-tasks.js";
 import { openSuiteFolder } from "../../suites/definition/suite-folder.js";
 

@@ -33,21 +33,24 @@ export interface Parser {
 export function buildParser(args: readonly string[], table: readonly TableEntry[], execute: Execute): Parser {
   // Builders run from the outer command to the inner one: the last one set is the command that was called.
   let inUse: CommandInUse | null = null;
+  const commands = table.map(nameOf);
 
   const addCommand = (parser: Argv, entry: CommandEntry, group?: CommandGroup): Argv =>
     parser.command(
       entry.usage,
       entry.describe,
       async (sub) => {
-        inUse = { usage: group === undefined ? entry.usage : `${nameOf(group)} ${entry.usage}`, parent: group };
-        return addFlags(await entry.load(), sub);
+        const command = await entry.load();
+        const usage = group === undefined ? entry.usage : `${nameOf(group)} ${entry.usage}`;
+        inUse = { usage, parent: group, known: writtenFlags({ ...command.flags, ...GLOBAL_FLAGS }) };
+        return addFlags(command, sub);
       },
       async (argv) => execute(await entry.load(), argv),
     );
 
   const addGroup = (parser: Argv, group: CommandGroup): Argv =>
     parser.command(group.usage, group.describe, async (sub) => {
-      inUse = { usage: group.usage, isGroup: true };
+      inUse = { usage: group.usage, isGroup: true, known: group.subcommands.map(nameOf) };
       const loaded = await Promise.all(group.subcommands.map(({ load }) => load()));
       const withSubcommands = group.subcommands.reduce((rest, entry) => addCommand(rest, entry, group), sub);
       return hideBooleans(withSubcommands, loaded).demandCommand(1, `${group.usage} needs a subcommand.`);
@@ -58,7 +61,7 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
     globalParser(args),
   );
   parser.fail((message, error) => {
-    throw error ?? usageError(message, args, inUse);
+    throw error ?? usageError(message, args, inUse, commands);
   });
   return {
     async parse() {
@@ -66,8 +69,12 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
     },
     explain: (error) =>
       // A flag without its value is an exception of the parser, which `fail` does not see.
-      error instanceof Error && error.name === "YError" ? usageError(error.message, args, inUse) : error,
+      error instanceof Error && error.name === "YError" ? usageError(error.message, args, inUse, commands) : error,
   };
+}
+
+function writtenFlags(flags: Flags): string[] {
+  return Object.keys(flags).map((name) => `--${name}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { AGENTS_GROUP } from "../agents/agents.js";
 import { QUEUE_GROUP } from "../queue/queue.js";
+import { RUNS_GROUP } from "../runs/runs.js";
 import { SUITE_GROUP } from "../suite/suite.js";
 import { TOOLS_GROUP } from "../tools/tools.js";
 import type { TableEntry } from "./command.js";
@@ -46,8 +47,9 @@ export const COMMANDS: readonly TableEntry[] = [
   {
     usage: "stats",
     describe: "Figures of the dataset, the imported mail, or a run",
-    load: async () => (await import("../stats.js")).statsCommand,
+    load: async () => (await import("../stats/stats.js")).statsCommand,
   },
+  RUNS_GROUP,
   {
     usage: "compare <runs..>",
     describe: "Compare runs question by question: is the difference real?",
@@ -105,5 +107,10 @@ export const COMMANDS: readonly TableEntry[] = [
     usage: "mcp",
     describe: "Start an MCP server for one mailbox: search, read, and the mails as resources",
     load: async () => (await import("../mcp.js")).mcpCommand,
+  },
+  {
+    usage: "completion [shell]",
+    describe: "Print a script that lets bash, zsh or fish complete commands, flags and ids",
+    load: async () => (await import("../completion.js")).completionCommand,
   },
 ];

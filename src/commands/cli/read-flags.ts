@@ -33,12 +33,15 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "name",
   "id",
   "runs",
+  "note",
+  "tags",
   "new_id",
   "tool",
   "file",
   "arguments",
   "labels",
   "dir",
+  "shell",
 ]);
 
 /** An integer within bounds. */

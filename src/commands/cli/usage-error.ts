@@ -1,4 +1,5 @@
 import { UserError } from "../../domain/errors.js";
+import { didYouMean } from "../../platform/nearest-names.js";
 
 /** The command that the user called, as far as the parser got. */
 export interface CommandInUse {
@@ -8,27 +9,45 @@ export interface CommandInUse {
   readonly isGroup?: boolean;
   /** Set for a subcommand. */
   readonly parent?: unknown;
+  /** What it takes: flags as they are written, or the names of subcommands. */
+  readonly known: readonly string[];
 }
 
-/** A complaint of the parser as an error for the user, with each flag named as it was written. */
-export function usageError(complaint: string, args: readonly string[], inUse: CommandInUse | null): UserError {
+/**
+ * A complaint of the parser as an error for the user, with each flag named as it was written, and what it was probably
+ * meant as. `commands`: the names of all.
+ */
+export function usageError(
+  complaint: string,
+  args: readonly string[],
+  inUse: CommandInUse | null,
+  commands: readonly string[],
+): UserError {
   const path = inUse === null ? null : pathOf(inUse);
-  return new UserError(
-    "usage",
-    reword(complaint, args, inUse, path),
-    `See ${["art-e", path, "--help"].filter((part) => part !== null).join(" ")}.`,
-  );
-}
-
-function reword(complaint: string, args: readonly string[], inUse: CommandInUse | null, path: string | null): string {
   const line = complaint
     .split("\n")
     .map((part) => part.trim())
     .join(" ")
     .trim();
+  const words = unknownWords(line, args);
+  const help = `See ${["art-e", path, "--help"].filter((part) => part !== null).join(" ")}.`;
+  const near = words === null ? "" : didYouMean(words[0] ?? "", inUse?.known ?? commands);
+  return new UserError("usage", reword(line, words, inUse, path), `${near}${help}`);
+}
+
+/** What the parser does not know, as it was written; null: it complains of something else. */
+function unknownWords(line: string, args: readonly string[]): readonly string[] | null {
   const [, unknown] = /^Unknown arguments?: (.+)$/.exec(line) ?? [];
-  if (unknown !== undefined) {
-    const words = asWritten(unknown.split(", "), args);
+  return unknown === undefined ? null : asWritten(unknown.split(", "), args);
+}
+
+function reword(
+  line: string,
+  words: readonly string[] | null,
+  inUse: CommandInUse | null,
+  path: string | null,
+): string {
+  if (words !== null) {
     const isFlag = words[0]?.startsWith("-") ?? false;
     if (!isFlag && (inUse === null || inUse.isGroup)) return `Unknown command: ${[path, words[0]].join(" ").trim()}.`;
     if (inUse?.parent !== undefined) {

@@ -6,10 +6,12 @@ import { failures, numberAbove, numberBetween, oneOf, price, text, wholeNumber }
 import { concurrency } from "../flags/concurrency.js";
 import { GATE_FLAGS, gateShape } from "../flags/gate-flags.js";
 import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
+import { OTLP_FLAGS, otlpShape } from "../flags/otlp-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { PROTOCOL_FLAGS, protocolShape } from "../flags/protocol-flag.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../flags/question-flags.js";
 import { SCORER_FLAGS, scorerShape } from "../flags/scorer-flags.js";
+import { SUITE_RESOURCE_FLAGS, suiteResourceShape } from "../flags/suite-resource-flags.js";
 import { SUITE_SELECTION_FLAGS, suiteSelectionShape } from "../flags/suite-selection-flags.js";
 import { AGENT_TARGET_FLAGS } from "./agent-target-flags.js";
 
@@ -32,6 +34,7 @@ export const RUN_FLAGS: Flags = {
     describe: "A task suite's folder: its tasks instead of questions about mailboxes",
   },
   ...SUITE_SELECTION_FLAGS,
+  ...SUITE_RESOURCE_FLAGS,
   ...DATASET_FLAGS,
   limit: {
     alias: "l",
@@ -140,6 +143,7 @@ export const RUN_FLAGS: Flags = {
   output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
   ...OVERWRITE_FLAGS,
   ...GATE_FLAGS,
+  ...OTLP_FLAGS,
   ...AGENT_TARGET_FLAGS,
 };
 
@@ -147,6 +151,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   agent: text.optional(),
   suite: text.optional(),
   ...suiteSelectionShape,
+  ...suiteResourceShape,
   limit: wholeNumber(0).default(10),
   stats: z.boolean().default(false),
   ...protocolShape,
@@ -186,6 +191,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   output: text.optional(),
   ...overwriteShape,
   ...gateShape,
+  ...otlpShape,
   workspace: text.optional(),
   apiUrl: text.optional(),
   tellTask: z.boolean().default(false),

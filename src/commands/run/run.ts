@@ -8,6 +8,7 @@ import { EXIT, type ExitCode } from "../../domain/errors.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { givenFlags, readFlags } from "../cli/read-flags.js";
+import { sendsTraces } from "../flags/otlp-flags.js";
 import { withProtocol } from "../flags/protocol-flag.js";
 import { printEstimate } from "./print-estimate.js";
 import { printTotals } from "./print-totals.js";
@@ -23,10 +24,11 @@ export const runCommand: Command = {
     const flags = readFlags("run", runSchema, preset);
     refuseContradictions(flags);
     if (flags.stats) {
-      const { printDatasetFigures } = await import("../stats.js");
+      const { printDatasetFigures } = await import("../stats/print-dataset.js");
       await printDatasetFigures(flags, context);
       return EXIT.done;
     }
+    sendsTraces(flags);
     if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
     checkOutputs(outputsOf(flags), inputsOf(flags), { db: context.settings.db, overwrite: flags.overwrite });
     const queue = flags.queue ?? (context.settings.env.ART_E_QUEUE_URL || undefined);

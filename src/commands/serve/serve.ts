@@ -6,6 +6,7 @@ import { ChatLimits } from "../../servers/http/chat-limits.js";
 import { startServer } from "../../servers/start-server.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags, text, wholeNumber } from "../cli/read-flags.js";
+import { OTLP_FLAGS, otlpShape, sendsTraces } from "../flags/otlp-flags.js";
 import { originOf, tokenOf } from "./token-and-origin.js";
 
 const schema = z.object({
@@ -20,6 +21,7 @@ const schema = z.object({
   requestTimeout: wholeNumber(1, 3_600).default(180),
   grace: wholeNumber(0, 3_600).default(10),
   allowPrograms: z.boolean().default(false),
+  ...otlpShape,
 });
 
 /** Interval of heartbeats on silent streams. */
@@ -57,13 +59,15 @@ export const serveCommand: Command = {
       type: "boolean",
       describe: "Tools made over HTTP may run programs, read the environment and reach private addresses",
     },
+    ...OTLP_FLAGS,
   },
   async run(argv, context) {
     const flags = readFlags("serve", schema, argv);
+    sendsTraces(flags);
     const token = tokenOf(flags, context.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
-    return withChatServices(timeouts, context, async (services) => {
+    return withChatServices(timeouts, flags, context, async (services) => {
       const running = await startServer(
         {
           ...services,

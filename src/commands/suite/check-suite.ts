@@ -4,10 +4,11 @@ import { gradeOracle } from "../../app/suites/oracle/grade-oracle.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
+import { FUNCTIONS_FLAGS, functionsShape } from "../flags/suite-resource-flags.js";
 import { SUITE_DIR } from "../flags/suite-selection-flags.js";
 import { checkText, oracleText } from "./check-text.js";
 
-const schema = z.object({ dir: text, oracle: text.optional() });
+const schema = z.object({ dir: text, oracle: text.optional(), ...functionsShape });
 
 export const checkSuiteCommand: Command = {
   positionals: { dir: SUITE_DIR },
@@ -17,15 +18,16 @@ export const checkSuiteCommand: Command = {
       requiresArg: true,
       describe: "Grade the lines of an oracle file instead, and compare with their scores",
     },
+    ...FUNCTIONS_FLAGS,
   },
   async run(argv, context) {
-    const { dir, oracle } = readFlags("suite check", schema, argv);
+    const { dir, oracle, functions } = readFlags("suite check", schema, argv);
     if (oracle !== undefined) {
-      const report = await gradeOracle(dir, oracle, context);
+      const report = await gradeOracle(dir, oracle, functions, context);
       context.out.result(report, () => oracleText(report));
       return report.different === 0 ? EXIT.done : EXIT.failed;
     }
-    const check = checkSuiteFolder(dir);
+    const check = await checkSuiteFolder(dir, functions);
     context.out.result(check, () => checkText(check));
     return check.errors.length === 0 ? EXIT.done : EXIT.failed;
   },

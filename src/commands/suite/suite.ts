@@ -19,5 +19,10 @@ export const SUITE_GROUP: CommandGroup = {
       describe: "Check the files of all tasks, or grade what an oracle file says an agent left behind (--oracle)",
       load: async () => (await import("./check-suite.js")).checkSuiteCommand,
     },
+    {
+      usage: "image <name>",
+      describe: "Print the Dockerfile of a snapshot: the programs and modules that its tasks find",
+      load: async () => (await import("./write-image.js")).writeImageCommand,
+    },
   ],
 };

@@ -110,6 +110,8 @@ export interface Completion {
   readonly rawFinishReason: string;
   /** The model that answered, as the server names it; absent where it names none. */
   readonly model?: string | undefined;
+  /** By which the provider finds the reply in its own logs; absent where it gives none. */
+  readonly responseId?: string | undefined;
   /** Null where the server did not say. */
   readonly usage: Usage | null;
   readonly providerState?: ProviderState | undefined;

@@ -2,11 +2,12 @@ import { z } from "zod";
 import { answeredBySchema } from "../models/answered-by.js";
 import { usageSchema } from "../models/model.js";
 import { estimateSchema, intervalSchema } from "../scores/interval-estimate.js";
+import { TASK_STATES } from "../tasks/suite-task.js";
 import { ENDINGS } from "../tasks/task-ending.js";
 import { runLimitsSchema } from "./run-limits.js";
 import { runSettingsSchema } from "./run-settings.js";
 import { runStatusSchema } from "./run-status.js";
-import type { SliceName } from "./slice.js";
+import type { QUESTION_SLICES, SUITE_SLICES } from "./slice.js";
 import { spentSchema, taskResultSchema } from "./task-result.js";
 
 export type { RunSettings } from "./run-settings.js";
@@ -39,7 +40,7 @@ export const scoreFiguresSchema = estimateSchema.extend({
   better: z.enum(["higher", "lower"]).describe("Which way is better."),
   meaning: z.string().describe("What it measures, and over which tasks."),
   overAll: estimateSchema.describe(
-    "The same with failed tasks as wrong (0). Nothing (n 0) where a failure has no such value: lower is better, or the score goes beyond 0 to 1.",
+    "The same with failed tasks as wrong (0). Nothing (n 0) where a failure has no such value: lower is better, the score goes beyond 0 to 1, or it is of tasks of a suite, which are never 0 ungraded.",
   ),
   byInbox: intervalSchema
     .extend({ inboxes: z.number().int().describe("How many inboxes there are.") })
@@ -70,6 +71,26 @@ export const sliceSchema = z.strictObject({
 export type Slice = Readonly<z.output<typeof sliceSchema>>;
 
 const parts = z.array(sliceSchema).readonly();
+const suiteParts = parts.exactOptional();
+
+export const suiteTotalsSchema = z
+  .strictObject({
+    name: z.string().describe("The suite."),
+    graded: tasks.describe("Tasks that have a score; the others are in no average."),
+    states: z
+      .partialRecord(
+        z.enum(TASK_STATES),
+        z.strictObject({
+          tasks: tasks.describe("Its tasks."),
+          graded: tasks.describe("How many of them have a score."),
+        }),
+      )
+      .readonly()
+      .describe("How many tasks ended how, as suites name it."),
+  })
+  .readonly();
+
+export type SuiteTotals = z.output<typeof suiteTotalsSchema>;
 
 /** The totals of a run; the averages at the top are over the completed tasks, as the published runner takes them. */
 export const runTotalsSchema = z.strictObject({
@@ -109,13 +130,20 @@ export const runTotalsSchema = z.strictObject({
     .record(z.string(), scoreFiguresSchema)
     .readonly()
     .describe("Every score by its scorer's name, with its 95 % interval and its denominator."),
+  suite: suiteTotalsSchema.exactOptional().describe("Of a run over the tasks of a suite; absent elsewhere."),
   slices: z
     .strictObject({
       inbox: parts.describe("By the mailbox that the question is about."),
       realism: parts.describe("By how realistic the dataset calls the question, in tenths."),
       sources: parts.describe("By how many mails the dataset names as holding the answer."),
       year: parts.describe("By the year of the question's day."),
-    } satisfies Record<SliceName, typeof parts>)
+      tool: suiteParts.describe("Of a suite: by the folder that the task is in. Absent elsewhere, as are the next."),
+      difficulty: suiteParts.describe("By the steps that a person takes."),
+      guidance: suiteParts.describe("By the style of the instruction: abstract or verbose."),
+      app: suiteParts.describe("By each application that the task is about."),
+      tag: suiteParts.describe("By each of its tags."),
+    } satisfies Record<(typeof QUESTION_SLICES)[number], typeof parts> &
+      Record<(typeof SUITE_SLICES)[number], typeof suiteParts>)
     .readonly()
     .describe("The scores by what the tasks can be divided by."),
 });

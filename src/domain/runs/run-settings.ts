@@ -54,6 +54,10 @@ export const runSettingsSchema = z
       .describe("US dollars for a million tokens, where --price gave it; null: by the price table."),
     concurrency: z.union([z.literal("auto"), z.number()]).describe("Tasks under way at once."),
     selection: z.record(z.string(), z.unknown()).readonly().describe("Which questions of the dataset were asked."),
+    functions: z
+      .string()
+      .exactOptional()
+      .describe("The module of the user's own set-up and evaluation functions, for tasks of a suite."),
     unsafeHostPython: z
       .literal(true)
       .exactOptional()

@@ -1,7 +1,9 @@
-/**
- * What a run's tasks can be divided by: the mailbox, how realistic the question is, its number of gold mails, its
- * year.
- */
-export const SLICES = ["inbox", "realism", "sources", "year"] as const;
+/** What questions can be divided by: the mailbox, how realistic they are, their number of gold mails, their year. */
+export const QUESTION_SLICES = ["inbox", "realism", "sources", "year"] as const;
+
+/** What tasks of suites can be divided by. `guidance`: abstract or verbose instructions. */
+export const SUITE_SLICES = ["tool", "difficulty", "guidance", "app", "tag"] as const;
+
+export const SLICES = [...QUESTION_SLICES, ...SUITE_SLICES] as const;
 
 export type SliceName = (typeof SLICES)[number];

@@ -29,6 +29,8 @@ export const turnSchema = z.object({
   startedAt: z.string(),
   /** The model that answered, as the server names it; absent where it names none. */
   model: z.string().exactOptional(),
+  /** The id that the provider gave the reply; absent where it gave none. */
+  responseId: z.string().exactOptional(),
   latencyMs: z.number().nonnegative(),
   finishReason: z.enum(FINISH_REASONS),
   rawFinishReason: z.string(),

@@ -24,6 +24,7 @@ export const runHeadSchema = benchmarkResultSchema
     costUsd: true,
     dataset: true,
     corpusFingerprint: true,
+    suite: true,
   })
   .extend({
     scores: z.record(z.string(), scoreFiguresSchema.strip()),
@@ -42,7 +43,7 @@ export const runFileSchema = runHeadSchema.extend({ taskResults: z.array(taskRes
 export interface ComparedQuestion {
   readonly question: string;
   readonly inbox: string;
-  /** The first that was given; empty where there is none. */
+  /** The first that was given; empty where there is none. Of a task of a suite: its state, and why it is not solved. */
   readonly answer: string;
   /** By metric, the mean over the repeats that completed and have a value. */
   readonly values: Readonly<Record<string, number>>;
@@ -94,6 +95,8 @@ export interface RunComparison {
   readonly baseline: string;
   readonly candidate: string;
   readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
+  /** Of runs over suites: tasks that are not graded, and so in no comparison of scores. Null: of questions. */
+  readonly ungraded: { readonly baseline: number; readonly candidate: number } | null;
   /** What makes them incomparable, in words; empty where nothing does. */
   readonly incomparable: readonly string[];
   /** Settings in which they differ. */

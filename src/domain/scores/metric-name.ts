@@ -1,21 +1,32 @@
 /** Short names for what people ask after most; every scorer's own name is a metric too. */
 export const METRIC_ALIASES = {
-  accuracy: "judgeCorrect where the run was judged, else exactMatch",
+  accuracy: "judgeCorrect where the run was judged, taskSolved of a suite, else exactMatch",
   semantic: "semanticScore",
   sources: "sourcesCorrect",
   found: "foundGold",
   read: "readGold",
+  score: "taskScore",
+  solved: "taskSolved",
 } as const satisfies Record<string, string>;
 
 /** The judge's verdict, where there was a judge. */
 const JUDGED = "judgeCorrect";
 
+/** Of tasks of suites. */
+const SOLVED = "taskSolved";
+
 /** The scores of one run: by scorer, how many tasks have a value. */
 type ScoredTasks = Readonly<Record<string, { readonly n: number }>>;
 
-/** The scorer that a metric's name means: `accuracy` is the judge's verdict where each of the runs has verdicts. */
+/**
+ * The scorer that a metric's name means: `accuracy` is the judge's verdict where each of the runs has verdicts, and
+ * whether a task was solved where each is over a suite.
+ */
 export function scorerOfMetric(metric: string, ...runs: readonly ScoredTasks[]): string {
-  if (metric === "accuracy") return runs.every((scores) => isScored(JUDGED, scores)) ? JUDGED : "exactMatch";
+  if (metric === "accuracy") {
+    if (runs.every((scores) => isScored(JUDGED, scores))) return JUDGED;
+    return runs.length > 0 && runs.every((scores) => scores[SOLVED] !== undefined) ? SOLVED : "exactMatch";
+  }
   return isAlias(metric) ? METRIC_ALIASES[metric] : metric;
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { QuestionTrace } from "../runs/trace.js";
+import type { TaskGrade } from "../tasks/task.js";
 
 /** `value` null: could not be told, with the reason; kept out of every mean. */
 export const scoreSchema = z.object({ value: z.number().nullable(), explanation: z.string().optional() });
@@ -25,11 +26,10 @@ export interface ScorableQuestion {
 }
 
 /**
- * A scorer with what a reader must know of its figure. `rate`: 0 or 1 a task; `mean`: any number. Its name is the
- * field's own word (exactMatch, tokenF1) and the key of its figures everywhere.
+ * What a reader must know of a score's figure. `rate`: 0 or 1 a task; `mean`: any number. Its name is the field's own
+ * word (exactMatch, tokenF1) and the key of its figures everywhere.
  */
-export interface ScorerEntry {
-  readonly score: Scorer;
+export interface ScoreDescription {
   /** In a table's head. */
   readonly label: string;
   readonly kind: "rate" | "mean";
@@ -40,8 +40,20 @@ export interface ScorerEntry {
   readonly scale?: Scale;
   /** It says nothing of other questions, not even where they failed; left out: it applies to all. */
   readonly appliesTo?: (question: ScorableQuestion) => boolean;
+  /** False: a failed task has no value over all tasks either. Left out: it is wrong there, 0. */
+  readonly failedAsWrong?: false;
+}
+
+/** A score of questions about mailboxes. */
+export interface ScorerEntry extends ScoreDescription {
+  readonly score: Scorer;
   /** `needed`: unscored without a judge's verdict; `used`: says more with one. */
   readonly judge?: "needed" | "used";
+}
+
+/** A score of tasks of suites, from what their evaluation functions gave. A task without a grade has none. */
+export interface SuiteScorerEntry extends ScoreDescription {
+  readonly scoreGrade: (grade: TaskGrade) => Score;
 }
 
 /** Of the semantic score: high > 0.8, medium 0.5 to 0.8, low < 0.5. */

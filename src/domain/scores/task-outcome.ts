@@ -5,8 +5,8 @@ import { isFailure } from "../tasks/task-ending.js";
 export type TaskOutcome = "right" | "wrong" | "failed" | "unscored";
 
 export function taskOutcome(task: TaskResult, scorer: string, better: "higher" | "lower"): TaskOutcome {
-  if (isFailure(task.ending)) return "failed";
   const value = task.scores[scorer] ?? null;
-  if (value === null) return "unscored";
+  // A task of a suite may be graded though its time ran out.
+  if (value === null) return isFailure(task.ending) ? "failed" : "unscored";
   return value >= 0.5 === (better === "higher") ? "right" : "wrong";
 }

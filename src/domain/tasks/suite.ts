@@ -43,6 +43,8 @@ export interface OpenedTask {
   readonly variables: TaskVariables;
   /** What tools may touch. */
   readonly access: TaskAccess;
+  /** What no trace may hold: the values of account settings. */
+  readonly secrets?: readonly string[];
   /** What the trace keeps of the task, with its grade where it has one. Throws where `signal` aborts. */
   grade(rollout: Rollout, signal: AbortSignal): Promise<TaskRecord>;
   close(): Promise<void>;

@@ -1,5 +1,5 @@
 import type { RunTotals, ScoreFigures, TaskResult } from "../../domain/runs/benchmark-result.js";
-import type { ScorerEntry } from "../../domain/scores/score.js";
+import type { ScoreDescription } from "../../domain/scores/score.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import { ScoreAggregate } from "./score-aggregate.js";
@@ -14,13 +14,13 @@ export class AllScores {
   private asked = 0;
   private readonly byScorer = new Map<string, ScoreAggregate>();
   private readonly slices = new SliceAggregate();
-  /** By known scorer, the failed tasks of questions without a value: wrong for every scorer that applies to them. */
+  /** By known score, the failed tasks of questions without a value: wrong for every scorer that applies to them. */
   private readonly onlyFailed: ReadonlyMap<string, ClusteredMean>;
   /** The same for scorers that this version does not know. */
   private readonly failedQuestions = new ClusteredMean();
 
-  /** `known`: the scorers of this version, in the order in which they are shown. */
-  constructor(private readonly known: Readonly<Record<string, ScorerEntry>>) {
+  /** `known`: the scores of this version, in the order in which they are shown. */
+  constructor(private readonly known: Readonly<Record<string, ScoreDescription>>) {
     this.onlyFailed = new Map(Object.keys(known).map((name) => [name, new ClusteredMean()]));
   }
 
@@ -32,7 +32,7 @@ export class AllScores {
   figures(): Pick<RunTotals, "scores" | "slices"> {
     this.endQuestion();
     const names = [...new Set([...Object.keys(this.known), ...this.byScorer.keys()])];
-    const entries: Record<string, ScorerEntry> = {};
+    const entries: Record<string, ScoreDescription> = {};
     const scores: Record<string, ScoreFigures> = {};
     for (const name of names) {
       const sums = this.byScorer.get(name);
@@ -47,7 +47,9 @@ export class AllScores {
   private endQuestion(): void {
     const [first] = this.question;
     if (first === undefined) return;
-    const completed = this.question.filter(({ ending }) => !isFailure(ending));
+    // What a task of a suite left behind may be graded though its time ran out; without a grade it is never 0.
+    const isOfSuite = first.suite !== undefined;
+    const completed = isOfSuite ? this.question : this.question.filter(({ ending }) => !isFailure(ending));
     const failed = this.question.length - completed.length;
     this.asked = Math.max(this.asked, this.question.length);
     const scored = scoresOf(completed);
@@ -89,7 +91,7 @@ function scoresOf(completed: readonly TaskResult[]): Map<string, number[]> {
 }
 
 /** A scorer of another version: its kind is guessed from its values. */
-function unknownScorer(name: string, sums: ScoreAggregate): ScorerEntry {
+function unknownScorer(name: string, sums: ScoreAggregate): ScoreDescription {
   const kind = sums.isBinary ? "rate" : "mean";
-  return { score: () => ({ value: null }), label: name, kind, better: "higher", meaning: "" };
+  return { label: name, kind, better: "higher", meaning: "" };
 }

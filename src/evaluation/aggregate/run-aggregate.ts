@@ -3,6 +3,7 @@ import { addUsage, NO_USAGE, type Usage } from "../../domain/models/model.js";
 import type { Averages, RunTotals, Spent, TaskResult } from "../../domain/runs/benchmark-result.js";
 import { addCost } from "../../domain/runs/cost.js";
 import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
+import { SuiteAggregate } from "./suite-aggregate.js";
 
 type Metric = Exclude<keyof Averages, "tasks">;
 
@@ -22,6 +23,8 @@ export class RunAggregate {
   private completed = 0;
   private failed = 0;
   private failedWithGold = 0;
+  /** Without tasks of suites, which have no such metrics. */
+  private failedQuestions = 0;
   private executionMs = 0;
   /** Over the tasks that have them. */
   private readonly times = { tasks: 0, model: 0, tool: 0, waiting: 0 };
@@ -33,6 +36,7 @@ export class RunAggregate {
   private cachedReplies = 0;
   private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
   private readonly endings: Partial<Record<Ending, number>> = {};
+  private readonly suite = new SuiteAggregate();
   private readonly sums = new Map<Metric, { sum: number; scored: number }>();
 
   /** Adds an attempt that was superseded by another: only its cost counts. */
@@ -50,8 +54,10 @@ export class RunAggregate {
   add(result: TaskResult): void {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.charge(result);
+    this.suite.add(result);
     if (isFailure(result.ending)) {
       this.failed++;
+      if (result.suite === undefined) this.failedQuestions++;
       if (result.goldSources > 0) this.failedWithGold++;
       return;
     }
@@ -110,12 +116,13 @@ export class RunAggregate {
       retries: this.retries,
       cachedReplies: this.cachedReplies,
       spent: this.spent,
+      ...this.suite.figures(),
     };
   }
 
   private averagesOver(failedAsWrong: boolean): Averages {
     const mean = (metric: Metric) => {
-      const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failed;
+      const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failedQuestions;
       const asWrong = failedAsWrong ? failed : 0;
       const { sum, scored } = this.sums.get(metric) ?? { sum: 0, scored: 0 };
       return scored + asWrong === 0 ? null : sum / (scored + asWrong);

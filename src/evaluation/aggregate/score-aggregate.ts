@@ -1,6 +1,6 @@
 import type { ScoreFigures } from "../../domain/runs/benchmark-result.js";
 import { type Estimate, NO_ESTIMATE } from "../../domain/scores/interval-estimate.js";
-import type { Scale, ScorerEntry } from "../../domain/scores/score.js";
+import type { Scale, ScoreDescription } from "../../domain/scores/score.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import { passAtK, passHatK } from "../../statistics/pass-at-k.js";
 
@@ -13,8 +13,10 @@ const SHARE: Scale = { min: 0, max: 1 };
 export class ScoreAggregate {
   private readonly completed = new ClusteredMean();
   private readonly withFailed = new ClusteredMean();
+  /** None for tasks of suites, which are about no inbox. */
   private readonly inboxes = new Map<string, { n: number; sum: number; squares: number }>();
   private readonly tries = new Map<number, { some: ClusteredMean; all: ClusteredMean }>();
+  private hasValues = false;
   private binary = true;
   private lowest = 0;
   private highest = 0;
@@ -23,11 +25,14 @@ export class ScoreAggregate {
   add(values: readonly number[], failed: number, inbox: string): void {
     // Completed but without a value: the score does not apply to the question.
     if (values.length === 0) return;
+    this.hasValues = true;
     const [n, sum, squares] = [values.length, sumOf(values), sumOf(values.map((value) => value * value))];
     this.completed.add(n, sum, squares);
     this.withFailed.add(n + failed, sum, squares);
-    const inboxSums = this.inboxes.get(inbox) ?? { n: 0, sum: 0, squares: 0 };
-    this.inboxes.set(inbox, { n: inboxSums.n + n, sum: inboxSums.sum + sum, squares: inboxSums.squares + squares });
+    if (inbox !== "") {
+      const inboxSums = this.inboxes.get(inbox) ?? { n: 0, sum: 0, squares: 0 };
+      this.inboxes.set(inbox, { n: inboxSums.n + n, sum: inboxSums.sum + sum, squares: inboxSums.squares + squares });
+    }
     this.lowest = Math.min(this.lowest, ...values);
     this.highest = Math.max(this.highest, ...values);
     this.binary &&= values.every((value) => value === 0 || value === 1);
@@ -38,14 +43,15 @@ export class ScoreAggregate {
     return this.binary;
   }
 
-  figures(entry: ScorerEntry, onlyFailed: ClusteredMean, repeated: boolean): ScoreFigures {
+  figures(entry: ScoreDescription, onlyFailed: ClusteredMean, repeated: boolean): ScoreFigures {
     const { label, kind, better, meaning } = entry;
     const estimate = (sums: ClusteredMean) => estimateOf(entry, sums);
     const byInbox = new ClusteredMean();
     for (const { n, sum, squares } of this.inboxes.values()) byInbox.add(n, sum, squares);
     const { low, high } = estimate(byInbox);
     // A score without any value cannot count failed tasks as 0 either.
-    const failureIsZero = this.inboxes.size > 0 && better === "higher" && this.isFromZeroToOne(entry);
+    const failureIsZero =
+      this.hasValues && entry.failedAsWrong !== false && better === "higher" && this.isFromZeroToOne(entry);
     return {
       label,
       kind,
@@ -59,7 +65,7 @@ export class ScoreAggregate {
   }
 
   /** By the scorer's scale; for a scorer of another version, by its values. */
-  private isFromZeroToOne({ kind, scale }: ScorerEntry): boolean {
+  private isFromZeroToOne({ kind, scale }: ScoreDescription): boolean {
     if (scale !== undefined) return scale.min === 0 && scale.max === 1;
     return kind === "rate" || (this.lowest >= 0 && this.highest <= 1);
   }
@@ -84,7 +90,7 @@ export class ScoreAggregate {
 }
 
 /** Rates and means use different intervals. */
-export function estimateOf({ kind, scale }: Pick<ScorerEntry, "kind" | "scale">, sums: ClusteredMean): Estimate {
+export function estimateOf({ kind, scale }: Pick<ScoreDescription, "kind" | "scale">, sums: ClusteredMean): Estimate {
   return kind === "rate" ? sums.rate() : sums.mean(scale);
 }
 

@@ -9,6 +9,7 @@ export const completionSchema = z.object({
   finishReason: z.enum(FINISH_REASONS),
   rawFinishReason: z.string(),
   model: z.string().optional(),
+  responseId: z.string().optional(),
   usage: usageSchema.nullable(),
   providerState: providerStateSchema.optional(),
   sent: sentParametersSchema.optional(),

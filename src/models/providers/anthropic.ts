@@ -14,7 +14,7 @@ import { anthropicRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
 import { sdkFetch } from "../http/sdk-fetch.js";
-import { attempt, modelNameSchema, type Reply } from "./attempt-call.js";
+import { attempt, modelNameSchema, type Reply, responseIdSchema } from "./attempt-call.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { objectSchema } from "./tool-schema.js";
 
@@ -143,6 +143,7 @@ const count = z.number().int().nonnegative().nullish();
 
 const replySchema = z.object({
   model: modelNameSchema,
+  id: responseIdSchema,
   content: stateSchema,
   stop_reason: z.string().nullish(),
   usage: z
@@ -184,6 +185,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     finishReason: finishReason(raw),
     rawFinishReason: raw,
     ...reply.model,
+    ...reply.id,
     usage: reply.usage ? toUsage(reply.usage) : null,
     ...stateOf(reply.content, ids),
   };

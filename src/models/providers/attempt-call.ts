@@ -8,14 +8,19 @@ export type Reply = Omit<Completion, "latencyMs" | "retries">;
 /** A name is a few words; what a server puts there may be anything. */
 const MAX_NAME = 200;
 
-/** The model that a reply names, as the field of a `Reply`: none where it names none. No reply is refused for it. */
-export const modelNameSchema = z
+/** No reply is refused for a name that cannot be used. */
+const nameSchema = z
   .string()
   .transform((name) => name.replace(/\s+/g, " ").trim())
   .pipe(z.string().min(1).max(MAX_NAME))
   .optional()
-  .catch(undefined)
-  .transform((model) => (model === undefined ? {} : { model }));
+  .catch(undefined);
+
+/** The model that a reply names, as the field of a `Reply`: none where it names none. */
+export const modelNameSchema = nameSchema.transform((model) => (model === undefined ? {} : { model }));
+
+/** A reply's id, as the field of a `Reply`: none where it has none. */
+export const responseIdSchema = nameSchema.transform((responseId) => (responseId === undefined ? {} : { responseId }));
 
 /**
  * One attempt: `send` puts the request on the wire and gives the parsed body within its time, `read` checks it. Rejects

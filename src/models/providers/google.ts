@@ -6,7 +6,7 @@ import type { FinishReason, Model, ModelRequest, SentParameters, Usage } from ".
 import { googleRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
-import { attempt, modelNameSchema, type Reply } from "./attempt-call.js";
+import { attempt, modelNameSchema, type Reply, responseIdSchema } from "./attempt-call.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
 import { googleSchema } from "./tool-schema.js";
 
@@ -156,6 +156,7 @@ const usageSchema = z.object({
 
 const replySchema = z.object({
   modelVersion: modelNameSchema,
+  responseId: responseIdSchema,
   candidates: z
     .array(
       z.object({
@@ -177,7 +178,15 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const candidate = reply.candidates?.[0];
   if (!candidate) {
     const raw = reply.promptFeedback?.blockReason ?? "";
-    return { content: "", toolCalls: [], finishReason: "refusal", rawFinishReason: raw, ...reply.modelVersion, usage };
+    return {
+      content: "",
+      toolCalls: [],
+      finishReason: "refusal",
+      rawFinishReason: raw,
+      ...reply.modelVersion,
+      ...reply.responseId,
+      usage,
+    };
   }
   const rawParts = candidate.content?.parts ?? [];
   const parts = rawParts.map((part) => partSchema.parse(part));
@@ -195,6 +204,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     finishReason: finishReason(raw, toolCalls.length),
     rawFinishReason: raw,
     ...reply.modelVersion,
+    ...reply.responseId,
     usage,
     ...(needed ? { providerState: { provider: PROVIDER, value: { parts: rawParts, ids } } } : {}),
   };

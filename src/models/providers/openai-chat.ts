@@ -11,7 +11,7 @@ import {
 import { openaiRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
-import { attempt, modelNameSchema, type Reply } from "./attempt-call.js";
+import { attempt, modelNameSchema, type Reply, responseIdSchema } from "./attempt-call.js";
 import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-address.js";
 import { chatUrl, openaiHeaders } from "./openai-client.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
@@ -109,6 +109,7 @@ const messageSchema = z.looseObject({
 
 const replySchema = z.object({
   model: modelNameSchema,
+  id: responseIdSchema,
   choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })], z.unknown()),
   usage: z
     .object({
@@ -146,6 +147,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     finishReason: refused ? "refusal" : finishReason(raw, toolCalls.length),
     rawFinishReason: raw,
     ...reply.model,
+    ...reply.id,
     usage: reply.usage
       ? {
           inputTokens: reply.usage.prompt_tokens,

@@ -12,7 +12,7 @@ import { openaiRules, sentOf } from "../catalog/request-parameters.js";
 import type { Endpoint } from "../endpoint.js";
 import { withDeadline } from "../http/deadline.js";
 import { httpError } from "../http/provider-errors.js";
-import { attempt, modelNameSchema, type Reply } from "./attempt-call.js";
+import { attempt, modelNameSchema, type Reply, responseIdSchema } from "./attempt-call.js";
 import { isReasoningModel } from "./openai-address.js";
 import { openaiClient, openaiHeaders } from "./openai-client.js";
 import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
@@ -107,6 +107,7 @@ const tokens = z.number().int().nonnegative();
 
 const replySchema = z.object({
   model: modelNameSchema,
+  id: responseIdSchema,
   status: z.string().nullish(),
   error: z.object({ code: z.string().nullish(), message: z.string() }).nullish(),
   incomplete_details: z.object({ reason: z.string().nullish() }).nullish(),
@@ -148,6 +149,7 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
     finishReason: refused ? "refusal" : finishReason(raw, toolCalls.length),
     rawFinishReason: refused ? "refusal" : raw,
     ...reply.model,
+    ...reply.id,
     usage: reply.usage
       ? {
           inputTokens: reply.usage.input_tokens,

@@ -2,6 +2,7 @@ import type { Flip, MetricComparison, RunComparison, RunHead } from "../../domai
 import { scorerOfMetric } from "../../domain/scores/metric-name.js";
 import type { PublishedResults } from "../../domain/scores/published-result.js";
 import { stripControls } from "../../platform/strip-controls.js";
+import { differenceText, pText } from "./difference-text.js";
 import { estimate } from "./format-estimate.js";
 import { count, oneDecimal, share, usd } from "./format-number.js";
 import { workTime } from "./task-time.js";
@@ -30,7 +31,9 @@ function overviewTable(runs: readonly RunHead[]): string {
   );
 }
 
-function pairText({ baseline, candidate, questions, incomparable, settings, metrics, flips }: RunComparison): string {
+function pairText(comparison: RunComparison): string {
+  const { baseline, candidate, questions, ungraded, incomparable, settings, metrics, flips } = comparison;
+  const noun = ungraded === null ? "question" : "task";
   const { common, onlyBaseline, onlyCandidate } = questions;
   const onlyInOne = [
     onlyBaseline > 0 && `${count(onlyBaseline)} only in the first`,
@@ -38,18 +41,26 @@ function pairText({ baseline, candidate, questions, incomparable, settings, metr
   ].filter((part) => part !== false);
   const flipCount = flips.lost.length + flips.won.length;
   return [
-    `${candidate} against ${baseline}: ${[`${count(common)} questions in both`, ...onlyInOne].join(", ")}`,
+    `${candidate} against ${baseline}: ${[`${count(common)} ${noun}s in both`, ...onlyInOne].join(", ")}`,
+    ...ungradedLine(ungraded),
     ...(incomparable.length === 0 ? [] : [`NOT COMPARABLE, they differ in ${incomparable.join("; ")}`]),
     ...(settings.length === 0 ? [] : [`Settings that differ: ${settings.join(", ")}`]),
     "",
     table(
       ["", "n", "before", "after", "difference, 95 %", "p", "won/lost/tied", "verdict"],
-      metrics.map((metric) => metricRow(metric)),
+      metrics.map((metric) => metricRow(metric, noun)),
     ),
-    ...(flipCount === 0 ? [] : ["", `Questions that changed (${flips.metric}):`]),
+    ...(flipCount === 0 ? [] : ["", `${noun === "task" ? "Tasks" : "Questions"} that changed (${flips.metric}):`]),
     ...flips.lost.flatMap((flip) => flipLines("lost", flip)),
     ...flips.won.flatMap((flip) => flipLines("won", flip)),
   ].join("\n");
+}
+
+function ungradedLine(ungraded: RunComparison["ungraded"]): string[] {
+  if (ungraded === null || ungraded.baseline + ungraded.candidate === 0) return [];
+  return [
+    `Not graded, and in no score: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`,
+  ];
 }
 
 /** Cost, time and turns are not shares and need other formats. */
@@ -59,29 +70,27 @@ const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
   turns: (value) => value.toFixed(2),
 };
 
-function metricRow(metric: MetricComparison): string[] {
+function metricRow(metric: MetricComparison, noun: string): string[] {
   const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
   const format = EFFORT_FORMATS[metric.metric] ?? share;
   const text = (value: number | null) => (value === null ? "-" : format(value));
-  const { value, low, high } = difference;
-  const bounds = low === null || high === null ? "" : ` [${text(low)}, ${text(high)}]`;
   return [
     label,
     count(difference.n),
     text(baseline),
     text(candidate),
-    value === null ? "-" : `${value > 0 ? "+" : ""}${text(value)}${bounds}`,
-    p === null ? "-" : p < 0.001 ? "<0.001" : share(p),
+    differenceText(difference, format),
+    pText(p),
     `${count(wins)}/${count(losses)}/${count(ties)}`,
-    significanceText(metric),
+    significanceText(metric, noun),
   ];
 }
 
-function significanceText({ verdict, moreQuestions, difference }: MetricComparison): string {
+function significanceText({ verdict, moreQuestions, difference }: MetricComparison, noun: string): string {
   if (verdict !== null) return verdict;
-  if (difference.n === 0) return "no question in common";
+  if (difference.n === 0) return `no ${noun} in common`;
   if (moreQuestions === null) return "no difference";
-  return moreQuestions === 0 ? "may be chance" : `may be chance; ~${count(moreQuestions)} more questions would tell`;
+  return moreQuestions === 0 ? "may be chance" : `may be chance; ~${count(moreQuestions)} more ${noun}s would tell`;
 }
 
 function flipLines(side: "lost" | "won", flip: Flip): string[] {
@@ -130,12 +139,12 @@ export function publishedText(
         rows.map(({ row }) => row),
       ),
       `Published: ${published.protocol}.`,
-      ...runs.map(({ runId }) => differenceText(runId, differences[runId] ?? [])),
+      ...runs.map(({ runId }) => protocolText(runId, differences[runId] ?? [])),
     ].join("\n"),
   );
 }
 
-function differenceText(runId: string, differences: readonly string[]): string {
+function protocolText(runId: string, differences: readonly string[]): string {
   return differences.length === 0
     ? `${runId} was made under these conditions.`
     : `${runId} differs: ${differences.join("; ")}.`;

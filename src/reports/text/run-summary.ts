@@ -3,6 +3,7 @@ import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
 import { count, duration, oneDecimal, share, usd } from "./format-number.js";
+import { statesText } from "./states-text.js";
 import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
 
@@ -19,9 +20,11 @@ export function runSummary(totals: RunTotals): string {
       : [["Status", `${totals.status}: ${count(totals.totalTasks)} of ${count(totals.plannedTasks)} tasks`] as const]),
     [
       "Tasks",
-      `${count(totals.totalTasks)} of the ${totals.split} split: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed`,
+      `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed`,
     ],
+    ...gradedRow(totals),
     ...scoreRows(totals),
+    ...statesRow(totals),
     ["Endings", endingsText(totals)],
     ...answeredByRow(totals),
     ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
@@ -32,6 +35,22 @@ export function runSummary(totals: RunTotals): string {
     ...cacheRow(totals),
     ["Retries", count(totals.retries)],
   ]);
+}
+
+function sourceText({ suite, split }: RunTotals): string {
+  return suite === undefined ? `the ${split} split` : `the suite ${suite.name}`;
+}
+
+/** Of a suite, as its scores are over the graded tasks only. */
+function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
+  if (suite === undefined) return [];
+  const ungraded = totalTasks - suite.graded;
+  const others = ungraded === 0 ? "" : `; not graded, and in no average: ${count(ungraded)}`;
+  return [["Graded", `${count(suite.graded)} of ${count(totalTasks)}${others}`]];
+}
+
+function statesRow({ suite }: RunTotals): [string, string][] {
+  return suite === undefined ? [] : [["States", statesText(suite.states)]];
 }
 
 /** Shown only if another model than the requested one replied. */
@@ -50,8 +69,8 @@ function cacheRow({ cachedReplies, turns, spent }: RunTotals): [string, string][
   return [["From the cache", `${count(cachedReplies)} of ${count(turns)} replies; ${now} of the cost was spent now`]];
 }
 
-function scoreRows({ scores, failedTasks, completedTasks }: RunTotals): [string, string][] {
-  if (completedTasks === 0) return [["Scores", "- (no task was completed)"]];
+function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [string, string][] {
+  if (completedTasks === 0 && suite === undefined) return [["Scores", "- (no task was completed)"]];
   return Object.values(scores).flatMap((score): [string, string][] => [
     [score.label, `${estimate(score)}${failedTasks === 0 ? "" : withFailed(score)}`],
     ...(score.repeats ?? [])

@@ -1,6 +1,7 @@
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { HOME } from "../../domain/tasks/task-machine.js";
 import type { FoundPython } from "../find-python.js";
+import { guestLimits } from "./guest-limits.js";
 import type { MachineLimits } from "./machine-limits.js";
 import { GUEST, type SyntheticFile } from "./synthetic-files.js";
 
@@ -69,16 +70,6 @@ export async function machineArguments(
     ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME],
     ["--", python.program, "-I", "-S", "-B", "-X", "utf8", GUEST, JSON.stringify(guestLimits(limits))],
   ].flat();
-}
-
-function guestLimits(limits: MachineLimits): object {
-  return {
-    address_bytes: limits.addressBytes,
-    processes: limits.processes,
-    open_files: limits.openFiles,
-    output_bytes: limits.outputBytes,
-    file_bytes: Math.max(...Object.values(limits.disk)),
-  };
 }
 
 /** A link as a link, so that /bin/sh and /usr/bin/sh are one file there too. */

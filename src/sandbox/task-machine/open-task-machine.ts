@@ -1,11 +1,12 @@
 import { realpath } from "node:fs/promises";
 import { HOME } from "../../domain/tasks/task-machine.js";
+import { startDockerGuest } from "./docker/start-docker-guest.js";
 import type { MachineHost } from "./find-machine-host.js";
 import { isBelowAny } from "./machine-arguments.js";
 import { MACHINE_LIMITS, type MachineLimits, SHIMS } from "./machine-limits.js";
 import { SandboxedMachine } from "./sandboxed-machine.js";
 import type { Snapshot } from "./snapshots/snapshot-schema.js";
-import { startGuest } from "./start-guest.js";
+import { type StartedGuest, startGuest } from "./start-guest.js";
 
 const SET_UP_MS = 120_000;
 const FOLDERS = ["Desktop", "Documents", "Downloads", "projects"].map((name) => `${HOME}/${name}`);
@@ -36,7 +37,30 @@ export async function openTaskMachine(
   signal: AbortSignal,
 ): Promise<SandboxedMachine> {
   const mounts = { readOnly: await checkedBinds(snapshot, hidden), hidden };
-  const started = await startGuest(host, { mounts, shims: snapshot.shims, limits }, signal);
+  return await furnish(
+    await startGuest(host, { mounts, shims: snapshot.shims, limits }, signal),
+    snapshot,
+    limits,
+    signal,
+  );
+}
+
+/** The same over Docker, of a snapshot that names an image: of this machine nothing shows in it. */
+export async function openDockerMachine(
+  snapshot: Snapshot & { readonly image: string },
+  signal: AbortSignal,
+  limits: MachineLimits = MACHINE_LIMITS,
+): Promise<SandboxedMachine> {
+  return await furnish(await startDockerGuest(snapshot.image, limits, signal), snapshot, limits, signal);
+}
+
+/** Its folders, files and set-up. */
+async function furnish(
+  started: StartedGuest,
+  snapshot: Snapshot,
+  limits: MachineLimits,
+  signal: AbortSignal,
+): Promise<SandboxedMachine> {
   const machine = new SandboxedMachine(started, { ...ENVIRONMENT, ...snapshot.env }, limits);
   try {
     for (const folder of [...FOLDERS, "/mnt/container", ...snapshot.folders]) await machine.makeFolder(folder);

@@ -11,7 +11,7 @@ const resultSchema = z.object({
   stdout: z.number().int().nonnegative(),
 });
 
-/** A machine over bubblewrap. What a command starts lives on until the machine is closed, and ends then. */
+/** A machine over bubblewrap or Docker. What a command starts lives on until the machine is closed, and ends then. */
 export class SandboxedMachine implements TaskMachine {
   readonly canRun = true;
   readonly #guest: GuestConnection;
@@ -29,7 +29,7 @@ export class SandboxedMachine implements TaskMachine {
       this.#guest.end(new Error(`the task's machine has ended: ${lastLine(stderr) || "its first process is gone"}`));
       this.#over.abort();
     });
-    this.#watched = started.cgroup === null ? this.#watch() : Promise.resolve();
+    this.#watched = started.watched === null ? Promise.resolve() : this.#watch(started.watched);
   }
 
   copyIn(from: string, path: string): Promise<void> {
@@ -95,14 +95,14 @@ export class SandboxedMachine implements TaskMachine {
     return this.#closing;
   }
 
-  #watch(): Promise<void> {
+  #watch(pid: number): Promise<void> {
     const megabytes = Math.round(this.limits.memoryBytes / 2 ** 20);
     const why = `The machine's memory of ${megabytes} MB was used up: all processes were ended.`;
     const onTooMuch = async () => {
       await this.#guest.request("end_all", { why }).catch(() => undefined);
     };
     const onFull = () => void this.#end(`its files take more than its memory of ${megabytes} MB`);
-    return watchMemory(this.started.pid, this.limits, onTooMuch, onFull, this.#over.signal);
+    return watchMemory(pid, this.limits, onTooMuch, onFull, this.#over.signal);
   }
 }
 

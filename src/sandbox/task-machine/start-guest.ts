@@ -5,19 +5,17 @@ import { BubblewrapStatus, bindProcesses, feed } from "../bubblewrap/bubblewrap-
 import type { Cgroup } from "../bubblewrap/cgroup.js";
 import { sandboxUser } from "../sandbox-user.js";
 import type { MachineHost } from "./find-machine-host.js";
+import { keepStart } from "./keep-start.js";
 import { DESCRIPTORS, type MachineMounts, machineArguments } from "./machine-arguments.js";
 import type { MachineLimits } from "./machine-limits.js";
 import { syntheticFiles } from "./synthetic-files.js";
 
-const STDERR_KEPT = 4096;
-
 /** The processes of a machine, as this process sees them. */
 export interface StartedGuest {
-  /** The machine's first process. When it ends, all others of the machine do. */
-  readonly pid: number;
+  /** The machine's first process where nothing binds its memory, so that it must be watched; else null. */
+  readonly watched: number | null;
   readonly stdin: Writable;
   readonly stdout: Readable;
-  readonly cgroup: Cgroup | null;
   /** Resolves, with what was written to stderr, as soon as the machine has ended by itself or by `kill`. */
   readonly ended: Promise<string>;
   /** Ends all of its processes, and returns when none is left. */
@@ -76,8 +74,7 @@ export async function startGuest(
     const bound = { memoryBytes: limits.memoryBytes, processes: limits.processes, endTogether: false };
     cgroup = host.cgroups === null ? null : await bindProcesses(pid, host.cgroups, bound);
     return {
-      pid,
-      cgroup,
+      watched: cgroup === null ? pid : null,
       stdin: child.stdin as Writable,
       stdout: child.stdout as Readable,
       ended: closed.then(stderr),
@@ -91,15 +88,6 @@ export async function startGuest(
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
   }
-}
-
-function keepStart(stream: Readable): () => string {
-  let text = "";
-  stream.setEncoding("utf8").on("data", (part: string) => {
-    if (text.length < STDERR_KEPT) text = (text + part).slice(0, STDERR_KEPT);
-  });
-  stream.on("error", () => undefined);
-  return () => text;
 }
 
 /** bwrap's own process: the machine's first one is bound to die with it, and all others die with that. */

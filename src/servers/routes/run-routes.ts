@@ -1,19 +1,27 @@
 import { z } from "zod";
 import { computeRunTotals } from "../../app/results/compute-run-totals.js";
 import { taskIdSchema } from "../../domain/tasks/task-id.js";
+import { listRuns } from "../../store/runs/list-runs.js";
 import { pageOfResults } from "../../store/runs/results.js";
-import { getRun, listRuns } from "../../store/runs/runs.js";
+import { getRun } from "../../store/runs/runs.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/route-services.js";
 
 const runLineShape = z.strictObject({
   id: z.string(),
+  name: z.string().nullable(),
+  note: z.string().nullable(),
+  tags: z.array(z.string()).readonly(),
   agent_id: z.string(),
   model: z.string(),
+  dataset: z.string(),
+  split: z.string(),
   status: z.enum(["running", "completed", "interrupted"]),
   tasks: z.number().int().meta({ description: "Answered so far" }),
+  completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
   total_tasks: z.number().int(),
   started_at: z.string(),
+  cost_usd: z.number().nullable(),
 });
 
 export function runRoutes({ db }: Services): Route[] {
@@ -27,11 +35,13 @@ export function runRoutes({ db }: Services): Route[] {
       status: 200,
       response: z.strictObject({ runs: z.array(runLineShape) }),
       handle: () => ({
-        runs: listRuns(db).map(({ agentId, totalTasks, startedAt, ...same }) => ({
+        runs: listRuns(db).map(({ agentId, completedTasks, totalTasks, startedAt, costUsd, ...same }) => ({
           ...same,
           agent_id: agentId,
+          completed_tasks: completedTasks,
           total_tasks: totalTasks,
           started_at: startedAt,
+          cost_usd: costUsd,
         })),
       }),
     }),
@@ -39,7 +49,7 @@ export function runRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/runs/:id",
       tag,
-      summary: "The totals of a run, in the words of the results file; latest is the newest",
+      summary: "The totals of a run, in the words of the results file; latest is the newest that has completed a task",
       status: 200,
       response: z.looseObject({ runId: z.string(), agentId: z.string(), totalTasks: z.number().int() }),
       async handle({ params }) {

@@ -1,5 +1,6 @@
 import { type Agent, agentSettingsSchema, type StoredAgent } from "../../domain/agents/agent.js";
 import { UserError } from "../../domain/errors.js";
+import { didYouMean } from "../../platform/nearest-names.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
 import type { Db } from "../connection/open-store.js";
 
@@ -27,8 +28,12 @@ export function findAgent(db: Db, id: string): StoredAgent | null {
 export function getAgent(db: Db, id: string): StoredAgent {
   const agent = findAgent(db, id);
   if (agent !== null) return agent;
-  const known = listAgentIds(db).join(", ");
-  throw new UserError("agent_unknown", `There is no agent "${id}".`, `The agents are: ${known} (art-e agents list).`);
+  const known = listAgentIds(db);
+  throw new UserError(
+    "agent_unknown",
+    `There is no agent "${id}".`,
+    `${didYouMean(id, known)}The agents are: ${known.join(", ")} (art-e agents list).`,
+  );
 }
 
 /** Inserts or updates an agent's row. */

@@ -1,6 +1,7 @@
 import type { StoredTool, ToolRow } from "../../domain/agents/tool.js";
 import { UserError } from "../../domain/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../../domain/json.js";
+import { didYouMean } from "../../platform/nearest-names.js";
 import type { Db } from "../connection/open-store.js";
 
 interface Row extends Omit<StoredTool, "parametersSchema" | "handlerConfig" | "builtin"> {
@@ -27,8 +28,12 @@ export function findTool(db: Db, id: string): StoredTool | null {
 export function getTool(db: Db, id: string): StoredTool {
   const tool = findTool(db, id);
   if (tool !== null) return tool;
-  const known = db.prepare("SELECT id FROM tools ORDER BY id").pluck().all().join(", ");
-  throw new UserError("tool_unknown", `There is no tool "${id}".`, `The tools are: ${known} (art-e tools list).`);
+  const known = db.prepare("SELECT id FROM tools ORDER BY id").pluck().all() as string[];
+  throw new UserError(
+    "tool_unknown",
+    `There is no tool "${id}".`,
+    `${didYouMean(id, known)}The tools are: ${known.join(", ")} (art-e tools list).`,
+  );
 }
 
 /** A tool's row and the agent's configuration of it, as JSON text. */

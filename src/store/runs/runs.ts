@@ -7,6 +7,11 @@ import { hasHolderExited } from "./process-identity.js";
 
 export interface RunRow {
   readonly id: string;
+  /** What a person calls it; null: nothing. */
+  readonly name: string | null;
+  /** What a person says of it; null: nothing. */
+  readonly note: string | null;
+  readonly tags: readonly string[];
   readonly agentId: string;
   readonly model: string;
   readonly split: string;
@@ -25,7 +30,10 @@ export interface RunRow {
   readonly completedAt: string | null;
 }
 
-export interface NewRun extends Omit<RunRow, "dataset" | "limits" | "output" | "status" | "activeMs" | "completedAt"> {
+/** Fields that are set while it runs, or later. */
+type LaterField = "name" | "note" | "tags" | "status" | "activeMs" | "completedAt";
+
+export interface NewRun extends Omit<RunRow, "dataset" | "limits" | "output" | LaterField> {
   readonly datasetId: string;
   readonly limits?: RunLimits;
   readonly output?: string | null;
@@ -89,19 +97,32 @@ export function lockRun(db: Db, id: string, worker: string, isGone: (holder: str
     .immediate();
 }
 
-/** Finds a run by its id, by the beginning of it, or the newest one by `latest`. */
-export function getRun(db: Db, id: string): RunRow {
+/**
+ * Finds a run by its id, its name, the beginning of its id, or by `latest`: the newest one that has completed a task,
+ * or where none has, the newest. To go on with a run, `latest` is the newest, whatever it has completed.
+ */
+export function getRun(db: Db, id: string, purpose: "read" | "resume" = "read"): RunRow {
   const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
+      r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
       r.limits, r.output, r.total_tasks AS totalTasks, r.status, r.worker, r.active_ms AS activeMs, r.started_at AS startedAt, r.completed_at AS completedAt,
       d.source, d.revision, d.sha256
     FROM runs r JOIN datasets d ON d.id = r.dataset_id`;
   const rows = (
     id === "latest"
-      ? db.prepare(`${select} ORDER BY r.started_at DESC, r.rowid DESC LIMIT 1`).all()
+      ? db
+          .prepare(
+            `${select} ORDER BY @purpose = 'read' AND EXISTS (SELECT 1 FROM results WHERE run_id = r.id AND failed = 0) DESC,
+               r.started_at DESC, r.rowid DESC LIMIT 1`,
+          )
+          .all({ purpose })
       : db
-          .prepare(`${select} WHERE r.id = @id OR substr(r.id, 1, length(@id)) = @id ORDER BY r.id = @id DESC LIMIT 2`)
+          .prepare(
+            `${select} WHERE r.id = @id OR r.name = @id OR substr(r.id, 1, length(@id)) = @id
+             ORDER BY r.id = @id DESC, r.name IS @id DESC LIMIT 2`,
+          )
           .all({ id })
-  ) as (Omit<RunRow, "settings" | "limits" | "dataset"> & {
+  ) as (Omit<RunRow, "settings" | "limits" | "dataset" | "tags"> & {
+    tags: string;
     settings: string;
     limits: string | null;
     worker: string | null;
@@ -110,17 +131,18 @@ export function getRun(db: Db, id: string): RunRow {
     sha256: string;
   })[];
   const [row, second] = rows;
-  if (row === undefined || (second !== undefined && row.id !== id)) {
+  if (row === undefined || (second !== undefined && row.id !== id && row.name !== id)) {
     throw new UserError(
       "run_unknown",
       row === undefined ? `There is no run "${id}" in ${db.name}.` : `More than one run begins with "${id}".`,
-      "art-e stats --run latest shows the newest; art-e stats --runs lists them.",
+      "art-e runs list lists them; latest is the newest that has completed a task.",
     );
   }
-  const { settings, limits, worker, source, revision, sha256, ...run } = row;
+  const { tags, settings, limits, worker, source, revision, sha256, ...run } = row;
   return {
     ...run,
     status: statusOf(run.status, worker),
+    tags: JSON.parse(tags) as string[],
     settings: JSON.parse(settings) as RunSettings,
     limits: limits === null ? NO_LIMITS : (JSON.parse(limits) as RunLimits),
     dataset: { source, revision, sha256 },
@@ -128,27 +150,6 @@ export function getRun(db: Db, id: string): RunRow {
 }
 
 /** A running run without a live holder was killed. */
-function statusOf(status: RunStatus, worker: string | null): RunStatus {
+export function statusOf(status: RunStatus, worker: string | null): RunStatus {
   return status === "running" && (worker === null || hasHolderExited(worker)) ? "interrupted" : status;
-}
-
-export interface RunSummary {
-  readonly id: string;
-  readonly agentId: string;
-  readonly model: string;
-  readonly status: RunStatus;
-  readonly startedAt: string;
-  readonly tasks: number;
-  readonly totalTasks: number;
-}
-
-export function listRuns(db: Db): RunSummary[] {
-  const rows = db
-    .prepare(
-      `SELECT r.id, r.agent_id AS agentId, r.model, r.status, r.worker, r.started_at AS startedAt,
-              (SELECT count(*) FROM results WHERE run_id = r.id AND superseded = 0) AS tasks, r.total_tasks AS totalTasks
-       FROM runs r ORDER BY r.started_at DESC, r.rowid DESC`,
-    )
-    .all() as (RunSummary & { worker: string | null })[];
-  return rows.map(({ worker, ...line }) => ({ ...line, status: statusOf(line.status, worker) }));
 }

@@ -1,41 +1,28 @@
 import { UserError } from "../../domain/errors.js";
 import type { ChatTrace, Feedback } from "../../domain/runs/chat.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import type { Band } from "../../domain/scores/score.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
 import type { Db } from "../connection/open-store.js";
 import { getRun } from "./runs.js";
+import { selectTraceIds, type TraceFilter } from "./trace-selection.js";
 
-export interface TraceFilter {
-  readonly runId: string;
-  readonly band: Band | null;
-  /** Bounds of the semantic score, inclusive. */
-  readonly minScore: number | null;
-  readonly maxScore: number | null;
-  readonly failedOnly: boolean;
+/** Traces one at a time, in the order of their ids. May be iterated more than once. */
+export function readTraces<T extends Trace | ChatTrace = Trace>(db: Db, ids: readonly string[]): Iterable<T> {
+  const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
+  return {
+    *[Symbol.iterator]() {
+      for (const id of ids) {
+        const row = select.get(id) as string | undefined;
+        // Deleted in between.
+        if (row !== undefined) yield JSON.parse(row) as T;
+      }
+    },
+  };
 }
 
-const BAND_CONDITION: Readonly<Record<Band, string>> = {
-  high: "r.semantic_score > 0.8",
-  medium: "r.semantic_score BETWEEN 0.5 AND 0.8",
-  low: "r.semantic_score < 0.5",
-};
-
-/** A run's traces by task id, one at a time. */
+/** A run's traces by task id and epoch, one at a time. */
 export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
-  const conditions = ["r.run_id = @runId", "r.superseded = 0"];
-  if (filter.band !== null) conditions.push(BAND_CONDITION[filter.band]);
-  if (filter.minScore !== null) conditions.push("r.semantic_score >= @minScore");
-  if (filter.maxScore !== null) conditions.push("r.semantic_score <= @maxScore");
-  if (filter.failedOnly) conditions.push("r.failed = 1");
-  const rows = db
-    .prepare(
-      `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
-       WHERE ${conditions.join(" AND ")} ORDER BY r.task_id, r.epoch`,
-    )
-    .pluck();
-  const { runId, minScore, maxScore } = filter;
-  for (const row of rows.iterate({ runId, minScore, maxScore }) as Iterable<string>) yield JSON.parse(row) as Trace;
+  yield* readTraces(db, selectTraceIds(db, filter));
 }
 
 export function hasTrace(db: Db, traceId: string): boolean {

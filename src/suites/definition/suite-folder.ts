@@ -13,7 +13,7 @@ export interface SuiteFolder {
 }
 
 /** The folder that Spider2-V keeps its tasks in. */
-const SPIDER_CONTENT = "evaluation_examples";
+export const SPIDER_CONTENT = "evaluation_examples";
 
 export function openSuiteFolder(path: string): SuiteFolder {
   const folder = resolve(path);

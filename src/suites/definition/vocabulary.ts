@@ -1,6 +1,7 @@
+import { GUIDANCE_TAGS } from "../../domain/tasks/guidance.js";
+
 /** The tags that the task format knows. */
 export const INTERFACE_TAGS = ["cli", "gui", "cli+gui"] as const;
-export const GUIDANCE_TAGS = ["verbose", "abstract"] as const;
 export const ACCOUNT_TAG = "account";
 
 export const DOMAIN_TAGS = [

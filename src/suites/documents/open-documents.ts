@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { TaskDocuments } from "../../domain/tasks/task-documents.js";
 import { type DocumentFile, listRetrieved, listSuiteDocuments } from "./document-files.js";
 import { buildIndex, DocumentIndex } from "./document-index.js";
+import { pruneIndexes } from "./prune-indexes.js";
 
 /** A changed index makes files of earlier ones useless. */
 const LAYOUT = 1;
@@ -64,13 +65,7 @@ export class SuiteDocuments {
     if (files.length === 0 || this.cacheFolder === null) return build(files, signal);
     const folder = join(this.cacheFolder, "documents");
     const path = join(folder, `${digestOf(files)}.sqlite`);
-    if (
-      await stat(path).then(
-        (found) => found.isFile(),
-        () => false,
-      )
-    )
-      return openIndex(path);
+    if (await markUsed(path)) return openIndex(path);
     await mkdir(folder, { recursive: true });
     const part = `${path}.${randomUUID()}.part`;
     try {
@@ -79,8 +74,19 @@ export class SuiteDocuments {
     } finally {
       await rm(part, { force: true });
     }
+    await pruneIndexes(folder);
     return openIndex(path);
   }
+}
+
+/** False where there is no such index. */
+async function markUsed(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  if (found === null || !found.isFile()) return false;
+  const now = new Date();
+  // The cache may be another user's.
+  await utimes(path, now, now).catch(() => undefined);
+  return true;
 }
 
 /** Rejects with the abort's reason as soon as that comes; the work goes on for others. */

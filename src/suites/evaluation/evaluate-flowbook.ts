@@ -1,7 +1,9 @@
 import type { TaskEvaluation } from "../../domain/tasks/suite-task.js";
+import { callForScore } from "../custom/call-custom-function.js";
+import type { FlowbookFunction } from "../flowbook/flowbook-function.js";
 import { FLOWBOOK_FUNCTIONS } from "../flowbook/functions.js";
 import { CannotGrade } from "./cannot-grade.js";
-import type { EvaluationContext } from "./evaluation-context.js";
+import { customCall, type EvaluationContext } from "./evaluation-context.js";
 
 export interface Score {
   readonly score: number;
@@ -13,7 +15,7 @@ export interface Score {
 export async function evaluateFlowbook(evaluation: TaskEvaluation, context: EvaluationContext): Promise<Score> {
   const [metric] = evaluation.metrics;
   if (metric === undefined) throw new CannotGrade("unsupported", "the task names no evaluation function");
-  const evaluate = Object.hasOwn(FLOWBOOK_FUNCTIONS, metric.func) ? FLOWBOOK_FUNCTIONS[metric.func] : undefined;
+  const evaluate = findFunction(metric.func, context);
   if (evaluate === undefined) throw new CannotGrade("unsupported", `evaluation function ${metric.func} is not known`);
   try {
     const score = await evaluate(metric.options, context);
@@ -22,4 +24,10 @@ export async function evaluateFlowbook(evaluation: TaskEvaluation, context: Eval
     if (error instanceof CannotGrade || context.signal.aborted) throw error;
     return { score: 0, reason: `${metric.func}: ${error instanceof Error ? error.message : String(error)}` };
   }
+}
+
+function findFunction(name: string, context: EvaluationContext): FlowbookFunction | undefined {
+  const custom = context.options.custom?.evaluation.get(name);
+  if (custom !== undefined) return (args) => callForScore(custom, args, customCall(context));
+  return Object.hasOwn(FLOWBOOK_FUNCTIONS, name) ? FLOWBOOK_FUNCTIONS[name] : undefined;
 }

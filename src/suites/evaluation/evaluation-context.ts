@@ -1,5 +1,8 @@
 import type { SuiteTask } from "../../domain/tasks/suite-task.js";
 import type { CommandResult, TaskMachine } from "../../domain/tasks/task-machine.js";
+import type { AccountSettings } from "../accounts/account-settings.js";
+import type { CustomCall } from "../custom/call-custom-function.js";
+import type { CustomFunctions } from "../custom/custom-functions.js";
 import { CannotGrade } from "./cannot-grade.js";
 
 export interface EvaluationOptions {
@@ -8,6 +11,8 @@ export interface EvaluationOptions {
   readonly suiteRoot: string;
   /** Sleeps are multiplied by it; 1. */
   readonly timeScale?: number;
+  readonly accounts?: AccountSettings | undefined;
+  readonly custom?: CustomFunctions | undefined;
 }
 
 /** What a getter or a comparison may use. */
@@ -16,6 +21,16 @@ export interface EvaluationContext {
   readonly machine: TaskMachine;
   readonly options: EvaluationOptions;
   readonly signal: AbortSignal;
+}
+
+/** What a user's function gets of it. */
+export function customCall({
+  task,
+  machine,
+  signal,
+  options: { accounts, workFolder },
+}: EvaluationContext): CustomCall {
+  return { task, machine, signal, accounts, workFolder };
 }
 
 /** Runs a command where the machine can. */

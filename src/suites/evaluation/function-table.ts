@@ -1,34 +1,18 @@
 import type { SuiteDialect } from "../../domain/tasks/suite-task.js";
-import { FLOWBOOK_FUNCTIONS } from "../flowbook/functions.js";
+import type { FunctionNeed } from "../definition/functions/function-need.js";
+import { FLOWBOOK_FUNCTIONS, FLOWBOOK_SCRIPT_FUNCTIONS } from "../flowbook/functions.js";
 import { SPIDER2V_FUNCTIONS } from "../spider2v/functions.js";
-import { GETTERS } from "./getters/getter-table.js";
-
-/** What a function needs: files in the machine, a script run there, a server's process, an account, a screen. */
-export type FunctionNeed = "files" | "script" | "process" | "account" | "screen";
+import { GETTERS, SCRIPT_GETTERS } from "./getters/getter-table.js";
 
 /** Functions of set-up are in a table of their own, setup/setup-functions.ts. */
 export type FunctionKind = "evaluation" | "getter";
 
-export interface KnownFunction {
-  readonly needs: FunctionNeed;
-  /** False: the origin has it, and it cannot be graded here. */
-  readonly isImplemented: boolean;
-}
-
-/** Of the functions that are implemented; the others need files. */
-const NEEDS: Readonly<Record<string, FunctionNeed>> = {
-  compare_script_logs: "script",
-  vm_command_error: "script",
-  vm_command_line: "script",
-  vm_script_output: "script",
-};
-
-/** Spider2-V's other functions. */
+/** Spider2-V's functions that cannot grade here, by what they would need. */
 const NOT_IMPLEMENTED: Readonly<Record<FunctionKind, Readonly<Partial<Record<FunctionNeed, readonly string[]>>>>> = {
   evaluation: {
     account: ["check_snowflake_log_message", "is_snowflake_user_created"],
     screen: ["compare_metabase_images", "is_expected_url_pattern_match", "compare_image_list", "compare_images"],
-    process: ["check_file_existence"],
+    server: ["check_file_existence"],
   },
   getter: {
     account: [
@@ -52,30 +36,42 @@ const NOT_IMPLEMENTED: Readonly<Record<FunctionKind, Readonly<Partial<Record<Fun
       "snowflake_worksheet_sql_result",
       "workarena_task_result",
     ],
-    process: ["airbyte_localhost_page", "metabase_question_sql", "superset_localhost_page", "cloud_file"],
+    server: ["airbyte_localhost_page", "metabase_question_sql", "superset_localhost_page", "cloud_file"],
     screen: ["active_tab_info", "active_url_from_accessTree", "html_check", "validate_correct_url"],
-    files: ["cache_file", "content_from_vm_file"],
+    unsupported: ["cache_file", "content_from_vm_file"],
   },
 };
 
-/** What is known of a function that a task names; null: no such function. */
-export function lookUpFunction(dialect: SuiteDialect, kind: FunctionKind, name: string): KnownFunction | null {
-  if (listImplemented(dialect, kind).includes(name)) return { needs: NEEDS[name] ?? "files", isImplemented: true };
-  if (dialect === "flowbook") return null;
-  for (const [needs, names] of Object.entries(NOT_IMPLEMENTED[kind])) {
-    if (names.includes(name)) return { needs: needs as FunctionNeed, isImplemented: false };
-  }
-  return null;
-}
-
-/** The functions of one kind, in alphabetical order. */
-export function listFunctions(dialect: SuiteDialect, kind: FunctionKind): readonly string[] {
-  const others = dialect === "spider2v" ? Object.values(NOT_IMPLEMENTED[kind]).flat() : [];
-  return [...listImplemented(dialect, kind), ...others].sort();
+interface FunctionTable {
+  readonly all: Readonly<Record<string, unknown>>;
+  /** Those of them that run commands. */
+  readonly scripts: Readonly<Record<string, unknown>>;
 }
 
 /** Flowbook has no getters. */
-function listImplemented(dialect: SuiteDialect, kind: FunctionKind): string[] {
-  if (kind === "evaluation") return Object.keys(dialect === "flowbook" ? FLOWBOOK_FUNCTIONS : SPIDER2V_FUNCTIONS);
-  return dialect === "flowbook" ? [] : Object.keys(GETTERS);
+const IMPLEMENTED: Readonly<Record<SuiteDialect, Readonly<Record<FunctionKind, FunctionTable>>>> = {
+  flowbook: {
+    evaluation: { all: FLOWBOOK_FUNCTIONS, scripts: FLOWBOOK_SCRIPT_FUNCTIONS },
+    getter: { all: {}, scripts: {} },
+  },
+  spider2v: {
+    evaluation: { all: SPIDER2V_FUNCTIONS, scripts: {} },
+    getter: { all: GETTERS, scripts: SCRIPT_GETTERS },
+  },
+};
+
+export function isImplemented(dialect: SuiteDialect, kind: FunctionKind, name: string): boolean {
+  return Object.hasOwn(IMPLEMENTED[dialect][kind].all, name);
+}
+
+/** What a function that a task names needs; null: the dialect has no such function. */
+export function evaluationNeed(dialect: SuiteDialect, kind: FunctionKind, name: string): FunctionNeed | null {
+  if (isImplemented(dialect, kind, name)) {
+    return Object.hasOwn(IMPLEMENTED[dialect][kind].scripts, name) ? "script" : "files";
+  }
+  if (dialect === "flowbook") return null;
+  for (const [need, names] of Object.entries(NOT_IMPLEMENTED[kind])) {
+    if (names.includes(name)) return need as FunctionNeed;
+  }
+  return null;
 }

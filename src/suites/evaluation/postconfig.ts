@@ -9,7 +9,7 @@ import type { EvaluationContext } from "./evaluation-context.js";
 export async function runPostconfig(calls: readonly FunctionCall[], context: EvaluationContext): Promise<string[]> {
   const notes: string[] = [];
   for (const { func, arguments: args } of calls) {
-    const action = findSetupFunction(context.task.dialect, func);
+    const action = findSetupFunction(context.task.dialect, func, context.options.custom);
     if (action === null) notes.push(`${func} is not known`);
     else if (action.run === null) notes.push(`${func} cannot be run here`);
     else {

@@ -1,5 +1,6 @@
 import { mkdir, open, realpath } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, sep } from "node:path";
+import { ONLY_ACCOUNT_TASKS, settingsFolders } from "../accounts/settings-path.js";
 
 /** Files that an agent leaves, or that a suite brings, are graded up to this size. */
 export const MAX_FILE_BYTES = 256 * 1024 * 1024;
@@ -17,6 +18,19 @@ export async function resolveSuiteFile(root: string, path: string): Promise<stri
     throw error;
   }
 }
+
+/** As `resolveSuiteFile`, for paths from the suite's root, where no path leads to account settings. */
+export async function resolveSharedFile(suiteRoot: string, path: string): Promise<string | null> {
+  const file = await resolveSuiteFile(suiteRoot, path);
+  for (const folder of settingsFolders(suiteRoot)) {
+    const real = await realpath(folder).catch(() => folder);
+    if (file !== null && (isBelow(file, real) || isBelow(real, file)))
+      throw new Error(`${path}: ${ONLY_ACCOUNT_TASKS}`);
+  }
+  return file;
+}
+
+const isBelow = (path: string, folder: string) => path === folder || path.startsWith(folder + sep);
 
 /** Where a file is collected to: a plain name in the folder of collected files. */
 export async function placeInFolder(folder: string, name: string): Promise<string> {

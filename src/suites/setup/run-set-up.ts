@@ -1,5 +1,5 @@
 import type { TaskState } from "../../domain/tasks/suite-task.js";
-import { ACCOUNT_TAG } from "../definition/vocabulary.js";
+import { findMissingAccount } from "../accounts/find-missing-account.js";
 import type { ActionOutcome, SetupContext } from "./setup-action.js";
 import { findSetupFunction, type SetupFunction } from "./setup-functions.js";
 
@@ -41,24 +41,25 @@ const OBSTACLES: Readonly<Partial<Record<SetupFunction["need"], string>>> = {
 };
 
 /** What can be told before anything is run. */
-function findObstacle({ task }: SetupContext): SetUpRefusal | null {
+function findObstacle({ task, options: { accounts, custom } }: SetupContext): SetUpRefusal | null {
   for (const [i, { func }] of task.config.entries()) {
     const step = `set-up step ${i + 1}, ${func}`;
-    const known = findSetupFunction(task.dialect, func);
+    const known = findSetupFunction(task.dialect, func, custom);
     if (known === null) return refuse("unsupported", `${step}: no such function`);
     if (known.run !== null) continue;
     if (known.need === "account") return refuse("needs_account", `${step}: needs an account`);
     return refuse("unsupported", `${step}: ${OBSTACLES[known.need] ?? "cannot be run here"}`);
   }
-  return task.tags.includes(ACCOUNT_TAG) ? refuse("needs_account", "the task is tagged account") : null;
+  const missing = findMissingAccount(task, accounts);
+  return missing === null ? null : refuse("needs_account", missing);
 }
 
 async function runStep(i: number, context: SetupContext): Promise<ActionOutcome> {
-  const { task, signal } = context;
+  const { task, signal, options } = context;
   const { func, arguments: args } = task.config[i] as (typeof task.config)[number];
   try {
     signal.throwIfAborted();
-    const outcome = await findSetupFunction(task.dialect, func)?.run?.(args, context);
+    const outcome = await findSetupFunction(task.dialect, func, options.custom)?.run?.(args, context);
     return outcome ?? { state: "unsupported", reason: "no such function" };
   } catch (error) {
     if (signal.aborted) throw error;

@@ -1,6 +1,8 @@
 import type { JsonObject } from "../../domain/json.js";
 import type { SuiteTask } from "../../domain/tasks/suite-task.js";
 import type { CommandResult, TaskMachine } from "../../domain/tasks/task-machine.js";
+import type { AccountSettings } from "../accounts/account-settings.js";
+import type { CustomFunctions } from "../custom/custom-functions.js";
 
 /** What an action may use. */
 export interface SetupContext {
@@ -10,6 +12,8 @@ export interface SetupContext {
     readonly suiteRoot: string;
     /** Sleeps are multiplied by it; 1. */
     readonly timeScale?: number;
+    readonly accounts?: AccountSettings | undefined;
+    readonly custom?: CustomFunctions | undefined;
   };
   readonly signal: AbortSignal;
 }

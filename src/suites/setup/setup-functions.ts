@@ -1,4 +1,6 @@
 import type { SuiteDialect } from "../../domain/tasks/suite-task.js";
+import { callCustomFunction } from "../custom/call-custom-function.js";
+import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "../custom/custom-functions.js";
 import type { FunctionNeed } from "../definition/functions/function-need.js";
 import { copyFile } from "./actions/copy-file.js";
 import { execute } from "./actions/execute.js";
@@ -6,7 +8,7 @@ import { runScript } from "./actions/run-script.js";
 import { sleep } from "./actions/sleep.js";
 import { uploadFile } from "./actions/upload-file.js";
 import { uploadScript } from "./actions/upload-script.js";
-import { NEEDS_SCREEN, type SetupAction } from "./setup-action.js";
+import { DONE, NEEDS_SCREEN, type SetupAction } from "./setup-action.js";
 
 export interface SetupFunction {
   readonly need: FunctionNeed;
@@ -83,8 +85,27 @@ const SETUP_FUNCTIONS: Readonly<Record<SuiteDialect, Readonly<Record<string, Set
   },
 };
 
-/** Null: the dialect has no such function. */
-export function findSetupFunction(dialect: SuiteDialect, name: string): SetupFunction | null {
+/** Null: the dialect has no such function, nor has the user. */
+export function findSetupFunction(
+  dialect: SuiteDialect,
+  name: string,
+  custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
+): SetupFunction | null {
+  const call = custom.setUp.get(name);
+  if (call === undefined) return findBuiltIn(dialect, name);
+  return SCRIPT(async (args, { task, machine, options: { accounts }, signal }) => {
+    await callCustomFunction(call, args, { task, machine, accounts, signal });
+    return DONE;
+  });
+}
+
+/** Whether the dialect has it, and it can be done here. */
+export function hasSetupFunction(dialect: SuiteDialect, name: string): boolean {
+  const known = findBuiltIn(dialect, name);
+  return known !== null && known.run !== null && !known.isPassedOver;
+}
+
+function findBuiltIn(dialect: SuiteDialect, name: string): SetupFunction | null {
   const functions = SETUP_FUNCTIONS[dialect];
   return Object.hasOwn(functions, name) ? (functions[name] ?? null) : null;
 }

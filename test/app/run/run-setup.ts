@@ -110,8 +110,7 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
 /** Every trace is checked against its schema: what is saved can be read again. */
 export function saved(db: Db, runId = "latest"): Saved {
   const run = getRun(db, runId);
-  const filter = { runId: run.id, band: null, minScore: null, maxScore: null, failedOnly: false };
-  const traces = [...iterateTraces(db, filter)].map((trace) => traceSchema.parse(trace));
+  const traces = [...iterateTraces(db, { runId: run.id })].map((trace) => traceSchema.parse(trace));
   return { run, results: [...iterateResults(db, run.id)], traces };
 }
 

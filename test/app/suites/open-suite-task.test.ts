@@ -25,7 +25,7 @@ function taskOf(id: string) {
 }
 
 async function open(id: string, machines = findSandboxedMachines(suite, context)) {
-  const opening = await openSuiteTask(taskOf(id), suite, await machines, signal);
+  const opening = await openSuiteTask(taskOf(id), { suite, machines: await machines }, signal);
   if (!opening.ok) throw new Error(opening.reason);
   onTestFinished(() => opening.opened.close());
   return opening.opened;
@@ -74,7 +74,8 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
     onTestFinished(() => rmSync(folder, { recursive: true }));
     cpSync(join(task.folder, "eval.sh"), join(folder, "broken.sh"));
     const broken = { ...task, folder };
-    expect(await openSuiteTask(broken, suite, await findSandboxedMachines(suite, context), signal)).toEqual({
+    const machines = await findSandboxedMachines(suite, context);
+    expect(await openSuiteTask(broken, { suite, machines }, signal)).toEqual({
       ok: false,
       state: "setup_error",
       reason: expect.stringMatching(
@@ -90,7 +91,7 @@ describe("a task that is opened", () => {
   it("is not where its snapshot is not known, and says so", async () => {
     const task = { ...taskOf(CATCHES), snapshot: "moon" };
     const machines = { ...folderMachines, missingFor: async (name: string) => `there is no snapshot "${name}"` };
-    expect(await openSuiteTask(task, suite, machines, signal)).toEqual({
+    expect(await openSuiteTask(task, { suite, machines }, signal)).toEqual({
       ok: false,
       state: "unsupported",
       reason: 'there is no snapshot "moon"',
@@ -105,7 +106,7 @@ describe("a task that is opened", () => {
   });
 
   it("is not in a folder, where its set-up runs a script", async () => {
-    const opening = await openSuiteTask(taskOf(LAMPS), suite, folderMachines, signal);
+    const opening = await openSuiteTask(taskOf(LAMPS), { suite, machines: folderMachines }, signal);
     expect(opening).toMatchObject({ ok: false, state: "unsupported" });
   });
 });

@@ -107,7 +107,7 @@ it("an empty value is refused, with its flag where it has one", () => {
 
 describe("a complaint of the parser", () => {
   const message = (complaint: string, usage: string | null, ...args: string[]) =>
-    usageError(complaint, args, usage === null ? null : { usage }).message;
+    usageError(complaint, args, usage === null ? null : { usage, known: [] }, []).message;
 
   it("names flags and arguments as they were written", () => {
     expect(message("Unknown arguments: no-x, noX", "run", "run", "--no-x=1")).toBe("Unknown flag: --no-x.");
@@ -126,21 +126,36 @@ describe("a complaint of the parser", () => {
 
   it("names the subcommand that does not take a flag or a word, and the group that lacks a subcommand", () => {
     const parent = { usage: "agents" };
-    const of = (complaint: string, ...args: string[]) => usageError(complaint, args, { usage: "agents list", parent });
+    const known = ["list", "create"];
+    const of = (complaint: string, ...args: string[]) =>
+      usageError(complaint, args, { usage: "agents list", parent, known: [] }, []);
     expect(of("Unknown argument: model", "agents", "list", "--model", "x").message).toBe(
       "agents list does not take --model.",
     );
     expect(of("Unknown argument: x", "agents", "list", "x").message).toBe('agents list does not take "x".');
-    expect(usageError("Unknown argument: fly", ["agents", "fly"], { usage: "agents", isGroup: true }).message).toBe(
-      "Unknown command: agents fly.",
+    expect(
+      usageError("Unknown argument: fly", ["agents", "fly"], { usage: "agents", isGroup: true, known }, []).message,
+    ).toBe("Unknown command: agents fly.");
+  });
+
+  it("says what was probably meant", () => {
+    const hint = (word: string, known: string[], path: string | null) =>
+      usageError(`Unknown argument: ${word}`, [word], path === null ? null : { usage: path, known }, known).hint;
+    expect(hint("rnu", ["run", "runs", "ask"], null)).toBe("Did you mean run? See art-e --help.");
+    expect(hint("--modle-id", ["--model-id", "--model-provider", "--db"], "run")).toBe(
+      "Did you mean --model-id? See art-e run --help.",
     );
+    expect(hint("export", ["export-traces", "report"], null)).toBe(
+      "Did you mean export-traces or report? See art-e --help.",
+    );
+    expect(hint("frobnicate", ["run", "import"], null)).toBe("See art-e --help.");
   });
 
   it("points to the help of the command", () => {
-    expect(usageError("Unknown argument: b", ["show", "b"], { usage: "show <name>" }).hint).toBe(
+    expect(usageError("Unknown argument: b", ["show", "b"], { usage: "show <name>", known: [] }, []).hint).toBe(
       "See art-e show --help.",
     );
-    expect(usageError("No command is given.", [], null).hint).toBe("See art-e --help.");
+    expect(usageError("No command is given.", [], null, []).hint).toBe("See art-e --help.");
   });
 });
 

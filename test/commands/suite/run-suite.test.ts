@@ -42,9 +42,9 @@ describe("run --suite", needs("sandbox", machinesStart), () => {
     expect(
       results.taskResults.map(({ taskId, suite, scores }) => [`${taskId}`.slice(0, 8), suite?.score, scores]),
     ).toEqual([
-      [KILNS, 1, { taskScore: 1 }],
-      [WEATHER, 1, { taskScore: 1 }],
-      [LAMPS, 0, { taskScore: 0 }],
+      [KILNS, 1, { taskScore: 1, taskSolved: 1 }],
+      [WEATHER, 1, { taskScore: 1, taskSolved: 1 }],
+      [LAMPS, 0, { taskScore: 0, taskSolved: 0 }],
     ]);
     expect(results.taskResults[2]?.suite).toMatchObject({ name: "demo", tool: "terminal", state: "success" });
     expect(JSON.parse(stdout).scores.taskScore).toMatchObject({ n: 3, value: 2 / 3 });

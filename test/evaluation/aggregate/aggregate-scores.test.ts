@@ -152,7 +152,7 @@ describe("slices", () => {
 
   it("divide the tasks, with n and interval of each part, in the order of their values", () => {
     const { slices } = figuresOf(results);
-    const parts = (slice: keyof typeof slices) => slices[slice].map(({ value, tasks }) => [value, tasks]);
+    const parts = (slice: keyof typeof slices) => (slices[slice] ?? []).map(({ value, tasks }) => [value, tasks]);
     expect(parts("inbox")).toEqual([
       ["a@x", 2],
       ["b@x", 1],

@@ -3,10 +3,11 @@ import { hostname } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../../src/domain/errors.js";
 import { NO_LIMITS } from "../../../src/domain/runs/run-limits.js";
+import { listRuns } from "../../../src/store/runs/list-runs.js";
 import { saveTasks } from "../../../src/store/runs/planned-tasks.js";
 import { THIS_PROCESS } from "../../../src/store/runs/process-identity.js";
 import { attemptPages, iterateResults, openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
-import { finishRun, getRun, listRuns, lockRun, reopenRun } from "../../../src/store/runs/runs.js";
+import { finishRun, getRun, lockRun, reopenRun } from "../../../src/store/runs/runs.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { finished, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
 
@@ -65,7 +66,8 @@ describe("a run", () => {
     const { datasetId: _, ...run } = saveRun(test.db, "run_a");
     const { source, revision, sha256 } = QUESTIONS;
     const dataset = { source, revision, sha256 };
-    const expected = { ...run, settings: SETTINGS, dataset, limits: NO_LIMITS, output: null };
+    const labels = { name: null, note: null, tags: [] };
+    const expected = { ...run, ...labels, settings: SETTINGS, dataset, limits: NO_LIMITS, output: null };
     lockRun(test.db, "run_a", THIS_PROCESS, () => false);
     expect(getRun(test.db, "run_a")).toEqual({ ...expected, status: "running", activeMs: 0, completedAt: null });
     finishRun(test.db, "run_a", "interrupted", "2026-01-03T00:00:00.000Z", 1500.4);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UserError } from "../../../src/domain/errors.js";
-import { getTrace, iterateTraces, type TraceFilter } from "../../../src/store/runs/traces.js";
+import type { TraceFilter } from "../../../src/store/runs/trace-selection.js";
+import { getTrace, iterateTraces } from "../../../src/store/runs/traces.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { finished, saveRun, saveTask } from "./saved-runs.js";
 
@@ -20,23 +21,19 @@ beforeAll(() => {
 });
 afterAll(() => test.close());
 
-const tasks = (changes: Partial<TraceFilter>) => {
-  const filter = { runId: "run_old", band: null, minScore: null, maxScore: null, failedOnly: false, ...changes };
-  return [...iterateTraces(test.db, filter)].map((trace) => trace.taskId);
-};
+const tasks = (changes: Partial<TraceFilter>) =>
+  [...iterateTraces(test.db, { runId: "run_old", ...changes })].map((trace) => trace.taskId);
+
+const within = (bounds: { readonly min?: number; readonly max?: number }) => ({
+  bounds: [{ scorer: "semanticScore", ...bounds }],
+});
 
 describe("the traces of a run", () => {
   it("of no run are none", () => expect(tasks({ runId: "run_other" })).toEqual([]));
 
   it("come in the order of the task ids, whole, and of that run alone", () => {
     expect(tasks({})).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    const [first] = iterateTraces(test.db, {
-      runId: "run_new",
-      band: null,
-      minScore: null,
-      maxScore: null,
-      failedOnly: false,
-    });
+    const [first] = iterateTraces(test.db, { runId: "run_new" });
     expect(first).toEqual(finished("run_new", 3, 1, "trace_new").trace);
   });
 
@@ -44,14 +41,14 @@ describe("the traces of a run", () => {
     ["high is above 0.8", { band: "high" }, [6, 7]],
     ["medium is 0.5 to 0.8, both included", { band: "medium" }, [3, 4, 5]],
     ["low is below 0.5", { band: "low" }, [0, 1, 2]],
-    ["a least score is included", { minScore: 0.8 }, [5, 6, 7]],
-    ["a greatest score is included", { maxScore: 0.25 }, [0, 1]],
-    ["a score of 0 can be the greatest", { maxScore: 0 }, [0]],
-    ["a band and a bound hold together", { band: "medium", minScore: 0.6 }, [4, 5]],
-    ["two bounds that leave nothing", { minScore: 0.9, maxScore: 0.1 }, []],
+    ["a least score is included", within({ min: 0.8 }), [5, 6, 7]],
+    ["a greatest score is included", within({ max: 0.25 }), [0, 1]],
+    ["a score of 0 can be the greatest", within({ max: 0 }), [0]],
+    ["a band and a bound hold together", { band: "medium", ...within({ min: 0.6 }) }, [4, 5]],
+    ["two bounds that leave nothing", within({ min: 0.9, max: 0.1 }), []],
     ["failed ones", { failedOnly: true }, [8, 9]],
     ["a failed one has no score, so it is in no band", { failedOnly: true, band: "low" }, []],
-    ["nor within any bound", { failedOnly: true, minScore: 0 }, []],
+    ["nor within any bound", { failedOnly: true, ...within({ min: 0 }) }, []],
   ] as const)("%s", (_what, filter, expected) => {
     expect(tasks(filter)).toEqual(expected);
   });

@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { pairTasks } from "../../../src/domain/tasks/pair-tasks.js";
 import { checkSuite } from "../../../src/suites/definition/checks/check-suite.js";
 import { classifyTask } from "../../../src/suites/definition/functions/runnable-class.js";
 import { readSuite } from "../../../src/suites/definition/read-suite.js";
 import { readIndexFile } from "../../../src/suites/definition/selection/index-file.js";
-import { pairTasks } from "../../../src/suites/definition/selection/pair-tasks.js";
 import { selectTasks } from "../../../src/suites/definition/selection/select-tasks.js";
 import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
 import { needs, SUITES } from "../../machine-requirements.js";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { pairTasks } from "../../../src/domain/tasks/pair-tasks.js";
 import { readIndexFile } from "../../../src/suites/definition/selection/index-file.js";
-import { pairTasks } from "../../../src/suites/definition/selection/pair-tasks.js";
 import { selectTasks, type TaskSelection } from "../../../src/suites/definition/selection/select-tasks.js";
 import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
 import { flowbookTask, read, taskFiles, writeSuite } from "./write-suite.js";

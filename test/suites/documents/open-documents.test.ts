@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { textOfHtml } from "../../../src/suites/documents/html-text.js";
@@ -162,4 +162,27 @@ test("the text of a page of HTML is what stands between its tags", async () => {
   textOfHtml("<!--".repeat(500_000));
   textOfHtml("<p>&".repeat(500_000));
   expect(Date.now() - started).toBeLessThan(5_000);
+});
+
+test("the cache folder keeps the indexes that were used last, and no parts of killed programs", async () => {
+  const cache = temporaryFolder();
+  const folder = join(cache, "documents");
+  mkdirSync(folder);
+  const leave = (name: string, hoursAgo: number) => {
+    writeFileSync(join(folder, name), "");
+    const then = new Date(Date.now() - hoursAgo * 3_600_000);
+    utimesSync(join(folder, name), then, then);
+  };
+  for (let i = 1; i <= 20; i++) leave(`${i}.sqlite`, i);
+  leave("old.sqlite.1.part", 30);
+  leave("new.sqlite.2.part", 1);
+  leave("notes.txt", 1_000);
+  const { suite, documents } = openSuite({ "documents/a.md": "first words" }, cache);
+  expect(await documents.search("words", 5, signal)).toHaveLength(1);
+  await documents.close();
+  await suite.close();
+  const names = readdirSync(folder).filter((name) => !/^[0-9a-f]{32}\.sqlite$/.test(name));
+  const kept = Array.from({ length: 7 }, (_, i) => `${i + 1}.sqlite`);
+  expect(names.sort()).toEqual([...kept, "new.sqlite.2.part", "notes.txt"].sort());
+  expect(readdirSync(folder)).toHaveLength(names.length + 1);
 });

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../src/domain/json.js";
 import type { FunctionCall, Metric, SuiteTask, TaskEvaluation } from "../../../src/domain/tasks/suite-task.js";
 import type { TaskMachine } from "../../../src/domain/tasks/task-machine.js";
 import { evaluateTask } from "../../../src/suites/evaluation/evaluate-task.js";
-import { listFunctions, lookUpFunction } from "../../../src/suites/evaluation/function-table.js";
+import { evaluationNeed, isImplemented } from "../../../src/suites/evaluation/function-table.js";
 import { formatTime } from "../../../src/suites/evaluation/getters/format-time.js";
 import { FolderMachine } from "../../../src/suites/machines/folder-machine.js";
 import { temporaryFolder } from "../temporary-folder.js";
@@ -285,18 +285,14 @@ describe("what is done before grading", () => {
 
 describe("the table of functions", () => {
   it("knows what each needs, and which are not graded here", () => {
-    expect(lookUpFunction("flowbook", "evaluation", "compare_script_logs")).toEqual({
-      needs: "script",
-      isImplemented: true,
-    });
-    expect(lookUpFunction("spider2v", "evaluation", "compare_table")).toEqual({ needs: "files", isImplemented: true });
-    expect(lookUpFunction("spider2v", "getter", "bigquery_datasets")).toEqual({
-      needs: "account",
-      isImplemented: false,
-    });
-    expect(lookUpFunction("flowbook", "getter", "vm_file")).toBeNull();
-    expect(lookUpFunction("spider2v", "evaluation", "constructor")).toBeNull();
-    expect(listFunctions("flowbook", "evaluation")).toHaveLength(10);
-    expect(listFunctions("spider2v", "getter")).toContain("vm_file");
+    expect(evaluationNeed("flowbook", "evaluation", "compare_script_logs")).toBe("script");
+    expect(evaluationNeed("spider2v", "evaluation", "compare_table")).toBe("files");
+    expect(evaluationNeed("spider2v", "getter", "vm_script_output")).toBe("script");
+    expect(evaluationNeed("spider2v", "getter", "bigquery_datasets")).toBe("account");
+    expect(evaluationNeed("spider2v", "getter", "metabase_question_sql")).toBe("server");
+    expect(evaluationNeed("flowbook", "getter", "vm_file")).toBeNull();
+    expect(evaluationNeed("spider2v", "evaluation", "constructor")).toBeNull();
+    expect(isImplemented("spider2v", "getter", "vm_file")).toBe(true);
+    expect(isImplemented("spider2v", "getter", "cache_file")).toBe(false);
   });
 });

@@ -1,3 +1,5 @@
+import type { JsonObject } from "../../../domain/json.js";
+import { redactJson } from "../../../domain/redact.js";
 import type { Trace } from "../../../domain/runs/trace.js";
 import type { PlannedTask } from "../../../domain/tasks/planned-task.js";
 import type { OpenedTask } from "../../../domain/tasks/suite.js";
@@ -32,11 +34,17 @@ export async function answerTask(
       onFailure(attempted.thrown);
       chargeFailedRetries(attempted.rollout, attempted.thrown);
     }
-    trace = { ...traceFields(shared, planned, attempted), ...(await opened.grade(attempted.rollout, signal)) };
+    const record = await opened.grade(attempted.rollout, signal);
+    trace = withoutSecrets({ ...traceFields(shared, planned, attempted), ...record }, opened.secrets ?? []);
   } finally {
     await opened.close();
   }
   return withVerdict(trace, shared.scoring, signal);
+}
+
+/** Tools show an agent none of them; it may have put one together from its parts. */
+function withoutSecrets(trace: Trace, secrets: readonly string[]): Trace {
+  return secrets.length === 0 ? trace : (redactJson(trace as unknown as JsonObject, secrets) as unknown as Trace);
 }
 
 function attempt(

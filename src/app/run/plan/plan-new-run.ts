@@ -1,3 +1,5 @@
+import { UserError } from "../../../domain/errors.js";
+import { flagName } from "../../../platform/flag-name.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { getAgent } from "../../../store/registry/agent-rows.js";
 import { artESuite } from "../../questions/art-e-suite.js";
@@ -8,12 +10,31 @@ import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./choose-
 import { newRunPlan } from "./new-run-plan.js";
 import { externalAgentSettings, newRunSettings } from "./new-settings.js";
 import { noteUnsetConditions } from "./note-differences-from-published.js";
-import { agentOfNewRun, type RunRequest } from "./run-options.js";
+import { agentOfNewRun, type RunOptionName, type RunRequest } from "./run-options.js";
 import type { RunPlan } from "./run-plan.js";
+
+/** Options that are about the tasks of a suite. */
+const ONLY_FOR_SUITES: readonly RunOptionName[] = [
+  "task",
+  "tool",
+  "tag",
+  "index",
+  "counterparts",
+  "functions",
+  "accountSettings",
+];
+
+function refuseSuiteOptions(given: ReadonlySet<string>): void {
+  const other = ONLY_FOR_SUITES.find((name) => given.has(name));
+  if (other === undefined) return;
+  const message = `${flagName(other)} is for tasks of a suite, and --suite is not given.`;
+  throw new UserError("flags_contradict", message, "Add --suite DIR, or leave it out.");
+}
 
 /** Loads and selects the questions of a new run, and creates its model. */
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, callsModel } = request;
+  const { options, given, callsModel } = request;
+  refuseSuiteOptions(given);
   const { env } = context.settings;
   const agentId = agentOfNewRun(options);
   const target = agentTargetOf(options, env);

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { UserError } from "../../../domain/errors.js";
 import { flagName } from "../../../platform/flag-name.js";
 import { SUITE_SCORERS } from "../../../scoring/scorers.js";
@@ -51,8 +52,9 @@ export async function planSuiteRun(
   const agent = getAgent(db, agentOfNewRun(options));
   const settings = {
     ...newRunSettings(db, { ...options, noJudge: true }, agent, context),
-    scorers: [...SUITE_SCORERS],
+    scorers: Object.keys(SUITE_SCORERS),
     judge: null,
+    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
   };
   const model = await createModel(settings, options, context.settings, { append: false, callsModel });
   return newRunPlan(db, { suite, list: await suite.list(), settings, model }, options);

@@ -5,16 +5,27 @@ import type { ScorerName } from "../../../scoring/scorers.js";
 import type { GateOptions } from "../../gates/gate-options.js";
 import type { OutputFile } from "../../output-files/check-outputs.js";
 import type { DatasetOptions, SelectionOptions } from "../../questions/load-dataset.js";
+import type { LiveOptions } from "../../results/live-traces.js";
 import type { JudgeOptions } from "../../score/judge-settings.js";
 import type { SuiteSelectionOptions } from "../../suites/select-suite-tasks.js";
 
 /** Everything a user may ask of a run. What is undefined comes from the agent, the stored run or a default. */
-export interface RunOptions extends DatasetOptions, SelectionOptions, SuiteSelectionOptions, JudgeOptions, GateOptions {
+export interface RunOptions
+  extends DatasetOptions,
+    SelectionOptions,
+    SuiteSelectionOptions,
+    JudgeOptions,
+    GateOptions,
+    LiveOptions {
   readonly agent?: string | undefined;
   /** Questions; 0: all. */
   readonly limit: number;
   /** Folder of a task suite, instead of questions about mailboxes. */
   readonly suite?: string | undefined;
+  /** The user's module of set-up and evaluation functions. */
+  readonly functions?: string | undefined;
+  /** Folder of the settings of accounts that tasks of a suite take. */
+  readonly accountSettings?: string | undefined;
   readonly protocol?: "art" | undefined;
   readonly modelProvider?: string | undefined;
   readonly modelId?: string | undefined;

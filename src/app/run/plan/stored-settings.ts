@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { type Agent, agentSettingsSchema } from "../../../domain/agents/agent.js";
 import type { AgentTarget } from "../../../domain/agents/agent-target.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
@@ -64,6 +65,7 @@ export function requestedSettings(
     cutoff: given.has("cutoff") ? options.cutoff : stored.cutoff,
     taskTimeoutMs: given.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
+    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
     judge,

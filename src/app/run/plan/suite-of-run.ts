@@ -13,5 +13,6 @@ export async function suiteOfRun(
   if (split !== "suite") return artESuite(settings.cutoff, options, context);
   // Runs over questions start without loading what machines are made of.
   const { openFolderSuite } = await import("../../suites/folder-suite.js");
-  return openFolderSuite(dataset.source, { limit: null }, context);
+  const { functions } = settings;
+  return openFolderSuite(dataset.source, { limit: null, functions, accountSettings: options.accountSettings }, context);
 }

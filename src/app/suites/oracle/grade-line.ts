@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { UserError } from "../../../domain/errors.js";
 import type { Grade, SuiteTask, TaskState } from "../../../domain/tasks/suite-task.js";
 import type { TaskMachines } from "../../../domain/tasks/task-machine.js";
+import type { CustomFunctions } from "../../../suites/custom/custom-functions.js";
 import type { SuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { evaluateTask } from "../../../suites/evaluation/evaluate-task.js";
 import { folderMachines } from "../../../suites/machines/folder-machines.js";
@@ -18,6 +19,7 @@ export interface LineSources {
   readonly derivedFolder: string;
   /** For lines that take commands to be run. */
   readonly machines: () => Promise<TaskMachines>;
+  readonly custom: CustomFunctions;
 }
 
 export interface LineGrade {
@@ -46,7 +48,7 @@ export async function gradeLine(
 async function gradeInFolder(
   line: OracleLine,
   task: SuiteTask,
-  { suite, derivedFolder }: LineSources,
+  { suite, derivedFolder, custom }: LineSources,
   signal: AbortSignal,
 ): Promise<LineGrade> {
   const machine = await folderMachines.open(task.snapshot, signal);
@@ -55,7 +57,7 @@ async function gradeInFolder(
     const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
     if (refused !== null) return failed(refused);
     // Waiting is for programs, and none runs here.
-    const options = { workFolder, suiteRoot: suite.root, timeScale: 0 };
+    const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom };
     return graded(await evaluateTask(task, machine, options, signal), missing);
   } finally {
     await Promise.all([machine.close(), rm(workFolder, { recursive: true, force: true })]);
@@ -66,10 +68,10 @@ async function gradeInFolder(
 async function gradeInMachine(
   line: OracleLine,
   task: SuiteTask,
-  { suite, derivedFolder, machines }: LineSources,
+  { suite, derivedFolder, machines, custom }: LineSources,
   signal: AbortSignal,
 ): Promise<LineGrade> {
-  const opening = await openSuiteTask(task, suite, await machines(), signal);
+  const opening = await openSuiteTask(task, { suite, machines: await machines(), custom }, signal);
   if (!opening.ok) return { status: opening.state, score: null, reason: opening.reason };
   const { machine, grade, close } = opening.opened;
   try {

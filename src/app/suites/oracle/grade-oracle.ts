@@ -5,6 +5,7 @@ import type { TaskMachines } from "../../../domain/tasks/task-machine.js";
 import { readSuite } from "../../../suites/definition/read-suite.js";
 import { openSuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";
+import { customFunctions } from "../custom-functions.js";
 import { findSandboxedMachines } from "../sandboxed-machines.js";
 import { gradeLine, type LineGrade, type LineSources } from "./grade-line.js";
 import { type OracleLine, readOracle } from "./read-oracle.js";
@@ -32,7 +33,12 @@ const STOPPED = "Stopped; nothing was saved.";
 const CONCURRENCY = 4;
 
 /** Puts in place what each line of an oracle file says an agent left behind, and compares the grade with its score. */
-export async function gradeOracle(folder: string, oracleFile: string, context: AppContext): Promise<OracleReport> {
+export async function gradeOracle(
+  folder: string,
+  oracleFile: string,
+  functions: string | undefined,
+  context: AppContext,
+): Promise<OracleReport> {
   const suite = openSuiteFolder(folder);
   const tasks = new Map(readSuite(suite).tasks.map(({ task }) => [task.id, task]));
   const all = readOracle(oracleFile);
@@ -41,6 +47,7 @@ export async function gradeOracle(folder: string, oracleFile: string, context: A
   const sources: LineSources = {
     suite,
     derivedFolder: dirname(resolve(oracleFile)),
+    custom: await customFunctions(functions),
     machines: () => {
       machines ??= findSandboxedMachines(suite, context);
       return machines;

@@ -22,13 +22,14 @@ class Command:
 
 
 class Output:
-    """The first bytes of what is printed. What a daemon prints after its command has ended is read and dropped."""
+    """The beginning and the end of what is printed. What a daemon prints after its command has ended is dropped."""
 
     def __init__(self, stream, most):
         self.stream = stream
-        self.most = most
-        self.kept = bytearray()
-        self.dropped = 0
+        self.half = most // 2
+        self.head = bytearray()
+        self.tail = bytearray()
+        self.total = 0
         os.set_blocking(stream.fileno(), False)
 
     def read(self):
@@ -37,16 +38,28 @@ class Output:
             data = os.read(self.stream.fileno(), CHUNK)
         except BlockingIOError:
             return None
-        room = max(0, self.most - len(self.kept))
-        self.kept += data[:room]
-        self.dropped += len(data) - len(data[:room])
+        self.total += len(data)
+        room = max(0, self.half - len(self.head))
+        self.head += data[:room]
+        self.tail += data[room:]
+        # Not at every read, since that moves what is kept.
+        if len(self.tail) > 2 * self.half:
+            self.keep_end()
         return len(data) > 0
 
+    def keep_end(self):
+        del self.tail[:max(0, len(self.tail) - self.half)]
+
     def text(self):
-        if not self.dropped:
-            return bytes(self.kept)
-        total = len(self.kept) + self.dropped
-        return bytes(self.kept) + b"\n[cut after %d of %d bytes]\n" % (len(self.kept), total)
+        self.keep_end()
+        left_out = self.total - len(self.head) - len(self.tail)
+        between = b"\n[%d of %d bytes left out]\n" % (left_out, self.total) if left_out else b""
+        return bytes(self.head) + between + bytes(self.tail)
+
+    def drop(self):
+        self.half = 0
+        self.head.clear()
+        self.tail.clear()
 
 
 class Commands:
@@ -119,8 +132,7 @@ class Commands:
         exit_code = None if command.timed_out else 128 - code if code < 0 else code
         self.reply(command.id, exit_code=exit_code, stdout=len(stdout), body=stdout + command.note + stderr)
         for output in command.outputs:
-            output.most = 0
-            output.kept.clear()
+            output.drop()
 
     def time_left(self):
         if not self.commands:

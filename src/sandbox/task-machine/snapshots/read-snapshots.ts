@@ -107,6 +107,7 @@ function merge(below: Snapshot, entry: SnapshotEntry): Snapshot {
     folders: [...below.folders, ...entry.folders],
     env: { ...below.env, ...entry.env },
     setUp: [...below.setUp, ...entry.setUp],
+    image: entry.image ?? below.image,
     unavailable: entry.unavailable ?? below.unavailable,
   };
 }

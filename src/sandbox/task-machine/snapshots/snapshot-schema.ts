@@ -49,6 +49,12 @@ export const snapshotSchema = z.strictObject({
     .array(z.array(z.string().max(10_000)).min(1))
     .max(20)
     .default([]),
+  /** A Docker image that holds its programs and modules: its machines are containers, and `readOnly` is left out. */
+  image: z
+    .string()
+    .max(255)
+    .regex(/^[a-z0-9][\w./:@-]*$/, "must be the name of a Docker image")
+    .optional(),
   /** Why no machine can hold it: what its tasks need that is not here. */
   unavailable: z.string().min(1).optional(),
 });
@@ -56,8 +62,10 @@ export const snapshotSchema = z.strictObject({
 export type SnapshotEntry = z.output<typeof snapshotSchema>;
 
 /** With what it extends. */
-export interface Snapshot extends Omit<SnapshotEntry, "extends" | "unavailable"> {
+export interface Snapshot extends Omit<SnapshotEntry, "extends" | "image" | "unavailable"> {
   readonly name: string;
+  /** Null: bubblewrap over the packages of this machine. */
+  readonly image: string | null;
   readonly unavailable: string | null;
 }
 
@@ -74,5 +82,6 @@ export const EMPTY_SNAPSHOT: Snapshot = {
   folders: [],
   env: {},
   setUp: [],
+  image: null,
   unavailable: null,
 };

@@ -1,3 +1,4 @@
+import type { CustomFunctions } from "../../custom/custom-functions.js";
 import type { FindingLevel, SuiteFinding } from "../finding.js";
 import type { ReadTask } from "../read-task.js";
 import { pathInSuite, type SuiteFolder } from "../suite-folder.js";
@@ -7,6 +8,8 @@ export interface CheckContext {
   readonly suite: SuiteFolder;
   readonly tasks: readonly ReadTask[];
   readonly byId: ReadonlyMap<string, ReadTask>;
+  /** The user's own, beside those of the dialect. */
+  readonly custom: CustomFunctions;
 }
 
 /** A check of one task. */

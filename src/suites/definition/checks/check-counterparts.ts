@@ -1,5 +1,5 @@
+import { GUIDANCE_TAGS } from "../../../domain/tasks/guidance.js";
 import type { SuiteFinding } from "../finding.js";
-import { GUIDANCE_TAGS } from "../vocabulary.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
 
 /** Each task's counterpart is another task, which points back and has the other guidance. */

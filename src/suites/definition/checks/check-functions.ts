@@ -18,10 +18,11 @@ const ORIGINS: Readonly<Record<SuiteDialect, string>> = { flowbook: "Flowbook", 
 /** Every function is known, and those that need what there is not here are named. */
 export const checkFunctions: TaskCheck = (read, context) => {
   const { task, calls, skipped } = read;
+  const { custom } = context;
   const { error, warning } = findingsOf(read, context);
   const findings: SuiteFinding[] = [];
   for (const call of calls) {
-    if (needOf(call, task.dialect) !== null) continue;
+    if (needOf(call, task.dialect, custom) !== null) continue;
     const other: SuiteDialect = task.dialect === "flowbook" ? "spider2v" : "flowbook";
     const hint = needOf(call, other) === null ? "" : `; ${ORIGINS[other]} has one, and writes its tasks otherwise`;
     const message = `${call.func} is no ${KINDS[call.role]} of ${ORIGINS[task.dialect]}${hint}`;
@@ -32,18 +33,18 @@ export const checkFunctions: TaskCheck = (read, context) => {
     findings.push(warning("function_old_spelling", call.funcField, message));
   }
   for (const need of ["account", "server", "screen"] as const) {
-    const needing = calls.filter((call) => needOf(call, task.dialect) === need);
+    const needing = calls.filter((call) => needOf(call, task.dialect, custom) === need);
     const [first] = needing;
     if (first === undefined) continue;
     const message = `${named(needing)}: needs ${need === "account" ? "an" : "a"} ${need}`;
     findings.push(warning(`needs_${need}`, first.funcField, message));
   }
-  const unsupported = calls.filter((call) => needOf(call, task.dialect) === "unsupported");
+  const unsupported = calls.filter((call) => needOf(call, task.dialect, custom) === "unsupported");
   for (const { func, funcField } of unsupported) {
     findings.push(warning("function_unsupported", funcField, `${func} cannot be run here`));
   }
   const windows = calls.filter(
-    ({ role, func }) => isSetup(role) && findSetupFunction(task.dialect, func)?.isPassedOver,
+    ({ role, func }) => isSetup(role) && findSetupFunction(task.dialect, func, custom)?.isPassedOver,
   );
   const [first] = windows;
   if (first !== undefined) {

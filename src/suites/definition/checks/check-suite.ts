@@ -1,3 +1,4 @@
+import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "../../custom/custom-functions.js";
 import type { SuiteFinding } from "../finding.js";
 import type { ReadSuite } from "../read-suite.js";
 import type { ReadTask } from "../read-task.js";
@@ -25,10 +26,13 @@ const TASK_CHECKS: readonly TaskCheck[] = [
 ];
 
 /** Everything wrong or odd about a suite that can be seen from its files; what could not be read comes first. */
-export function checkSuite({ suite, tasks, problems }: ReadSuite): SuiteFinding[] {
+export function checkSuite(
+  { suite, tasks, problems }: ReadSuite,
+  custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
+): SuiteFinding[] {
   const byId = new Map<string, ReadTask>();
   for (const read of tasks) if (!byId.has(read.task.id)) byId.set(read.task.id, read);
-  const context: CheckContext = { suite, tasks, byId };
+  const context: CheckContext = { suite, tasks, byId, custom };
   const ofTasks = tasks.flatMap((read) => TASK_CHECKS.flatMap((check) => check(read, context)));
   return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
 }

@@ -1,6 +1,7 @@
+import { GUIDANCE_TAGS } from "../../../domain/tasks/guidance.js";
 import type { SuiteFinding } from "../finding.js";
 import { needOf } from "../functions/runnable-class.js";
-import { ACCOUNT_TAG, DOMAIN_TAGS, GUIDANCE_TAGS, INTERFACE_TAGS, KNOWN_TAGS } from "../vocabulary.js";
+import { ACCOUNT_TAG, DOMAIN_TAGS, INTERFACE_TAGS, KNOWN_TAGS } from "../vocabulary.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
 
 /** One interface, one guidance and one domain tag, account where credentials are needed, and none of any other word. */
@@ -23,7 +24,7 @@ export const checkTags: TaskCheck = (read, context) => {
     const message = `has ${count === 0 ? "no" : count} ${kind} tags; one of ${known.join(", ")}`;
     findings.push(warning("tag_count", "tags", message));
   }
-  const needsAccount = read.calls.find((call) => needOf(call, dialect) === "account");
+  const needsAccount = read.calls.find((call) => needOf(call, dialect, context.custom) === "account");
   if (needsAccount !== undefined && !tags.includes(ACCOUNT_TAG)) {
     const message = `lacks ${ACCOUNT_TAG}, which ${needsAccount.func} needs: account settings reach only tasks with it`;
     findings.push(warning("tag_account_missing", "tags", message));

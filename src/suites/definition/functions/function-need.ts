@@ -1,6 +1,5 @@
 /**
- * What a function needs of where a task runs. `files`: only its files; `script`: to run commands; `process`: what the
- * agent started must still run; `screen`, `server`, `account`: what there is none of here.
- * `unsupported`: the origin has it, and it cannot be done here.
+ * What a function needs of where a task runs. `files`: only its files; `script`: to run commands; `screen`, `server`,
+ * `account`: what there is none of here. `unsupported`: the origin has it, and it cannot be done here.
  */
-export type FunctionNeed = "files" | "script" | "process" | "screen" | "server" | "account" | "unsupported";
+export type FunctionNeed = "files" | "script" | "screen" | "server" | "account" | "unsupported";

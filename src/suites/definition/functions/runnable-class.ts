@@ -1,9 +1,10 @@
 import type { SuiteDialect } from "../../../domain/tasks/suite-task.js";
+import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "../../custom/custom-functions.js";
+import { evaluationNeed } from "../../evaluation/function-table.js";
 import { findSetupFunction } from "../../setup/setup-functions.js";
 import type { LocatedCall } from "../located-call.js";
 import type { ReadTask } from "../read-task.js";
 import { ACCOUNT_TAG } from "../vocabulary.js";
-import { evaluationNeed } from "./evaluation-need.js";
 import type { FunctionNeed } from "./function-need.js";
 
 /**
@@ -24,10 +25,16 @@ export const RUNNABLE_CLASSES = [
 export type RunnableClass = (typeof RUNNABLE_CLASSES)[number];
 
 /** What a function needs; null: unknown. Set-up that is passed over needs nothing. */
-export function needOf({ role, func }: LocatedCall, dialect: SuiteDialect): FunctionNeed | null {
-  if (role === "metric") return evaluationNeed(dialect, "evaluation", func);
-  if (role === "result" || role === "expected") return evaluationNeed(dialect, "getter", func);
-  const known = findSetupFunction(dialect, func);
+export function needOf(
+  { role, func }: LocatedCall,
+  dialect: SuiteDialect,
+  custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
+): FunctionNeed | null {
+  if (role === "metric") return custom.evaluation.has(func) ? "files" : evaluationNeed(dialect, "evaluation", func);
+  if (role === "result" || role === "expected") {
+    return custom.getters.has(func) ? "files" : evaluationNeed(dialect, "getter", func);
+  }
+  const known = findSetupFunction(dialect, func, custom);
   return known?.isPassedOver ? "files" : (known?.need ?? null);
 }
 
@@ -41,8 +48,6 @@ export function classifyTask({ task, calls }: ReadTask): RunnableClass {
   if (isNeeded("screen")) return "screen";
   if (isNeeded("unsupported")) return "unsupported";
   // A script that only sets the machine up does not grade.
-  const byScript = needs.some(
-    ({ role, need }) => (need === "script" || need === "process") && role !== "config" && role !== "postconfig",
-  );
+  const byScript = needs.some(({ role, need }) => need === "script" && role !== "config" && role !== "postconfig");
   return byScript ? "script" : "files";
 }

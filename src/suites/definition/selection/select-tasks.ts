@@ -1,7 +1,7 @@
 import { UserError } from "../../../domain/errors.js";
+import { pairTasks } from "../../../domain/tasks/pair-tasks.js";
 import type { SuiteTask } from "../../../domain/tasks/suite-task.js";
 import type { IndexedTask } from "./index-file.js";
-import { pairTasks } from "./pair-tasks.js";
 
 export const COUNTERPARTS = ["both", "abstract", "verbose"] as const;
 

@@ -18,12 +18,12 @@ export function readSettingsState(path: string): SettingsState {
   if (!path.endsWith(".json")) return { state: "filled" };
   const settings = readSettings(path);
   if (settings === undefined) return { state: "unreadable" };
-  const fields = placeholders(settings, "");
+  const fields = findPlaceholders(settings);
   return fields.length === 0 ? { state: "filled" } : { state: "placeholders", fields };
 }
 
 /** JSON with // comments; undefined where it is none. */
-function readSettings(path: string): JsonValue | undefined {
+export function readSettings(path: string): JsonValue | undefined {
   if (lstatSync(path).size > MAX_BYTES) return undefined;
   try {
     const settings: JsonValue = JSON.parse(stripJsonComments(readFileSync(path, "utf8")));
@@ -34,11 +34,11 @@ function readSettings(path: string): JsonValue | undefined {
 }
 
 /** Fields whose value is what a template has: `xxxx`, `your_password`, `USER_NAME`, `{project_id}`, or nothing. */
-function placeholders(value: JsonValue, field: string): string[] {
+export function findPlaceholders(value: JsonValue, field = ""): string[] {
   if (typeof value === "string") return PLACEHOLDER.test(value) ? [field] : [];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) =>
-    placeholders(
+    findPlaceholders(
       item as JsonValue,
       Array.isArray(value) ? `${field}[${name}]` : `${field === "" ? "" : `${field}.`}${name}`,
     ),
@@ -47,7 +47,7 @@ function placeholders(value: JsonValue, field: string): string[] {
 
 const PLACEHOLDER = /^\s*$|x{4}|\byour_|^USER_NAME$|^YOUR_|\{\w+\}|<\w+>/;
 
-function isFile(path: string): boolean {
+export function isFile(path: string): boolean {
   try {
     return lstatSync(path).isFile();
   } catch {

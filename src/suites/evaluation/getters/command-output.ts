@@ -3,7 +3,7 @@ import { CannotGrade } from "../cannot-grade.js";
 import { runCommand } from "../evaluation-context.js";
 import { expandHome } from "../expand-home.js";
 import { argvOf, commandSchema } from "../machine-command.js";
-import { resolveSuiteFile } from "../suite-files.js";
+import { resolveSharedFile } from "../suite-files.js";
 import type { Getter } from "./getter.js";
 
 /** The origin's server ends commands after 300 s, and then gives no output. */
@@ -15,7 +15,7 @@ const script = z.looseObject({ src: z.string().min(1), dest: z.string().min(1) }
 export const getVmScriptOutput: Getter = async (args, context) => {
   const { src, dest } = script.parse(args);
   if (/^https?:/.test(src)) throw new CannotGrade("unsupported", `the script ${src} would have to be downloaded`);
-  const source = await resolveSuiteFile(context.options.suiteRoot, src);
+  const source = await resolveSharedFile(context.options.suiteRoot, src);
   if (source === null) throw new CannotGrade("unsupported", `the script ${src} is missing in the suite`);
   const path = expandHome(dest);
   if (context.machine.canRun) {

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { z } from "zod";
 import { CollectedFile } from "../../spider2v/metric-function.js";
 import { CannotGrade } from "../cannot-grade.js";
-import { placeInFolder, resolveSuiteFile } from "../suite-files.js";
+import { placeInFolder, resolveSharedFile } from "../suite-files.js";
 import type { Getter } from "./getter.js";
 
 const schema = z.looseObject({ path: z.string().min(1), dest: z.string().optional() });
@@ -14,7 +14,7 @@ const schema = z.looseObject({ path: z.string().min(1), dest: z.string().optiona
  */
 export const getLocalFile: Getter = async (args, { options }) => {
   const { path, dest } = schema.parse(args);
-  const source = await resolveSuiteFile(options.suiteRoot, path);
+  const source = await resolveSharedFile(options.suiteRoot, path);
   if (source === null) return null;
   if (!(await stat(source)).isFile())
     throw new CannotGrade("unsupported", `${path} is a folder, which is not compared`);

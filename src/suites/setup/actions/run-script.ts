@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseArguments } from "../../definition/parse-arguments.js";
 import { expandHome } from "../../evaluation/expand-home.js";
-import { resolveSuiteFile } from "../../evaluation/suite-files.js";
+import { resolveSharedFile } from "../../evaluation/suite-files.js";
 import { missingFile, NEEDS_COMMANDS, outcomeOf, type SetupAction } from "../setup-action.js";
 
 const TIMEOUT_MS = 300_000;
@@ -15,7 +15,7 @@ const schema = z.looseObject({
 /** `script_and_execute`: the script is deleted after it has run. */
 export const runScript: SetupAction = async (args, { machine, options, signal }) => {
   const { src, dest, options: words } = parseArguments(schema, args);
-  const source = await resolveSuiteFile(options.suiteRoot, src);
+  const source = await resolveSharedFile(options.suiteRoot, src);
   if (source === null) return missingFile(src, "the suite");
   if (!machine.canRun) return NEEDS_COMMANDS;
   const path = expandHome(dest);

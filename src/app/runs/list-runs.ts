@@ -1,0 +1,39 @@
+import { HEADLINE_SCORERS, type Headline } from "../../domain/runs/headline.js";
+import { estimateOf } from "../../evaluation/aggregate/score-aggregate.js";
+import { SCORES } from "../../scoring/scorers.js";
+import { ClusteredMean } from "../../statistics/clustered-mean.js";
+import type { Db } from "../../store/connection/open-store.js";
+import { type ListedRun, listRuns, type RunFilter, scoreSums } from "../../store/runs/list-runs.js";
+import type { AppSettings } from "../use-case-context.js";
+import { withStore } from "../with-store.js";
+
+/** A run with its headline figure over the completed tasks; null: nothing is scored yet. */
+export interface RunWithHeadline extends ListedRun {
+  readonly headline: Headline | null;
+}
+
+export interface RunList {
+  readonly runs: readonly RunWithHeadline[];
+  /** How many there are, listed or not. */
+  readonly total: number;
+}
+
+/** The newest runs that match; `limit` 0: all. */
+export function runsWithHeadlines(filter: RunFilter, limit: number, settings: AppSettings): Promise<RunList> {
+  return withStore(settings, (db) => {
+    const found = listRuns(db, filter);
+    const listed = limit === 0 ? found : found.slice(0, limit);
+    return { runs: listed.map((run) => ({ ...run, headline: headlineOf(db, run.id) })), total: found.length };
+  });
+}
+
+function headlineOf(db: Db, runId: string): Headline | null {
+  for (const scorer of HEADLINE_SCORERS) {
+    const sums = new ClusteredMean();
+    const tasks = scoreSums(db, runId, scorer);
+    for (const { n, sum, squares } of tasks) sums.add(n, sum, squares);
+    const description = SCORES[scorer];
+    if (tasks.length > 0 && description !== undefined) return { scorer, ...estimateOf(description, sums) };
+  }
+  return null;
+}

@@ -1,0 +1,22 @@
+/** A model over HTTP that plays an agent by a script: the tools it calls, one a turn, by what its task speaks of. */
+import type { JsonObject } from "../../../src/domain/json.js";
+import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+
+export interface ScriptedCall {
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+export const shell = (command: string): ScriptedCall => ({ name: "run_shell", arguments: { command } });
+export const python = (code: string): ScriptedCall => ({ name: "execute_python", arguments: { code } });
+
+const DONE: ScriptedCall = { name: "return_final_answer", arguments: { answer: "Done.", sources: [] } };
+
+/** `callsFor`: what is called for a task with this instruction, before the final answer. */
+export function startScriptedAgent(callsFor: (instruction: string) => readonly ScriptedCall[]): Promise<FakeProvider> {
+  return startFakeProvider(({ turn, question }) => ({ toolCalls: [callsFor(question)[turn] ?? DONE] }));
+}
+
+export function providerVariables(provider: FakeProvider): Record<string, string> {
+  return { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url };
+}
