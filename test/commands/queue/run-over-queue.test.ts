@@ -57,8 +57,8 @@ describe("a run over a queue", needs("redis"), () => {
       status: "completed",
     });
     expect(avgSemanticScore).toBe(readJson("here.json").avgSemanticScore);
-    const left = (await redis.client.keys("*")).filter((key) => !/^art-e:worker/.test(key));
-    expect(left).toEqual([]);
+    const left = async () => (await redis.client.keys("*")).filter((key) => !/^art-e:worker/.test(key));
+    await expect.poll(left).toEqual([]);
   });
 
   it("has both workers answer, with their own keys, and shows the password nowhere", async () => {
