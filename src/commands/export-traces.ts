@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { checkOutputs } from "../app/output-files/check-outputs.js";
-import { type Exported, exportTraces } from "../app/results/export-traces.js";
+import { exportTraces } from "../app/results/export-traces.js";
 import type { ExportSource } from "../app/results/select-traces.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { FORMATS, type Format } from "../exports/formats.js";
 import { flagName } from "../platform/flag-name.js";
-import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
 import { givenFlags, oneOf, readFlags, text } from "./cli/read-flags.js";
 import { OTLP_FLAGS, otlpShape, sendsTraces } from "./flags/otlp-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 import { readTraceSelection, TRACE_SELECTION_FLAGS, traceSelectionShape } from "./flags/trace-selection-flags.js";
+import { printEvals, printExported } from "./print-exported-traces.js";
 import { printSentTraces, refuseFileFlags } from "./print-sent-traces.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
@@ -23,6 +23,7 @@ const schema = z.object({
   format: oneOf(FORMAT_NAMES).default("jsonl"),
   dialect: oneOf(DIALECTS).default("openai"),
   reward: text.optional(),
+  for: oneOf(["evals"]).optional(),
   output: text.optional(),
   ...overwriteShape,
   ...otlpShape,
@@ -45,6 +46,11 @@ export const exportTracesCommand: Command = {
       requiresArg: true,
       describe: "With --format art: a score, or art for ART's own reward [default: that of --band]",
     },
+    for: {
+      type: "string",
+      requiresArg: true,
+      describe: "evals: a folder with the traces of each band and a manifest that says why",
+    },
     output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
     ...OVERWRITE_FLAGS,
     ...OTLP_FLAGS,
@@ -61,6 +67,10 @@ export const exportTracesCommand: Command = {
     const selection = readTraceSelection(flags);
     const source = sourceOf(flags, given);
     if (sends) return printSentTraces({ ...flags, source, selection }, context);
+    if (flags.for !== undefined) {
+      await printEvals(flags, selection, given, context);
+      return EXIT.done;
+    }
     checkOutputs([{ flag: "--output", path: output, kind: "traces" }], [], {
       db: settings.db,
       overwrite: flags.overwrite,
@@ -68,7 +78,7 @@ export const exportTracesCommand: Command = {
     const options = { dialect, reward: flags.reward ?? null, content: !noContent };
     const exported = await exportTraces({ source, format, output, selection, options }, settings, out);
     if (settings.json && output !== undefined) out.result({ ...exported, format, output }, () => "");
-    else for (const line of summary(exported, output)) out.note(line);
+    else printExported(exported, output, out);
     return EXIT.done;
   },
 };
@@ -102,15 +112,4 @@ function refuseUnused(given: ReadonlySet<string>, format: Format): void {
       );
     }
   }
-}
-
-function summary({ traces, runId, leftOut, notes }: Exported, output: string | undefined): string[] {
-  const left = Object.entries(leftOut);
-  const missing = left.reduce((sum, [, n]) => sum + n, 0);
-  const reasons = left.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
-  return [
-    `${count(traces - missing)} traces of ${runId ?? "chats"} written${output === undefined ? "" : ` to ${output}`}.`,
-    ...(missing === 0 ? [] : [`${count(missing)} left out: ${reasons}.`]),
-    ...notes,
-  ];
 }

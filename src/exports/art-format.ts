@@ -22,7 +22,7 @@ export const artFormat: LineFormat = {
     if (equal.length === 0) return;
     const some = equal.slice(0, 5).join(", ");
     context.report.note(
-      `${equal.length} of ${groups} groups have one reward only, from which GRPO learns nothing: ${some}${equal.length > 5 ? ", ..." : ""}. More epochs give more rewards.`,
+      `${equal.length} of ${groups} groups have one reward only, from which GRPO learns nothing: ${some}${equal.length > 5 ? " and others" : ""}. More epochs give more rewards.`,
     );
   },
 };

@@ -35,11 +35,13 @@ export interface MailListing {
   complete(prefix: string, limit: number): { readonly ids: readonly string[]; readonly hasMore: boolean };
 }
 
-/** What a server offers: one mailbox, read-only. */
+/** What a server offers: one mailbox, read-only, or the tools of one task. */
 export interface MailOffer {
   readonly version: string;
   readonly instructions: string;
   readonly tools: readonly Tool[];
+  /** Whether no tool changes anything. */
+  readonly isReadOnly: boolean;
   call(name: string, args: JsonValue, signal: AbortSignal): Promise<ToolResult>;
   /** Null: no resources. */
   readonly shelf: MailListing | null;
@@ -51,12 +53,14 @@ const MAX_COMPLETIONS = 100;
 const SCHEME = "mail://";
 const RESOURCE_NOT_FOUND = -32002;
 
-/** A server for one client; tools and mails are read-only. */
+/** A server for one client. */
 export function mailServer(offer: MailOffer): Server {
   const { shelf, instructions } = offer;
   const capabilities = { tools: {}, ...(shelf === null ? {} : { resources: {}, completions: {} }) };
   const server = new Server({ name: "art-e", version: offer.version }, { capabilities, instructions });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: offer.tools.map(listed) }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: offer.tools.map((tool) => listed(tool, offer.isReadOnly)),
+  }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const args = jsonValueSchema.safeParse(params.arguments ?? {});
     return toCallResult(await offer.call(params.name, args.success ? args.data : {}, signal));
@@ -65,12 +69,12 @@ export function mailServer(offer: MailOffer): Server {
   return server;
 }
 
-function listed({ id, description, parameters }: Tool): ListedTool {
+function listed({ id, description, parameters }: Tool, isReadOnly: boolean): ListedTool {
   return {
     name: id,
     description,
     inputSchema: parameters as unknown as ListedTool["inputSchema"],
-    annotations: { readOnlyHint: true, openWorldHint: false },
+    annotations: { readOnlyHint: isReadOnly, openWorldHint: false },
   };
 }
 

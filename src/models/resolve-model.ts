@@ -32,7 +32,7 @@ export async function resolveModel(
   }
   switch (name.provider) {
     case "offline": {
-      const { offlineModel } = await import("./baseline/offline-baseline.js");
+      const { offlineModel } = await import("./baseline/offline-models.js");
       return offlineModel(name.name);
     }
     case "replay": {

@@ -1,5 +1,6 @@
 import type { QuestionTrace, SuiteTrace } from "../domain/runs/trace.js";
 import type { SameMail, Score, ScoreDescription, ScorerEntry, SuiteScorerEntry } from "../domain/scores/score.js";
+import { questionOf, type TaskGrade } from "../domain/tasks/task.js";
 import { abstention } from "./abstention.js";
 import { artReward } from "./art-rubric.js";
 import { exactMatch } from "./exact-match.js";
@@ -109,10 +110,20 @@ export function scoreTrace(
   sameMail: SameMail,
   names: readonly ScorerName[],
 ): Record<string, Score> {
-  if ("grade" in trace) {
-    const { grade } = trace;
-    return Object.fromEntries(Object.entries(SUITE_SCORERS).map(([name, entry]) => [name, entry.scoreGrade(grade)]));
-  }
+  const task = questionOf(trace.task);
+  const scores = task === null ? {} : scoreQuestion({ ...trace, task }, sameMail, names);
+  return "grade" in trace ? { ...scores, ...scoreGrade(trace.grade) } : scores;
+}
+
+function scoreGrade(grade: TaskGrade): Record<string, Score> {
+  return Object.fromEntries(Object.entries(SUITE_SCORERS).map(([name, entry]) => [name, entry.scoreGrade(grade)]));
+}
+
+function scoreQuestion(
+  trace: Omit<QuestionTrace, "scores">,
+  sameMail: SameMail,
+  names: readonly ScorerName[],
+): Record<string, Score> {
   const cachedSameMail = memoize(sameMail);
   return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));
 }

@@ -13,11 +13,11 @@ const schemaSchema = z.looseObject({
   required: z.array(z.string()),
 });
 
+export const MAILBOX_TOOL_IDS = ["email_search", "email_get"];
+
 /** email_search and email_get bound to one mailbox: their inbox_id is filled in and not offered. */
 export function singleInboxTools(db: Db, resources: ToolResources): Tool[] {
-  return ["email_search", "email_get"].map((id) =>
-    withoutInbox(toTool({ tool: getTool(db, id), config: null }, resources)),
-  );
+  return MAILBOX_TOOL_IDS.map((id) => withoutInbox(toTool({ tool: getTool(db, id), config: null }, resources)));
 }
 
 function withoutInbox(tool: Tool): Tool {

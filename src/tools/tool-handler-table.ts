@@ -1,3 +1,4 @@
+import { applyOracle } from "./builtin/apply-oracle.js";
 import { searchEmails } from "./builtin/art-tools.js";
 import { emailGet } from "./builtin/email-get.js";
 import { emailSearch } from "./builtin/email-search.js";
@@ -28,6 +29,7 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   run_shell: runShell,
   run_notebook: runNotebook,
   search_documents: searchDocuments,
+  apply_oracle: applyOracle,
   http: httpTool,
   command: commandTool,
   mcp: mcpTool,

@@ -1,18 +1,21 @@
 /**
- * `npm run bench -- import|search|get|harness|all [--mails N | --csv FILE] [--runs N] [--keep DIR] [--json]`: ours
- * and what else one would do in the same run, over a corpus made by a seed or over a real file in Kaggle's form.
+ * `npm run bench -- import|search|get|harness|suite|export|all [--mails N | --csv FILE] [--tasks N] [--runs N]
+ * [--keep DIR] [--json]`: ours and what else one would do in the same run, over a corpus made by a seed or over a real
+ * file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks unless --tasks says otherwise.
+ * `export` writes as many traces as there are tasks in each format.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../../src/reports/text/text-table.js";
+import { benchExport, type ExportLine } from "./export.js";
 import { benchHarness, type HarnessBench } from "./harness.js";
 import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
-const SUBJECTS = ["import", "search", "get", "harness", "all"];
+const SUBJECTS = ["import", "search", "get", "harness", "suite", "export", "all"];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -32,6 +35,18 @@ if (!SUBJECTS.includes(subject) || !Number.isInteger(mails) || mails < 1) {
     `usage: npm run bench -- ${SUBJECTS.join("|")} [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--json]`,
   );
   process.exit(2);
+}
+
+if (subject === "suite") {
+  const { printSuiteBench } = await import("./print-suite-bench.js");
+  await printSuiteBench(Number(process.argv.includes("--tasks") ? values.tasks : 100), values.json);
+  process.exit(0);
+}
+
+if (subject === "export") {
+  const lines = benchExport(Number(values.tasks));
+  console.log(values.json ? JSON.stringify(lines, null, 2) : exportTable(lines));
+  process.exit();
 }
 
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), "art-e-bench-"));
@@ -80,6 +95,16 @@ try {
   }
 } finally {
   if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
+}
+
+function exportTable(lines: readonly ExportLine[]): string {
+  return table(
+    ["export of traces of 30 KB", "traces/s", "MB/s", "MB held at first", "MB held at most"],
+    lines.map(({ format, tracesPerSecond, megabytesPerSecond, megabytesHeldAtFirst, megabytesHeldAtMost }) => [
+      format,
+      ...[tracesPerSecond, megabytesPerSecond, megabytesHeldAtFirst, megabytesHeldAtMost].map((n) => n.toFixed(0)),
+    ]),
+  );
 }
 
 function importTable({ mails: count, lines }: ImportBench): string {

@@ -37,7 +37,7 @@ describe("before any task is run, it is refused", () => {
     refused(
       "run -a nobody",
       'There is no agent "nobody".',
-      "The agents are: art-e, baseline, data-worker, email-search",
+      "The agents are: art-e, baseline, data-worker, email-search, noop, oracle",
     ));
 
   it.concurrent("with a model that nobody offers", () =>

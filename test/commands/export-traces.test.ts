@@ -34,7 +34,10 @@ describe("export-traces", () => {
     const { code, stdout, stderr } = await artE("export-traces -o told.jsonl --json");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const [{ runId }] = jsonLines(everything);
-    expect(JSON.parse(stdout)).toEqual({ runId, format: "jsonl", output: "told.jsonl", traces: 4 });
+    expect(JSON.parse(stdout)).toEqual({
+      ...{ runId, format: "jsonl", output: "told.jsonl", traces: 4 },
+      ...{ leftOut: {}, notes: [] },
+    });
     expect(read("told.jsonl")).toBe(everything);
   });
 
@@ -58,7 +61,7 @@ describe("export-traces", () => {
     const { code, stdout, stderr } = await artE(`export-traces ${flags}`);
     expect(code).toBe(0);
     expect(jsonLines(stdout).map((trace) => trace.taskId)).toEqual(expected);
-    expect(stderr).toMatch(new RegExp(`^${expected.length} traces of run_\\S+ written\\.\n$`));
+    expect(stderr).toMatch(new RegExp(`^${expected.length} traces? of run_\\S+ written\\.\n$`));
   });
 
   it.concurrent("--output writes the same lines into a file, and nothing to stdout", async ({ expect }) => {

@@ -18,6 +18,7 @@ it("--help of run names every flag with what it means and what holds without it"
           --tag                  Tasks with all of these tags, separated by commas                                  [string]
           --index                Tasks that an index file lists, such as test_one.json                              [string]
           --counterparts         both: whole pairs, counterparts added; abstract or verbose: one of each pair       [string]
+          --oracle               Oracle file for the agent oracle [default: the suite's oracle.jsonl]               [string]
           --functions            A module of your own set-up and evaluation functions; it runs with your rights     [string]
           --account-settings     A folder of VENDOR/settings.json, for tasks tagged account [default: the suite's settings/]
                                                                                                                     [string]

@@ -105,8 +105,8 @@ describe("--help", () => {
         art-e agents                            List, show, create, change and delete agents; attach and detach tools; export
                                                 and import
         art-e tools                             List, show, add, change and delete tools, and call one to test it
-        art-e suite                             List, show and check the tasks of a task suite: a folder of tasks with set-up
-                                                and evaluation functions
+        art-e suite                             List, show, check and export task suites: folders of tasks with set-up and
+                                                evaluation functions
         art-e serve                             Serve the agents over HTTP: the API, a playground page, and an
                                                 OpenAI-compatible endpoint
         art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
@@ -226,6 +226,8 @@ describe("--help", () => {
         -o, --output     File to write [default: stdout]                                                              [string]
             --overwrite  Write over an output file that is of another kind                                           [boolean]
             --format     html (a page), md (for a pull request), csv (a line a task) [default: html]                  [string]
+            --csv        Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations,
+                         pairs                                                                                        [string]
             --traces     Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
                          [default: auto]                                                                              [string]
       "
@@ -377,7 +379,7 @@ describe("--help", () => {
     expect(ownPart("suite")).toMatchInlineSnapshot(`
       "art-e suite
 
-      List, show and check the tasks of a task suite: a folder of tasks with set-up and evaluation functions
+      List, show, check and export task suites: folders of tasks with set-up and evaluation functions
 
       Commands:
         art-e suite list <dir>       List tasks, with what they are graded by
@@ -385,6 +387,7 @@ describe("--help", () => {
         art-e suite check <dir>      Check the files of all tasks, or grade what an oracle file says an agent left behind
                                      (--oracle)
         art-e suite image <name>     Print the Dockerfile of a snapshot: the programs and modules that its tasks find
+        art-e suite export <suite>   Write the questions of ART-E as a suite's folder, to be run with art-e run --suite
       "
     `);
     expect(ownPart("suite list")).toMatchInlineSnapshot(`

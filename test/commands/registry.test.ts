@@ -15,6 +15,8 @@ describe("without any database, and without making one,", () => {
       baseline      Offline Baseline    offline/baseline  email_search, email_get, return_final_answer
       data-worker   Data Worker         the run's         run_shell, execute_python, read_file, write_file, list_files, run_notebook, search_documents, return_final_answer
       email-search  Email Search Agent  the run's         email_search, email_get, return_final_answer
+      noop          No Operation        offline/noop      return_final_answer
+      oracle        Oracle              offline/oracle    apply_oracle, return_final_answer
       "
     `);
   });

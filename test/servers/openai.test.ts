@@ -30,7 +30,15 @@ const dues = {
 describe("the openai SDK", () => {
   it("lists the agents as models", async () => {
     const models = await client.models.list();
-    expect(models.data.map(({ id }) => id)).toEqual(["art-e", "baseline", "data-worker", "email-search", "thinker"]);
+    expect(models.data.map(({ id }) => id)).toEqual([
+      "art-e",
+      "baseline",
+      "data-worker",
+      "email-search",
+      "noop",
+      "oracle",
+      "thinker",
+    ]);
   });
 
   it("finds one agent as a model", async () => {

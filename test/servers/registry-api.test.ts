@@ -18,6 +18,8 @@ describe("agents", () => {
       "baseline",
       "data-worker",
       "email-search",
+      "noop",
+      "oracle",
     ]);
     expect((await ask("GET", "/api/agents/baseline")).body).toMatchObject({
       id: "baseline",

@@ -180,6 +180,18 @@ describe("as seeded,", () => {
         ],
       },
       { id: "email-search", model: null, settings: usual, tools },
+      {
+        id: "noop",
+        model: "offline/noop",
+        settings: { ...usual, maxTurns: 3 },
+        tools: ["return_final_answer"],
+      },
+      {
+        id: "oracle",
+        model: "offline/oracle",
+        settings: { ...usual, maxTurns: 3 },
+        tools: ["apply_oracle", "return_final_answer"],
+      },
     ]);
     expect(agentSettingsSchema.parse({})).toEqual(usual);
   });
@@ -197,6 +209,7 @@ describe("as seeded,", () => {
       ["list_files", "list_files", "filesystem"],
       ["read_file", "read_file", "filesystem"],
       ["write_file", "write_file", "filesystem"],
+      ["apply_oracle", "apply_oracle", "machine"],
       ["run_notebook", "run_notebook", "machine"],
       ["run_shell", "run_shell", "machine"],
     ]);

@@ -3,54 +3,49 @@ import {
   type AgentBackend,
   type AgentTask,
   endingOfAnswer,
-  mailboxOf,
   type Transcript,
 } from "../../domain/agents/agent-backend.js";
-import type { Tool, ToolResult } from "../../domain/agents/tool.js";
+import type { Tool, ToolContext } from "../../domain/agents/tool.js";
 import { ModelError, type Usage } from "../../domain/models/model.js";
 import { listenMcp, type McpListener } from "../../mcp/http-listener.js";
-import { mailServer } from "../../mcp/mail-server.js";
+import { type MailOffer, mailServer } from "../../mcp/mail-server.js";
 import { scrub } from "../../models/http/provider-errors.js";
 import type { AgentProcesses, ProgramReply } from "../../processes/agent-process.js";
 import { callTool } from "../loop/call-tool.js";
 
 export interface SubprocessAgent {
   readonly programs: Pick<AgentProcesses, "ask">;
-  /** Bound to the task's mailbox by their call context. */
-  readonly tools: readonly Tool[];
+  /** Bound to the task's mailbox and machine by their call context. */
+  toolsFor(context: ToolContext): readonly Tool[];
   readonly version: string;
   priceOf(usage: Usage): number | null;
 }
 
-/** A program as an agent, with an MCP server per question. */
+/** A program as an agent, with an MCP server per task. */
 export interface OpenSubprocessAgent extends AgentBackend {
   close(): Promise<void>;
 }
 
-type Offer = (name: string, args: Parameters<Tool["call"]>[0]) => Promise<ToolResult>;
-
 /**
- * Sends the question to a program and serves it the mail tools at an MCP address of its own: bound to the task's
- * mailbox and day, with every call traced, and closed with the answer.
+ * Sends the task to a program and serves it tools at an MCP address of its own: bound to the task's mailbox and day, or
+ * to its machine, with every call traced, and closed with the answer.
  */
 export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenSubprocessAgent> {
-  const offers = new Map<string, Offer>();
+  const offers = new Map<string, MailOffer>();
   const listener = await listenMcp({
     host: "127.0.0.1",
     port: 0,
     token: null,
     serverFor(path) {
-      const call = offers.get(path);
-      if (call === undefined) return null;
-      const instructions = "One person's mailbox, to be searched and read.";
-      return mailServer({ version: agent.version, instructions, tools: agent.tools, call, shelf: null });
+      const offer = offers.get(path);
+      return offer === undefined ? null : mailServer(offer);
     },
   });
   return {
     async answer(task, transcript) {
       transcript.messages.push({ role: "user", content: task.instruction });
       const path = `/mcp/${randomBytes(18).toString("base64url")}`;
-      offers.set(path, offerTo(task, transcript, agent.tools));
+      offers.set(path, offerTo(task, transcript, agent));
       const startedAt = new Date().toISOString();
       const began = performance.now();
       try {
@@ -75,26 +70,36 @@ export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenS
 }
 
 function toLine(task: AgentTask, listener: McpListener, path: string) {
-  const { id, epoch, instruction, maxTurns } = task;
+  const { id, epoch, instruction, variables, maxTurns } = task;
   return {
     id: `${id}/${epoch}`,
-    question: instruction,
-    ...mailboxOf(task),
+    ...(task.context.inbox === null ? {} : { question: instruction }),
+    ...(task.context.machine === undefined ? {} : { instruction }),
+    ...variables,
     max_turns: maxTurns,
     tools: { mcp: { url: `${listener.origin}${path}` } },
   };
 }
 
-/** Executes a tool call of the program and records it in the trace. */
-function offerTo({ context }: AgentTask, transcript: Transcript, tools: readonly Tool[]): Offer {
+/** Executes tool calls of the program and records them in the trace. */
+function offerTo({ context }: AgentTask, transcript: Transcript, { version, toolsFor }: SubprocessAgent): MailOffer {
+  const tools = toolsFor(context);
   const byId = new Map(tools.map((tool) => [tool.id, tool]));
+  const hasMachine = context.machine !== undefined;
   let calls = 0;
-  return async (name, args) => {
-    const call = { id: `mcp_${++calls}`, name, arguments: args };
-    const { message, record, result } = await callTool(call, 0, byId, context);
-    transcript.messages.push({ role: "assistant", content: "", toolCalls: [call] }, message);
-    transcript.toolCalls.push(record);
-    return result;
+  return {
+    version,
+    instructions: hasMachine ? "The machine of one task." : "One person's mailbox, to be searched and read.",
+    tools,
+    isReadOnly: !hasMachine,
+    shelf: null,
+    async call(name, args) {
+      const call = { id: `mcp_${++calls}`, name, arguments: args };
+      const { message, record, result } = await callTool(call, 0, byId, context);
+      transcript.messages.push({ role: "assistant", content: "", toolCalls: [call] }, message);
+      transcript.toolCalls.push(record);
+      return result;
+    },
   };
 }
 

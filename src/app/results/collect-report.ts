@@ -1,6 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
+import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
+import { analyseSuite } from "../../evaluation/suite/analyse-suite.js";
+import { type AnalysedTask, analysedTask } from "../../evaluation/suite/analysed-task.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { RunTally } from "../../reports/html/summarize-run.js";
 import { TaskRows } from "../../reports/html/task-rows.js";
@@ -27,7 +30,7 @@ import { resultsWithTraces } from "./results-with-traces.js";
 const AT_ONCE = 50;
 
 /** The score shown first: the judge's where every run has one, else one that every run has. */
-const LEADING = ["judgeScore", "semanticScore"];
+const LEADING = ["judgeScore", "semanticScore", "taskScore"];
 
 export interface ReportListener {
   /** Called for every task with the number done and the total. */
@@ -51,7 +54,7 @@ export async function collectReport(
   signal: AbortSignal,
 ): Promise<StoredReport> {
   const { meanings, tasks } = scoreMeanings(db, runs);
-  const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? LEADING.at(-1) ?? "";
+  const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? "semanticScore";
   const rows = new TaskRows(meanings);
   const mails = mailSource(db);
   const labels = labelsOf(runs);
@@ -59,15 +62,21 @@ export async function collectReport(
   let done = 0;
   for (const [index, run] of runs.entries()) {
     const tally = new RunTally(meanings, leading);
+    const analysed: AnalysedTask[] = [];
     for (const [result, trace] of resultsWithTraces(db, run.id)) {
       tally.add(result, trace);
-      rows.add(index, result);
+      rows.add(index, result, trace.toolCalls.length);
+      analysed.push(...[analysedTask(result, trace.toolCalls.length)].filter((task) => task !== null));
       listener.onTrace(traceKey(index, result.taskId, result.epoch), () => traceView(trace, mails));
       listener.onTask(++done, tasks);
       if (done % AT_ONCE === 0) await setImmediate();
       signal.throwIfAborted();
     }
-    figures.push({ ...(await describe(db, run, meanings)), ...tally.figures(), label: labels[index] ?? run.id });
+    figures.push({
+      ...(await describe(db, run, meanings, analysed)),
+      ...tally.figures(),
+      label: labels[index] ?? run.id,
+    });
   }
   return { meanings, leading, runs: figures, tasks: rows.all() };
 }
@@ -116,8 +125,8 @@ function mailSource(db: Db): MailSource {
   };
 }
 
-async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[]) {
-  const { usage, costUsd, retries, scores, slices, answeredBy = {} } = await computeRunTotals(db, run);
+async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[], analysed: readonly AnalysedTask[]) {
+  const { usage, costUsd, retries, scores, slices, suite, answeredBy = {} } = await computeRunTotals(db, run);
   const { id: runId, agentId, model, split, status, startedAt, corpusFingerprint, totalTasks: plannedTasks } = run;
   return {
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
@@ -125,15 +134,20 @@ async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[]) 
     // Only the name of a file: its path may be private.
     dataset: run.dataset.revision === null ? (run.dataset.source.split(/[\\/]/).at(-1) ?? "") : run.dataset.source,
     scores: Object.fromEntries(meanings.map(({ name }) => [name, figureOf(scores[name])])),
-    slices: {
-      inbox: slicesOf(slices.inbox, meanings).sort((a, b) => b.tasks - a.tasks),
-      realism: slicesOf(slices.realism, meanings),
-      sources: slicesOf(slices.sources, meanings),
-      year: slicesOf(slices.year, meanings),
-    },
+    slices: Object.fromEntries(
+      SLICES.flatMap((slice) => {
+        const parts = slicesOf(slices[slice] ?? [], meanings);
+        if (parts.length === 0) return [];
+        return [[slice, BY_TASKS.has(slice) ? parts.sort((a, b) => b.tasks - a.tasks) : parts]];
+      }),
+    ),
+    suite: suite === undefined ? null : { ...suite, ...analyseSuite(analysed) },
     tokens: { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens },
   };
 }
+
+/** Slices with many parts: those with the most tasks come first. */
+const BY_TASKS: ReadonlySet<SliceName> = new Set(["inbox", "tool", "app", "tag"]);
 
 function slicesOf(parts: readonly TotalsSlice[], meanings: readonly ScoreMeaning[]): Slice[] {
   return parts.map(({ value, tasks, scores }) => ({

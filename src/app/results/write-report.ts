@@ -1,6 +1,9 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { csvHead, csvLine } from "../../reports/ci/csv-report.js";
+import { csvSummaries, SUMMARY_FILES } from "../../reports/ci/csv-summaries.js";
 import { packedTrace } from "../../reports/html/packed-trace.js";
 import type { ReportHead } from "../../reports/page/report-data.js";
 import { count } from "../../reports/text/format-number.js";
@@ -12,6 +15,8 @@ import { withStore } from "../with-store.js";
 import { collectReport, scoreMeanings, storedResults } from "./collect-report.js";
 import { type TracePlacement, TraceStore } from "./report-conversations.js";
 import { type WrittenPage, writePage } from "./write-page.js";
+
+const TASKS_FILE = "tasks.csv";
 
 type Write = (pieces: Iterable<string>) => Promise<void>;
 
@@ -29,6 +34,27 @@ export function writeCsvReport(
     if (output === undefined) await write(pieces);
     else await writeFileAtomically(output, pieces);
     return { runs: runs.map(({ id }) => id), tasks };
+  });
+}
+
+/** The files that summaries are written to, with the tasks. */
+export function summaryPaths(folder: string): string[] {
+  return [TASKS_FILE, ...SUMMARY_FILES].map((name) => join(folder, name));
+}
+
+/** Writes the tasks of these runs and summaries of them as tables into a folder, which is made where there is none. */
+export function writeCsvSummaries(
+  names: readonly string[],
+  folder: string,
+  context: AppContext,
+): Promise<{ readonly runs: readonly string[]; readonly files: readonly string[] }> {
+  return withStore(context.settings, async (db) => {
+    const runs = runsOf(db, names);
+    const { head } = await collect(db, names, new TraceStore("none", undefined), context);
+    const files = [[TASKS_FILE, csvPieces(db, runs, head.scores)] as const, ...csvSummaries(head)];
+    await mkdir(folder, { recursive: true });
+    for (const [name, pieces] of files) await writeFileAtomically(join(folder, name), pieces);
+    return { runs: runs.map(({ id }) => id), files: files.map(([name]) => name) };
   });
 }
 
@@ -88,8 +114,9 @@ function runsOf(db: Db, names: readonly string[]): RunRow[] {
 }
 
 function* csvPieces(db: Db, runs: readonly RunRow[], meanings: ReportHead["scores"]): Generator<string> {
-  yield csvHead(meanings);
+  const ofSuites = runs.some(({ split }) => split === "suite");
+  yield csvHead(meanings, ofSuites);
   for (const [run, result] of storedResults(db, runs)) {
-    yield csvLine({ runId: run.id, agentId: run.agentId, model: run.model }, result, meanings);
+    yield csvLine({ runId: run.id, agentId: run.agentId, model: run.model }, result, meanings, ofSuites);
   }
 }

@@ -8,7 +8,7 @@ import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { AgentProcesses } from "../../processes/agent-process.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { singleInboxTools } from "../../tools/single-inbox-tools.js";
+import { offeredTools } from "../../tools/offered-tools.js";
 import type { ToolResources } from "../../tools/tool-handler.js";
 import { playgroundTokenOf } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
@@ -77,8 +77,8 @@ async function openCommand(
     if (settings.verbose) process.stderr.write(stripControls(text));
   };
   const programs = new AgentProcesses({ argv, env }, onStderr, secretsOf(settings.env));
-  const tools = singleInboxTools(db, resources);
-  const backend = await openSubprocessAgent({ programs, tools, version: programVersion(), priceOf });
+  const toolsFor = offeredTools(db, resources);
+  const backend = await openSubprocessAgent({ programs, toolsFor, version: programVersion(), priceOf });
   return {
     backend,
     async close() {

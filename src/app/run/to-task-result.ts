@@ -3,6 +3,7 @@ import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import { sumCost, sumUsage, taskCost } from "../../domain/runs/cost.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import { isSuiteTrace, type Trace } from "../../domain/runs/trace.js";
+import { instructionOf, questionOf } from "../../domain/tasks/task.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
 
 /** A trace as its line of the results file. */
@@ -40,25 +41,19 @@ export function toTaskResult(trace: Trace): TaskResult {
 
 /** What the result says of its task: of a suite's, with its grade. */
 function taskFields(trace: Trace) {
-  if (!isSuiteTrace(trace)) {
-    const { inbox_address, query_date, how_realistic, message_ids, question, answer } = trace.task;
-    return {
-      inbox: inbox_address,
-      queryDate: query_date,
-      howRealistic: how_realistic,
-      goldSources: message_ids.length,
-      question,
-      groundTruth: answer,
-    };
-  }
-  const { suite: name, instruction, tool, snapshot, tags, relatedApps, actionNumber, counterpart } = trace.task;
+  const question = questionOf(trace.task);
+  const fields = {
+    inbox: question?.inbox_address ?? "",
+    queryDate: question?.query_date ?? null,
+    howRealistic: question?.how_realistic ?? null,
+    goldSources: question?.message_ids.length ?? 0,
+    question: instructionOf(trace.task),
+    groundTruth: question?.answer ?? "",
+  };
+  if (!isSuiteTrace(trace)) return fields;
+  const { suite: name, tool, snapshot, tags, relatedApps, actionNumber, counterpart } = trace.task;
   return {
-    inbox: "",
-    queryDate: null,
-    howRealistic: null,
-    goldSources: 0,
-    question: instruction,
-    groundTruth: "",
+    ...fields,
     suite: { name, tool, snapshot, tags, relatedApps, actionNumber, counterpart, ...trace.grade },
   };
 }

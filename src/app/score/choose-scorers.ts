@@ -1,5 +1,5 @@
 import { UserError } from "../../domain/errors.js";
-import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../scoring/scorers.js";
+import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName, SUITE_SCORERS } from "../../scoring/scorers.js";
 
 /**
  * The scorers asked for and those that always run, in the order of their table; by default all that can be told.
@@ -17,6 +17,11 @@ export function chosenScorers(asked: readonly ScorerName[] | undefined, hasVerdi
   }
   const wanted = new Set<string>([...RESULT_FILE_SCORERS, ...asked]);
   return SCORER_NAMES.filter((name) => wanted.has(name));
+}
+
+/** The names that a run records: those of a suite's tasks have what their evaluation functions gave too. */
+export function recordedScorers(split: string, scorers: readonly ScorerName[]): string[] {
+  return split === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
 }
 
 /** Whether any of these scorers uses a verdict. */

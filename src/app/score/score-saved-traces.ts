@@ -11,6 +11,7 @@ import {
 } from "../../store/runs/score-writes.js";
 import { acquireRunLock, type RunOwner } from "../run/run-lock.js";
 import { toTaskResult } from "../run/to-task-result.js";
+import { recordedScorers } from "./choose-scorers.js";
 import { judgeAndScore, type Scoring } from "./score-trace.js";
 
 /** Traces per batch. Where the process is killed, at most one batch is scored again. */
@@ -42,7 +43,7 @@ export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, si
     const rescored = await gradeAll(db, run.id, request, signal);
     // A run that was stopped half-way has scores of two settings: the new ones are recorded.
     const judge: JudgeSettings | null = scoring.judge?.settings ?? run.settings.judge;
-    saveScoringSettings(db, run.id, { ...run.settings, scorers: scoring.scorers, judge });
+    saveScoringSettings(db, run.id, { ...run.settings, scorers: recordedScorers(run.split, scoring.scorers), judge });
     return rescored;
   } finally {
     releaseRun(db, run.id, worker.name);

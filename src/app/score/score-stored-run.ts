@@ -1,3 +1,4 @@
+import { UserError } from "../../domain/errors.js";
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import type { JudgeSettings } from "../../domain/scores/judgement.js";
 import { parseModelName } from "../../models/model-name.js";
@@ -36,7 +37,7 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
   return withStore(settings, async (db) => {
     const run = getRun(db, options.run);
     const asked = judgeOf(run, options, settings.env);
-    const scorers = chosenScorers(options.scorers, asked !== null || run.settings.judge !== null);
+    const scorers = scorersOf(run, options, asked !== null || run.settings.judge !== null);
     const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
     const { mails } = openMailbox(db);
@@ -57,6 +58,20 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
     if (options.output !== undefined) await saveResults(db, options.output, totals);
     return { totals, shortfall: judge?.shortfall() ?? null };
   });
+}
+
+/** Tasks of suites are scored by what their evaluation functions gave, and by their answers where these have gold. */
+function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVerdicts: boolean): ScorerName[] {
+  if (split !== "suite") return chosenScorers(options.scorers, hasVerdicts);
+  const hasAnswers = settings.scorers.includes("exactMatch");
+  if (!hasAnswers && (options.scorers !== undefined || asksJudge(options))) {
+    throw new UserError(
+      "flags_contradict",
+      `--${options.scorers === undefined ? "judge" : "scorers"} is for tasks with a gold answer, and run ${id} has none.`,
+      "Leave it out.",
+    );
+  }
+  return hasAnswers ? chosenScorers(options.scorers, hasVerdicts) : [];
 }
 
 /**

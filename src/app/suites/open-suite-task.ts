@@ -9,7 +9,9 @@ import { RedactedMachine } from "../../suites/accounts/redacted-machine.js";
 import type { CustomFunctions } from "../../suites/custom/custom-functions.js";
 import type { SuiteFolder } from "../../suites/definition/suite-folder.js";
 import { ACCOUNT_TAG } from "../../suites/definition/vocabulary.js";
+import { isGradedByAnswer } from "../../suites/email/email-answer.js";
 import { evaluateTask } from "../../suites/evaluation/evaluate-task.js";
+import type { EvaluationOptions } from "../../suites/evaluation/evaluation-context.js";
 import type { GradingProcesses } from "../../suites/grading/grading-processes.js";
 import { runSetUp, type SetUpRefusal, type SetUpStep } from "../../suites/setup/run-set-up.js";
 
@@ -25,8 +27,8 @@ export interface OpenedSuiteTask {
   readonly secrets: readonly string[];
   /** What set-up did, and what it passed over for want of a screen. */
   readonly steps: readonly SetUpStep[];
-  /** Collects and grades what is in the machine, where what the agent started still runs. */
-  grade(signal: AbortSignal): Promise<Grade>;
+  /** Collects and grades what is in the machine, where what the agent started still runs, or the answer. */
+  grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
   /** Ends what runs in the machine and removes it, with what was collected. */
   close(): Promise<void>;
 }
@@ -40,7 +42,7 @@ export interface SuiteTaskSources {
   /** For tasks tagged `account`, which cannot be opened without. */
   readonly accounts?: AccountSettings | undefined;
   readonly custom?: CustomFunctions | undefined;
-  /** Grades elsewhere than in this process. */
+  /** Grades what was left behind elsewhere than in this process. */
   readonly graders?: GradingProcesses | undefined;
 }
 
@@ -84,11 +86,12 @@ async function openedTask(
     await machine.close();
     await rm(work, { recursive: true, force: true });
   };
-  const grade = async (signal: AbortSignal) => {
+  const grade: OpenedSuiteTask["grade"] = async (signal, scoreAnswer) => {
     const workFolder = await mkdtemp(join(work, "collected-"));
+    const answered = scoreAnswer === undefined ? {} : { scoreAnswer };
     const grade =
-      graders === undefined
-        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom }, signal)
+      graders === undefined || isGradedByAnswer(task)
+        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom, ...answered }, signal)
         : await graders.evaluate(task, machine, workFolder, signal);
     return { ...grade, reason: redact(grade.reason, secrets) };
   };

@@ -4,6 +4,7 @@ import { ACCOUNT_PREFIX } from "../../suites/accounts/account-environment.js";
 import { AccountSettings } from "../../suites/accounts/account-settings.js";
 import type { SuiteFolder } from "../../suites/definition/suite-folder.js";
 import { GradingProcesses } from "../../suites/grading/grading-processes.js";
+import { folderMachines } from "../../suites/machines/folder-machines.js";
 import type { AppContext } from "../use-case-context.js";
 import { customFunctions } from "./custom-functions.js";
 import type { SuiteTaskSources } from "./open-suite-task.js";
@@ -21,6 +22,8 @@ export interface SuiteResourceOptions {
 export interface SuiteResources {
   /** Machines are looked for when the first task is opened. */
   sources(): Promise<SuiteTaskSources>;
+  /** For tasks that take none: a folder stands for it. */
+  withoutMachines(): SuiteTaskSources;
   close(): Promise<void>;
 }
 
@@ -42,6 +45,7 @@ export async function openSuiteResources(
       machines ??= findSandboxedMachines(suite, context, folder);
       return { suite, machines: await machines, accounts, custom, graders };
     },
+    withoutMachines: () => ({ suite, machines: folderMachines, accounts, custom, graders }),
     close: () => graders.close(),
   };
 }

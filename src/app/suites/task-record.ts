@@ -4,6 +4,7 @@ import type { PlannedSuiteTask } from "../../domain/tasks/planned-task.js";
 import type { Grade, TaskState } from "../../domain/tasks/suite-task.js";
 import type { SuiteTaskFacts } from "../../domain/tasks/task.js";
 import type { Ending } from "../../domain/tasks/task-ending.js";
+import { questionOfTask } from "../../suites/email/email-answer.js";
 
 type SuiteTaskRecord = Pick<SuiteTrace, "task" | "grade">;
 
@@ -45,9 +46,11 @@ export function ungraded(
 
 function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {
   const { id, suite, dialect, tool, instruction, snapshot, tags, relatedApps, actionNumber, counterpart } = task;
+  const emailQuestion = questionOfTask(task);
   return {
     id,
     suite: suite.name,
     ...{ dialect, tool, instruction, snapshot, tags, relatedApps, actionNumber, counterpart },
+    ...(emailQuestion === null ? {} : { emailQuestion }),
   };
 }

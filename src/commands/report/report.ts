@@ -10,6 +10,7 @@ import type { Command, CommandContext } from "../cli/command.js";
 import { oneOf, readFlags, text } from "../cli/read-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { printPage } from "./print-page.js";
+import { reportSummaries } from "./report-summaries.js";
 
 const FORMATS = ["html", "md", "csv"] as const;
 
@@ -19,6 +20,7 @@ const schema = z.object({
     .default(["latest"])
     .transform((runs) => (runs.length === 0 ? ["latest"] : runs)),
   format: oneOf(FORMATS).default("html"),
+  csv: text.optional(),
   output: text.optional(),
   ...overwriteShape,
   traces: oneOf(TRACE_PLACEMENTS).optional(),
@@ -38,6 +40,12 @@ export const reportCommand: Command = {
       requiresArg: true,
       describe: "html (a page), md (for a pull request), csv (a line a task) [default: html]",
     },
+    csv: {
+      type: "string",
+      requiresArg: true,
+      describe:
+        "Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations, pairs",
+    },
     traces: {
       type: "string",
       requiresArg: true,
@@ -47,12 +55,13 @@ export const reportCommand: Command = {
   },
   async run(argv, context) {
     const flags = readFlags("report", schema, argv);
-    refuseContradictions(flags, context);
+    refuseContradictions(flags, context, argv);
     checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], [], {
       db: context.settings.db,
       overwrite: flags.overwrite,
     });
-    if (flags.format === "csv") await reportCsv(flags, context);
+    if (flags.csv !== undefined) await reportSummaries(flags.csv, flags, context);
+    else if (flags.format === "csv") await reportCsv(flags, context);
     else if (flags.format === "html" && (flags.output !== undefined || !context.settings.json)) {
       await reportPage(flags, context);
     } else await reportFigures(flags, context);
@@ -82,8 +91,16 @@ async function reportFigures({ runs, output }: Flags, context: CommandContext): 
   } else context.note(`Written to ${output}.`);
 }
 
-function refuseContradictions({ format, traces, output }: Flags, { settings }: CommandContext): void {
+function refuseContradictions(
+  { format, traces, output, csv }: Flags,
+  { settings }: CommandContext,
+  argv: Readonly<Record<string, unknown>>,
+): void {
   const contradict = (message: string, hint: string) => new UserError("flags_contradict", message, hint);
+  const beside = ["output", "format", "traces"].find((name) => argv[name] !== undefined);
+  if (csv !== undefined && beside !== undefined) {
+    throw contradict(`--csv writes tables instead of the report, and --${beside} is for that.`, "Give one of them.");
+  }
   if (traces !== undefined && format !== "html") {
     throw contradict(`--traces is for --format html; ${format} has no conversations.`, "Leave it out.");
   }

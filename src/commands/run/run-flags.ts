@@ -34,6 +34,11 @@ export const RUN_FLAGS: Flags = {
     describe: "A task suite's folder: its tasks instead of questions about mailboxes",
   },
   ...SUITE_SELECTION_FLAGS,
+  oracle: {
+    type: "string",
+    requiresArg: true,
+    describe: "Oracle file for the agent oracle [default: the suite's oracle.jsonl]",
+  },
   ...SUITE_RESOURCE_FLAGS,
   ...DATASET_FLAGS,
   limit: {
@@ -151,6 +156,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   agent: text.optional(),
   suite: text.optional(),
   ...suiteSelectionShape,
+  oracle: text.optional(),
   ...suiteResourceShape,
   limit: wholeNumber(0).default(10),
   stats: z.boolean().default(false),

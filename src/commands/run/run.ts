@@ -51,10 +51,11 @@ export const runCommand: Command = {
   },
 };
 
-function inputsOf({ dataset, baseline, modelId, judge }: RunFlags): readonly InputFile[] {
+function inputsOf({ dataset, baseline, oracle, modelId, judge }: RunFlags): readonly InputFile[] {
   return [
     { name: "the dataset", path: dataset },
     { name: "the baseline", path: baseline },
+    { name: "the oracle file", path: oracle },
     { name: "the file of replies", path: replayFile(modelId) },
     { name: "the judge's file of replies", path: replayFile(judge) },
   ];

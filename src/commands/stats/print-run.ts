@@ -5,7 +5,7 @@ import { QUESTION_SLICES, type SliceName, SUITE_SLICES } from "../../domain/runs
 import { scorersAmong } from "../../evaluation/choose-metrics.js";
 import { runSummary } from "../../reports/text/run-summary.js";
 import { sliceTable } from "../../reports/text/slice-table.js";
-import { suiteAnalysisText } from "../../reports/text/suite-analysis-text.js";
+import { suiteAnalysisText } from "../../reports/text/suite/suite-analysis-text.js";
 import type { CommandContext } from "../cli/command.js";
 
 interface RunFlags {

@@ -2,7 +2,7 @@ import type { CommandGroup } from "../cli/command.js";
 
 export const SUITE_GROUP: CommandGroup = {
   usage: "suite",
-  describe: "List, show and check the tasks of a task suite: a folder of tasks with set-up and evaluation functions",
+  describe: "List, show, check and export task suites: folders of tasks with set-up and evaluation functions",
   subcommands: [
     {
       usage: "list <dir>",
@@ -23,6 +23,11 @@ export const SUITE_GROUP: CommandGroup = {
       usage: "image <name>",
       describe: "Print the Dockerfile of a snapshot: the programs and modules that its tasks find",
       load: async () => (await import("./write-image.js")).writeImageCommand,
+    },
+    {
+      usage: "export <suite>",
+      describe: "Write the questions of ART-E as a suite's folder, to be run with art-e run --suite",
+      load: async () => (await import("./export-suite.js")).exportSuiteCommand,
     },
   ],
 };

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonSchema, JsonValue } from "../json.js";
 import type { TaskDocuments } from "../tasks/task-documents.js";
 import type { TaskMachine } from "../tasks/task-machine.js";
+import type { TaskOracle } from "../tasks/task-oracle.js";
 import type { Workspace } from "./workspace.js";
 
 /** A row of the `tools` table. */
@@ -37,6 +38,8 @@ export interface ToolContext {
   readonly machine?: TaskMachine;
   /** What `search_documents` searches. */
   readonly documents?: TaskDocuments;
+  /** Of a run that checks a suite by its oracle file. */
+  readonly oracle?: TaskOracle;
 }
 
 /**

@@ -67,6 +67,10 @@ export const runSettingsSchema = z
       .exactOptional()
       .describe("Where the agent lives, if not in this program: its prompt, tools and limits are then its own affair."),
     scorers: z.array(z.string()).readonly().describe("Names of the scorers, in the order of their table."),
+    oracle: z
+      .string()
+      .exactOptional()
+      .describe("The oracle file that the model offline/oracle goes by; absent: another model."),
     judge: judgeSettingsSchema.readonly().nullable().describe("The model that judged the answers; null: none."),
     changes: z
       .array(z.string())

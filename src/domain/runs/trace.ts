@@ -3,6 +3,7 @@ import { jsonValueSchema } from "../json.js";
 import { messageSchema } from "../models/conversation.js";
 import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "../models/model.js";
 import { judgementSchema } from "../scores/judgement.js";
+import { leftBehindSchema } from "../tasks/left-behind.js";
 import { questionSchema } from "../tasks/question.js";
 import { gradeSchema, suiteTaskFactsSchema } from "../tasks/task.js";
 import { ENDINGS } from "../tasks/task-ending.js";
@@ -81,14 +82,19 @@ export const traceSchema = anyTrace.extend({ task: questionSchema });
 export type QuestionTrace = z.output<typeof traceSchema>;
 
 /** One task of a suite: what its evaluation functions gave belongs to it, as the machine is gone. */
-export const suiteTraceSchema = anyTrace.extend({ task: suiteTaskFactsSchema, grade: gradeSchema });
+export const suiteTraceSchema = anyTrace.extend({
+  task: suiteTaskFactsSchema,
+  grade: gradeSchema,
+  /** Absent where nothing was looked for. */
+  left: leftBehindSchema.exactOptional(),
+});
 
 export type SuiteTrace = z.output<typeof suiteTraceSchema>;
 
 export type Trace = QuestionTrace | SuiteTrace;
 
 /** What a trace keeps of its task: the question, or the facts of a suite's task with its grade. */
-export type TaskRecord = Pick<QuestionTrace, "task"> | Pick<SuiteTrace, "task" | "grade">;
+export type TaskRecord = Pick<QuestionTrace, "task"> | Pick<SuiteTrace, "task" | "grade" | "left">;
 
 export function isSuiteTrace(trace: Trace): trace is SuiteTrace {
   return "grade" in trace;

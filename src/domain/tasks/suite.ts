@@ -45,7 +45,7 @@ export interface OpenedTask {
   readonly access: TaskAccess;
   /** What no trace may hold: the values of account settings. */
   readonly secrets?: readonly string[];
-  /** What the trace keeps of the task, with its grade where it has one. Throws where `signal` aborts. */
+  /** Grades what the agent did. Gives what the trace keeps of the task. Throws where `signal` aborts. */
   grade(rollout: Rollout, signal: AbortSignal): Promise<TaskRecord>;
   close(): Promise<void>;
 }

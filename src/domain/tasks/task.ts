@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isQuestion, type Question } from "./question.js";
+import { isQuestion, type Question, questionSchema } from "./question.js";
 import { TASK_STATES } from "./suite-task.js";
 
 /** What a run keeps of a suite's task, wherever its folder may be later. */
@@ -15,6 +15,8 @@ export const suiteTaskFactsSchema = z.object({
   relatedApps: z.array(z.string()).readonly(),
   actionNumber: z.number().nullable(),
   counterpart: z.string().nullable(),
+  /** Of a task that asks a question of a mailbox: with its gold answer, and the id that it has in its dataset. */
+  emailQuestion: questionSchema.exactOptional(),
 });
 
 export type SuiteTaskFacts = Readonly<z.output<typeof suiteTaskFactsSchema>>;
@@ -35,4 +37,9 @@ export type TaskFacts = Question | SuiteTaskFacts;
 /** What the agent is asked to do. */
 export function instructionOf(task: TaskFacts): string {
   return isQuestion(task) ? task.question : task.instruction;
+}
+
+/** The question that a task asks of a mailbox; null: it is graded by what is left behind. */
+export function questionOf(task: TaskFacts): Question | null {
+  return isQuestion(task) ? task : (task.emailQuestion ?? null);
 }

@@ -18,7 +18,7 @@ const QUESTION_PART: Readonly<Record<(typeof QUESTION_SLICES)[number], (task: Ta
   year: ({ queryDate }) => queryDate?.slice(0, 4) ?? null,
 };
 
-/** By slice, the parts that a task of a suite belongs to: it has several tags, and may be about several applications. */
+/** By slice, the parts that a task of a suite belongs to: several tags, and one or more applications. */
 const SUITE_PARTS: Readonly<Record<(typeof SUITE_SLICES)[number], (task: SuiteFacts) => readonly string[]>> = {
   tool: ({ tool }) => [tool],
   difficulty: ({ actionNumber }) => [difficultyOf(actionNumber)],

@@ -39,7 +39,7 @@ export function toolError(message: string, record: Pick<ToolCallRecord, "errorKi
   return { type: isParsing ? "parsing" : "unknown", message };
 }
 
-/** Index in `trace.messages` of the last message that stands before each reply. */
+/** Where the replies stand among the messages. */
 export function replyIndexes(messages: readonly Message[]): number[] {
   return messages.flatMap((message, i) => (message.role === "assistant" ? [i] : []));
 }

@@ -1,7 +1,6 @@
-import { UserError } from "../../domain/errors.js";
-import type { JsonValue } from "../../domain/json.js";
-import { type Completion, type Model, type ModelRequest, NO_USAGE } from "../../domain/models/model.js";
+import type { Completion, ModelRequest } from "../../domain/models/model.js";
 import { rareWords } from "./keywords.js";
+import { offlineAnswer, offlineCompletion, type Step } from "./offline-completion.js";
 import { pickPassage } from "./passages.js";
 import { type History, readHistory } from "./read-conversation.js";
 
@@ -13,28 +12,11 @@ const MAX_KEYWORDS = 4;
 const MAX_QUERY = 10_000;
 const DONT_KNOW = "I don't know";
 
-/** Throws a UserError for any name but `baseline`. */
-export function offlineModel(name: string): Model {
-  if (name === "baseline") return offlineBaseline;
-  throw new UserError("unknown_model", `There is no offline model ${name}.`, "The only one is offline/baseline.");
-}
-
 /**
- * `offline/baseline`: no language model, nothing sent, no tokens. It searches with the question's own words, reads the
- * mails found first, and answers with the sentence that covers the question best; the same request gets the same
- * reply. It plays through the agent's own tools, and so shows the whole of a run and sets the bar for a model.
+ * `offline/baseline`: searches with the question's own words, reads the mails found first, and answers with the
+ * sentence that covers the question best. It sets the bar for a model.
  */
-const offlineBaseline: Model = {
-  id: "offline/baseline",
-  async complete(request, signal) {
-    signal.throwIfAborted();
-    return nextStep(request);
-  },
-};
-
-type Step = { readonly name: string; readonly arguments: JsonValue };
-
-function nextStep(request: ModelRequest): Completion {
+export function baselineReply(request: ModelRequest): Completion {
   const names = request.tools.map((tool) => tool.name);
   const searchTool = ["email_search", "search_emails"].find((name) => names.includes(name)) ?? null;
   const readTool = ["email_get", "read_email"].find((name) => names.includes(name)) ?? null;
@@ -42,12 +24,13 @@ function nextStep(request: ModelRequest): Completion {
 
   if (history.hits.length === 0) {
     const search = searchTool === null ? null : nextSearch(searchTool, request, history);
-    return search === null ? toAnswer(names, history, DONT_KNOW, []) : call(history, [search]);
+    return search === null ? offlineAnswer(request, DONT_KNOW) : offlineCompletion(request, "", [search]);
   }
   if (readTool !== null && !history.hasRead) {
     const wanted = history.hits.slice(0, MAILS_READ);
-    return call(
-      history,
+    return offlineCompletion(
+      request,
+      "",
       wanted.map(({ messageId }) => ({ name: readTool, arguments: { message_id: messageId } })),
     );
   }
@@ -58,8 +41,8 @@ function nextStep(request: ModelRequest): Completion {
     history.hits.map((hit) => hit.text),
   );
   return picked === null
-    ? toAnswer(names, history, DONT_KNOW, [])
-    : toAnswer(names, history, picked.passage || picked.mail.subject, [picked.mail.messageId]);
+    ? offlineAnswer(request, DONT_KNOW)
+    : offlineAnswer(request, picked.passage || picked.mail.subject, [picked.mail.messageId]);
 }
 
 /** Null when there is nothing left to try. */
@@ -82,28 +65,4 @@ function nextSearch(tool: string, request: ModelRequest, history: History): Step
 function requires(request: ModelRequest, tool: string, parameter: string): boolean {
   const required = request.tools.find(({ name }) => name === tool)?.parameters.required;
   return Array.isArray(required) && required.includes(parameter);
-}
-
-function toAnswer(names: readonly string[], history: History, text: string, sources: readonly string[]): Completion {
-  if (names.includes("return_final_answer")) {
-    return call(history, [{ name: "return_final_answer", arguments: { answer: text, sources } }]);
-  }
-  return completion(history, text, []);
-}
-
-function call(history: History, steps: readonly Step[]): Completion {
-  return completion(history, "", steps);
-}
-
-function completion(history: History, content: string, steps: readonly Step[]): Completion {
-  const finishReason = steps.length > 0 ? "tool_calls" : "stop";
-  return {
-    content,
-    toolCalls: steps.map((step, i) => ({ id: `offline_${history.turns + 1}_${i + 1}`, ...step })),
-    finishReason,
-    rawFinishReason: finishReason,
-    usage: NO_USAGE,
-    latencyMs: 0,
-    retries: [],
-  };
 }

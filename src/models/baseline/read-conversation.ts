@@ -22,8 +22,6 @@ const mailSchema = z.object({ message_id: z.string(), subject: z.string().nullis
 /** What has happened since the question, as far as the baseline needs it. */
 export interface History {
   readonly question: string;
-  /** Replies given so far. */
-  readonly turns: number;
   readonly searches: number;
   /** Of the last search that found something, best first, each mail once. */
   readonly hits: readonly SeenMail[];
@@ -49,7 +47,6 @@ export function readHistory(request: ModelRequest, searchTool: string | null, re
   const reads = calls.filter((call) => call.name === readTool);
   return {
     question,
-    turns: request.messages.filter((message) => message.role === "assistant").length,
     searches: searches.length,
     hits: searches.map((call) => toHits(results.get(call.id))).findLast((hits) => hits.length > 0) ?? [],
     hasRead: reads.length > 0,

@@ -1,20 +1,22 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { ScoreMeaning } from "../page/report-data.js";
+import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "./csv-line.js";
 
-type Cell = string | number | null;
-
-/** One line per task, as RFC 4180 with a byte order mark: without it, Excel reads UTF-8 as Latin-1. */
-export function csvHead(meanings: readonly ScoreMeaning[]): string {
-  return `\ufeff${formatLine([...COLUMNS.map(([name]) => name), ...meanings.map(({ name }) => name)])}`;
+/** One line per task. `ofSuites`: with what suites say of their tasks. */
+export function csvHead(meanings: readonly ScoreMeaning[], ofSuites = false): string {
+  const columns = ofSuites ? [...COLUMNS, ...SUITE_COLUMNS] : COLUMNS;
+  return BYTE_ORDER_MARK + csvLineOf([...columns.map(([name]) => name), ...meanings.map(({ name }) => name)]);
 }
 
 export function csvLine(
   run: { readonly runId: string; readonly agentId: string; readonly model: string },
   result: TaskResult,
   meanings: readonly ScoreMeaning[],
+  ofSuites = false,
 ): string {
   const scores = meanings.map(({ name }) => result.scores[name] ?? null);
-  return formatLine([...COLUMNS.map(([, read]) => read({ ...result, ...run })), ...scores]);
+  const columns = ofSuites ? [...COLUMNS, ...SUITE_COLUMNS] : COLUMNS;
+  return csvLineOf([...columns.map(([, read]) => read({ ...result, ...run })), ...scores]);
 }
 
 type Line = TaskResult & { readonly runId: string; readonly agentId: string; readonly model: string };
@@ -48,18 +50,15 @@ const COLUMNS: readonly (readonly [name: string, read: (line: Line) => Cell])[] 
   ["traceId", (line) => line.traceId],
 ];
 
-function formatLine(cells: readonly Cell[]): string {
-  return `${cells.map(formatCell).join(",")}\r\n`;
-}
-
-function formatCell(cell: Cell): string {
-  if (cell === null) return "";
-  if (typeof cell === "number") return String(cell);
-  const safe = escapeFormula(cell);
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-/** Spreadsheets execute text that begins like this as a formula; a leading apostrophe prevents it. */
-function escapeFormula(text: string): string {
-  return /^\s*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text) ? `'${text}` : text;
-}
+/** Empty for questions. */
+const SUITE_COLUMNS: typeof COLUMNS = [
+  ["suite", ({ suite }) => suite?.name ?? null],
+  ["tool", ({ suite }) => suite?.tool ?? null],
+  ["snapshot", ({ suite }) => suite?.snapshot ?? null],
+  ["tags", ({ suite }) => suite?.tags.join(" ") ?? null],
+  ["relatedApps", ({ suite }) => suite?.relatedApps.join(" ") ?? null],
+  ["actionNumber", ({ suite }) => suite?.actionNumber ?? null],
+  ["counterpart", ({ suite }) => suite?.counterpart ?? null],
+  ["state", ({ suite }) => suite?.state ?? null],
+  ["reason", ({ suite }) => suite?.reason ?? null],
+];

@@ -1,16 +1,24 @@
-import { stripControls } from "../../platform/strip-controls.js";
-import type { Figure, ReportHead, RunFigures, Slicing } from "../page/report-data.js";
+import { SLICES, type SliceName } from "../../domain/runs/slice.js";
+import type { Figure, ReportHead, RunFigures } from "../page/report-data.js";
 import { count, duration, share, usd } from "../text/format-number.js";
+import { statesText } from "../text/suite/states-text.js";
+import { suiteParts } from "./markdown-suite.js";
+import { details, escapeMarkdown, table } from "./markdown-table.js";
 
 /** Mailboxes listed, those with the most tasks first: a pull request comment should stay short. */
 const MAX_INBOXES = 12;
 
-const SLICINGS: readonly (readonly [Slicing, string])[] = [
-  ["inbox", "Mailbox"],
-  ["realism", "Realism"],
-  ["sources", "Gold mails"],
-  ["year", "Year"],
-];
+const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
+  inbox: "Mailbox",
+  realism: "Realism",
+  sources: "Gold mails",
+  year: "Year",
+  tool: "Tool",
+  difficulty: "Actions of a person",
+  guidance: "Instruction",
+  app: "Application",
+  tag: "Tag",
+};
 
 /** A report as GitHub Markdown, for a pull request. */
 export function markdownReport({ runs, scores, leading }: ReportHead): string {
@@ -18,7 +26,7 @@ export function markdownReport({ runs, scores, leading }: ReportHead): string {
   return [
     `## ART-E: ${runs.map(({ label }) => escapeMarkdown(label)).join(", ")}`,
     table(["", ...runs.map(({ label }) => label)], headlines(runs)),
-    "Scores over the completed tasks, with their 95 % intervals and the number of tasks they are taken over.",
+    `Scores over the ${runs.every(({ suite }) => suite === null) ? "completed" : "completed or graded"} tasks, with their 95 % intervals and the number of tasks they are taken over.`,
     table(
       ["Score", ...runs.map(({ label }) => label)],
       scores.map(({ name, label, better }) => [
@@ -27,7 +35,8 @@ export function markdownReport({ runs, scores, leading }: ReportHead): string {
       ]),
     ),
     ...runs.flatMap((run) => errorsAndTools(run, runs.length > 1)),
-    ...(leader === undefined ? [] : SLICINGS.map(([by, title]) => sliceTable(by, title, leader, runs))),
+    ...runs.flatMap((run) => suiteParts(run, runs.length > 1)),
+    ...(leader === undefined ? [] : SLICES.flatMap((by) => sliceTable(by, leader, runs))),
     "",
   ].join("\n\n");
 }
@@ -48,6 +57,12 @@ function headlines(runs: readonly RunFigures[]): string[][] {
     line("Model and tool time per task, median and 95 %", ({ latency }) => `${ms(latency.p50)}, ${ms(latency.p95)}`),
     line("Waiting per task", ({ latency }) => ms(latency.waiting)),
     line("Endings", ({ endings }) => endingsText(endings)),
+    ...(runs.every(({ suite }) => suite === null)
+      ? []
+      : [
+          line("Graded", ({ suite, tasks }) => (suite === null ? "-" : `${count(suite.graded)} of ${count(tasks)}`)),
+          line("States", ({ suite }) => (suite === null ? "-" : statesText(suite.states))),
+        ]),
   ];
 }
 
@@ -66,24 +81,20 @@ function errorsAndTools({ label, errors, tools }: RunFigures, hasSeveralRuns: bo
   ];
 }
 
-function sliceTable(
-  by: Slicing,
-  title: string,
-  leader: ReportHead["scores"][number],
-  runs: readonly RunFigures[],
-): string {
-  const labels = [...new Set(runs.flatMap((run) => run.slices[by].map(({ label }) => label)))];
+function sliceTable(by: SliceName, leader: ReportHead["scores"][number], runs: readonly RunFigures[]): string[] {
+  const title = SLICE_TITLES[by];
+  const labels = [...new Set(runs.flatMap((run) => (run.slices[by] ?? []).map(({ label }) => label)))];
+  if (labels.length === 0) return [];
   const shown = by === "inbox" ? labels.slice(0, MAX_INBOXES) : labels;
   const rows = shown.map((label) => [
     label,
-    ...runs.map((run) => figureText(run.slices[by].find((slice) => slice.label === label)?.scores[leader.name])),
+    ...runs.map((run) => figureText(run.slices[by]?.find((slice) => slice.label === label)?.scores[leader.name])),
   ]);
   const hidden = labels.length - shown.length;
   const more = hidden === 0 ? "" : `\n\n${count(hidden)} further mailboxes are not shown.`;
-  return details(
-    `${leader.label} by ${title.toLowerCase()}`,
-    table([title, ...runs.map((run) => run.label)], rows) + more,
-  );
+  return [
+    details(`${leader.label} by ${title.toLowerCase()}`, table([title, ...runs.map((run) => run.label)], rows) + more),
+  ];
 }
 
 function figureText(figure: Figure | undefined): string {
@@ -91,28 +102,4 @@ function figureText(figure: Figure | undefined): string {
   const { value, low, high, n } = figure;
   const interval = low === null || high === null ? "" : `${share(low)} to ${share(high)}; `;
   return `${share(value)} (${interval}n ${count(n)})`;
-}
-
-function details(summary: string, body: string): string {
-  return `<details><summary>${escapeMarkdown(summary)}</summary>\n\n${body}\n\n</details>`;
-}
-
-function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
-  const rule = `| ${heading.map((_, i) => (i === 0 ? "---" : "---:")).join(" | ")} |`;
-  return [line(heading), rule, ...rows.map(line)].join("\n");
-}
-
-/** Run ids stay code; everything else is escaped. */
-function cell(text: string): string {
-  return /^`[\w-]+`$/.test(text) ? text : escapeMarkdown(text);
-}
-
-/** Untrusted text (model names, errors, addresses) on one line, without markup, links and mentions. */
-function escapeMarkdown(text: string): string {
-  return stripControls(text)
-    .replace(/\s+/g, " ")
-    .replace(/[\\`*~[\]|<>&#]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, (character) => `&#${character.charCodeAt(0)};`)
-    .replace(/@/g, "&#64;")
-    .replace(/:\/\//g, "&#58;//");
 }

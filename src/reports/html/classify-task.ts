@@ -11,8 +11,8 @@ export function stageOf(result: TaskResult): Stage {
   return result.foundGold ? "found" : "missed";
 }
 
-/** The band of the leading score. */
+/** The band of the leading score. A task of a suite is graded or not, whatever its ending; its state tells the rest. */
 export function classifyTask(result: TaskResult, leading: string): Outcome {
-  if (isFailure(result.ending)) return "failed";
+  if (isFailure(result.ending) && result.suite === undefined) return "failed";
   return bandOf(result.scores[leading] ?? null);
 }

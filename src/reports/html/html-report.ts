@@ -41,11 +41,13 @@ ${assets.style}</style>
   yield "</body>\n</html>\n";
 }
 
-function policyOf({ scripts }: PageAssets, { traces }: ReportHead): string {
+function policyOf({ scripts }: PageAssets, { traces, runs }: ReportHead): string {
   const allowed = [...scripts.map(policyHash), ...(traces.kind === "folder" ? ["'strict-dynamic'"] : [])];
   return [
     "default-src 'none'",
     `script-src ${allowed.join(" ")}`,
+    // Pictures that agents left; data: URIs make no request.
+    ...(runs.some(({ suite }) => suite !== null) ? ["img-src data:"] : []),
     // Plot adds a style element to each chart. Styles cannot make requests under this policy.
     "style-src 'unsafe-inline'",
     "base-uri 'none'",

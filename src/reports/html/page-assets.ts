@@ -12,7 +12,15 @@ export interface PageAssets {
 }
 
 /** In the order of the cascade. */
-const STYLES = ["shared/theme", "style/page", "style/figures", "style/tasks", "style/task", "style/media"];
+const STYLES = [
+  "shared/theme",
+  "style/page",
+  "style/figures",
+  "style/tasks",
+  "style/task",
+  "style/suite",
+  "style/media",
+];
 
 /** The page's style and script, and the libraries' builds with the licence notices at their heads. */
 export function readPageAssets(): PageAssets {

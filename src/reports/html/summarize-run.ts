@@ -42,6 +42,8 @@ export class RunTally {
     this.turns[result.turns] = (this.turns[result.turns] ?? 0) + 1;
     this.tools.add(trace);
     increment(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
+    // What a task of a suite left behind may be graded though its time ran out.
+    for (const { name } of this.meanings) this.addToBin(name, result.scores[name] ?? null);
     if (isFailure(result.ending)) {
       this.failed++;
       increment(this.errors, result.error ?? result.ending);
@@ -50,7 +52,6 @@ export class RunTally {
     this.times.push(modelAndToolTimeOf(result) ?? result.executionTimeMs);
     this.waitingMs += result.waitingTimeMs ?? 0;
     this.completed++;
-    for (const { name } of this.meanings) this.addToBin(name, result.scores[name] ?? null);
   }
 
   figures(): TalliedFigures {

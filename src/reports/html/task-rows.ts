@@ -1,6 +1,7 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import { modelAndToolTimeOf } from "../../domain/runs/task-times.js";
 import type { QuestionRow, ReportTasks, ScoreMeaning, TaskRow } from "../page/report-data.js";
+import type { SuiteTaskRow } from "../page/report-suite.js";
 import { stageOf } from "./classify-task.js";
 
 /** The tasks of a report as table rows; a question that several runs answered is stored once. */
@@ -11,7 +12,7 @@ export class TaskRows {
 
   constructor(private readonly meanings: readonly ScoreMeaning[]) {}
 
-  add(run: number, result: TaskResult): void {
+  add(run: number, result: TaskResult, toolCalls: number): void {
     const row: TaskRow = [
       this.questionOf(result),
       result.epoch,
@@ -23,6 +24,7 @@ export class TaskRows {
       stageOf(result),
       this.meanings.map(({ name }) => roundOff(result.scores[name] ?? null)),
       result.error ?? null,
+      result.suite === undefined ? null : [result.suite.state, result.suite.reason, toolCalls],
     ];
     while (this.rows.length <= run) this.rows.push([]);
     this.rows[run]?.push(row);
@@ -35,13 +37,20 @@ export class TaskRows {
   private questionOf(result: TaskResult): number {
     const { taskId, question, groundTruth, inbox, queryDate, goldSources } = result;
     const realism = roundOff(result.howRealistic) ?? 0;
-    const row: QuestionRow = [taskId, question, groundTruth, inbox, queryDate ?? "", realism, goldSources];
+    const facts = suiteFacts(result);
+    const row: QuestionRow = [taskId, question, groundTruth, inbox, queryDate ?? "", realism, goldSources, facts];
     const key = JSON.stringify(row);
     const known = this.indexes.get(key);
     if (known !== undefined) return known;
     this.indexes.set(key, this.questions.length);
     return this.questions.push(row) - 1;
   }
+}
+
+function suiteFacts({ suite }: TaskResult): SuiteTaskRow | null {
+  if (suite === undefined) return null;
+  const { tool, snapshot, tags, relatedApps, actionNumber, counterpart } = suite;
+  return [tool, snapshot, tags, relatedApps, actionNumber, counterpart];
 }
 
 /** To four digits, which is more than the table shows. */

@@ -1,7 +1,7 @@
 import type { Message, ToolMessage } from "../../domain/models/conversation.js";
-import type { ToolCallRecord, Trace, Turn } from "../../domain/runs/trace.js";
-import { isSuiteTrace } from "../../domain/runs/trace.js";
+import { isSuiteTrace, type ToolCallRecord, type Trace, type Turn } from "../../domain/runs/trace.js";
 import type { SameMail } from "../../domain/scores/score.js";
+import { questionOf } from "../../domain/tasks/task.js";
 import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "../page/report-data.js";
 import { readToolResult } from "./tool-results.js";
 
@@ -13,7 +13,7 @@ export interface MailSource {
 
 /** A trace for the page: each call with its result, and the gold mail. */
 export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): TraceView {
-  const message_ids = isSuiteTrace(trace) ? [] : trace.task.message_ids;
+  const message_ids = questionOf(trace.task)?.message_ids ?? [];
   const canonicalGold = new Set(message_ids.map(sameMail));
   const { listed, opened } = idsIn(trace);
   const allIds = new Set([...trace.sources, ...listed, ...opened, ...message_ids]);
@@ -34,6 +34,7 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
     goldIds: [...allIds].filter((id) => canonicalGold.has(sameMail(id))),
     scores: trace.scores,
     judge: trace.judge === null ? null : { verdict: trace.judge.verdict ?? "unscored", reason: trace.judge.reason },
+    left: isSuiteTrace(trace) ? (trace.left ?? { pictures: [], omitted: 0 }) : null,
   };
 }
 

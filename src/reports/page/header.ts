@@ -28,12 +28,11 @@ export function header({ runs, version, createdAt }: ReportHead, buttons: readon
 function runLine(run: RunFigures, index: number, several: boolean): HTMLElement {
   const planned = run.plannedTasks === run.tasks ? "" : ` of ${count(run.plannedTasks)} planned`;
   const facts = [
-    `${count(run.tasks)} tasks${planned} of the ${run.split} split`,
+    `${count(run.tasks)} tasks${planned} of ${run.suite === null ? `the ${run.split} split` : `the suite ${run.suite.name}`}`,
     ...(run.answeredBy.length === 0 ? [] : [`answered by ${run.answeredBy.join(", ")}`]),
     ...(run.status === "completed" ? [] : [run.status]),
     run.startedAt.slice(0, 10),
-    run.dataset,
-    `mail ${run.corpusFingerprint.slice(0, 12)}`,
+    ...(run.suite === null ? [run.dataset, `mail ${run.corpusFingerprint.slice(0, 12)}`] : []),
   ];
   return h(
     "li",
@@ -52,10 +51,12 @@ export function runDot(index: number): HTMLElement {
 export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null {
   const [run] = runs;
   if (run === undefined || runs.length > 1) return null;
-  const { latency, costUsd, tasks, failed } = run;
+  const { latency, costUsd, tasks, failed, suite } = run;
   const perThousand = costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000;
   const ms = (value: number | null) => (value === null ? "–" : duration(value));
-  const named = [leading, "sourcesCorrect"].flatMap((name) => scores.find((score) => score.name === name) ?? []);
+  const named = [leading, suite === null ? "sourcesCorrect" : "taskSolved"].flatMap(
+    (name) => scores.find((score) => score.name === name) ?? [],
+  );
   return h(
     "dl",
     { class: "tiles" },
@@ -75,8 +76,18 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
       costText(perThousand),
       costUsd === null ? "price not known" : `${costText(costUsd)} in all`,
     ),
-    tile("Failed", count(failed), failed === 0 ? `of ${count(tasks)} tasks` : `of ${count(tasks)} tasks, never graded`),
+    suite === null
+      ? tile(
+          "Failed",
+          count(failed),
+          failed === 0 ? `of ${count(tasks)} tasks` : `of ${count(tasks)} tasks, never graded`,
+        )
+      : tile("Graded", `${count(suite.graded)}`, gradedNote(tasks, tasks - suite.graded)),
   );
+}
+
+function gradedNote(tasks: number, ungraded: number): string {
+  return ungraded === 0 ? `of ${count(tasks)} tasks` : `of ${count(tasks)} tasks; the others are in no average`;
 }
 
 function tile(label: string, value: string, note: string): HTMLElement {

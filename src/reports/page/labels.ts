@@ -1,4 +1,5 @@
-import type { Outcome, Slicing, Stage } from "./report-data.js";
+import type { SliceName } from "../../domain/runs/slice.js";
+import type { Outcome, Stage } from "./report-data.js";
 
 /** Display texts for values of the data. */
 export const STAGE_WORDS: Readonly<Record<Stage, string>> = {
@@ -26,11 +27,16 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   failed: "Failed",
 };
 
-export const SLICING_WORDS: Readonly<Record<Slicing, string>> = {
+export const SLICE_WORDS: Readonly<Record<SliceName, string>> = {
   inbox: "Mailbox",
   realism: "Realism of the question",
   sources: "Gold mails",
   year: "Year of the question",
+  tool: "Tool",
+  difficulty: "Actions that a person takes",
+  guidance: "Instruction",
+  app: "Application",
+  tag: "Tag",
 };
 
 /** `out_of_turns` as "out of turns". */

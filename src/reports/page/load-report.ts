@@ -1,5 +1,22 @@
 import { bandOf, realismBand } from "../../domain/scores/score-bands.js";
+import { difficultyOf } from "../../domain/tasks/difficulty.js";
+import { guidanceOf } from "../../domain/tasks/guidance.js";
 import type { Outcome, QuestionRow, ReportHead, Stage, TaskKey, TaskRow } from "./report-data.js";
+
+/** What a task of a suite has besides. */
+export interface SuiteTask {
+  readonly tool: string;
+  readonly snapshot: string;
+  readonly tags: readonly string[];
+  readonly apps: readonly string[];
+  readonly actionNumber: number | null;
+  readonly counterpart: string | null;
+  readonly difficulty: string;
+  readonly guidance: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly toolCalls: number;
+}
 
 /** A task as the table and the dialog show it. */
 export interface Task {
@@ -23,6 +40,8 @@ export interface Task {
   readonly outcome: Outcome;
   readonly scores: readonly (number | null)[];
   readonly error: string | null;
+  /** Null for a question. */
+  readonly suite: SuiteTask | null;
   /** The text that is searched, in lower case. */
   readonly words: string;
 }
@@ -46,16 +65,27 @@ export function loadReport(): Loaded {
 function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, leading: number): Task[] {
   if (question === undefined) return [];
   const [taskId, text, gold, inbox, date, realism, sources] = question;
+  const suite = toSuiteTask(row, question);
   const [, epoch, answer, ending, turns, ms, costUsd, stage, scores, error] = row;
-  const outcome = stage === "failed" ? "failed" : bandOf(scores[leading] ?? null);
-  const words = `${taskId} ${text}\n${answer}\n${gold}\n${inbox}\n${error ?? ""}`.toLowerCase();
+  const outcome = stage === "failed" && suite === null ? "failed" : bandOf(scores[leading] ?? null);
+  const ofSuite = suite === null ? [] : [suite.tool, ...suite.tags, ...suite.apps, suite.state, suite.reason];
+  const words = [taskId, text, answer, gold, inbox, error ?? "", ...ofSuite].join("\n").toLowerCase();
   return [
     {
       ...{ run, taskId, epoch, question: text, gold, answer, inbox, date, words },
       ...{ year: date.slice(0, 4), realism: realismBand(realism), sources: String(sources) },
-      ...{ ending, turns, ms, costUsd, stage, outcome, scores, error },
+      ...{ ending, turns, ms, costUsd, stage, outcome, scores, error, suite },
     },
   ];
+}
+
+function toSuiteTask(row: TaskRow, question: QuestionRow): SuiteTask | null {
+  const [facts, ended] = [question[7], row[10]];
+  if (facts === null || ended === null) return null;
+  const [tool, snapshot, tags, apps, actionNumber, counterpart] = facts;
+  const [state, reason, toolCalls] = ended;
+  const derived = { difficulty: difficultyOf(actionNumber), guidance: guidanceOf(tags) ?? "not given" };
+  return { tool, snapshot, tags, apps, actionNumber, counterpart, ...derived, state, reason, toolCalls };
 }
 
 function read(id: string): unknown {

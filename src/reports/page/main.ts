@@ -1,7 +1,8 @@
 import { header } from "./header.js";
 import { loadReport, type Task } from "./load-report.js";
 import { EMPTY_VIEW, findTask, readView, taskName, type ViewState, writeView } from "./route.js";
-import { figureSections, scoreSection, section } from "./sections.js";
+import { section } from "./section.js";
+import { figureSections, scoreSection } from "./sections.js";
 import { h, replaceChildren } from "./shared/dom.js";
 import { TaskControls } from "./task/task-controls.js";
 import { TaskDialog } from "./task/task-dialog.js";
@@ -43,7 +44,7 @@ document.getElementById("report")?.append(
   h(
     "main",
     {},
-    ...figureSections(head),
+    ...figureSections(head, tasks),
     scoreSection(head, (score) => table.showScore(score)),
     taskSection,
   ),

@@ -1,5 +1,8 @@
 /** The data embedded in a report's page: written by `src/reports/html`, read by the page. */
 
+import type { SliceName } from "../../domain/runs/slice.js";
+import type { PictureView, SuiteFigures, SuiteOutcomeRow, SuiteTaskRow } from "./report-suite.js";
+
 /** A score and its description for the reader. */
 export interface ScoreMeaning {
   readonly name: string;
@@ -18,10 +21,6 @@ export interface Figure {
 }
 
 export type Figures = Readonly<Record<string, Figure>>;
-
-export const SLICINGS = ["inbox", "realism", "sources", "year"] as const;
-
-export type Slicing = (typeof SLICINGS)[number];
 
 /** The scores of the tasks with one value in common. */
 export interface Slice {
@@ -97,7 +96,10 @@ export interface RunFigures {
   /** Index: turns; value: tasks that took as many. */
   readonly turns: readonly number[];
   readonly tools: readonly ToolUse[];
-  readonly slices: Readonly<Record<Slicing, readonly Slice[]>>;
+  /** What the run's tasks can be divided by. */
+  readonly slices: Readonly<Partial<Record<SliceName, readonly Slice[]>>>;
+  /** Of a run over a suite; null of questions. */
+  readonly suite: SuiteFigures | null;
 }
 
 export interface ReportHead {
@@ -114,10 +116,13 @@ export interface ReportHead {
 /** As in the results: a number or a text. */
 export type TaskKey = number | string;
 
-/** taskId, question, gold answer, inbox, day, realism, number of gold mails. */
-export type QuestionRow = readonly [TaskKey, string, string, string, string, number, number];
+/** taskId, question, gold answer, inbox, day, realism, number of gold mails; of a suite's task what that says of it. */
+export type QuestionRow = readonly [TaskKey, string, string, string, string, number, number, SuiteTaskRow | null];
 
-/** Index of the question, epoch, answer, ending, turns, ms, US dollars, stage, scores in the head's order, error. */
+/**
+ * Index of the question, epoch, answer, ending, turns, ms, US dollars, stage, scores in the head's order, error; of a
+ * suite's task how that ended.
+ */
 export type TaskRow = readonly [
   number,
   number,
@@ -129,6 +134,7 @@ export type TaskRow = readonly [
   Stage,
   readonly (number | null)[],
   string | null,
+  SuiteOutcomeRow | null,
 ];
 
 export interface ReportTasks {
@@ -191,9 +197,15 @@ export interface TraceView {
     Record<string, { readonly value: number | null; readonly explanation?: string | undefined }>
   >;
   readonly judge: { readonly verdict: string; readonly reason: string | null } | null;
+  /** Of a task of a suite: what the agent left behind; null of questions. */
+  readonly left: { readonly pictures: readonly PictureView[]; readonly omitted: number } | null;
 }
 
-/** The key of a task's conversation in the page and in the folder beside it. */
+/**
+ * The key of a task's conversation in the page, and its file's name in the folder beside it. Ids of a suite's tasks may
+ * be any text: what is not a letter, a digit or a dash is written as its code.
+ */
 export function traceKey(run: number, taskId: TaskKey, epoch: number): string {
-  return `${run}-${taskId}-${epoch}`;
+  const safe = String(taskId).replace(/[^A-Za-z0-9-]/g, (character) => `_${character.charCodeAt(0).toString(16)}_`);
+  return `${run}-${safe}-${epoch}`;
 }

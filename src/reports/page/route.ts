@@ -1,8 +1,9 @@
+import { SLICES } from "../../domain/runs/slice.js";
 import type { Task } from "./load-report.js";
 import type { ReportHead } from "./report-data.js";
 
 /** Filters of the task table; each is a parameter of the URL's fragment. */
-export const FILTERS = ["run", "outcome", "stage", "ending", "inbox", "realism", "sources", "year"] as const;
+export const FILTERS = ["run", "outcome", "state", "stage", "ending", ...SLICES] as const;
 
 export type FilterName = (typeof FILTERS)[number];
 
@@ -45,13 +46,16 @@ export function taskName(task: Task, { runs }: ReportHead): string {
   return `${runs[task.run]?.runId ?? task.run}/${task.taskId}/${task.epoch}`;
 }
 
-/** The task of a name; without a run in it, the first run's. */
+/** The task of a name; without a run in it, the first run's; without an epoch, the first. Ids may hold slashes. */
 export function findTask(name: string, tasks: readonly Task[], { runs }: ReportHead): Task | null {
   const parts = name.split("/");
-  const hasRun = parts.length > 1 && !/^\d+$/.test(parts[0] ?? "");
-  const run = hasRun ? runs.findIndex(({ runId }) => runId === parts[0]) : 0;
-  const [taskId, epoch = "1"] = hasRun ? parts.slice(1) : parts;
+  const named = parts.length > 1 ? runs.findIndex(({ runId }) => runId === parts[0]) : -1;
+  const rest = named >= 0 ? parts.slice(1) : parts;
+  const hasEpoch = rest.length > 1 && /^\d+$/.test(rest.at(-1) ?? "");
+  const taskId = (hasEpoch ? rest.slice(0, -1) : rest).join("/");
+  const epoch = hasEpoch ? Number(rest.at(-1)) : 1;
   return (
-    tasks.find((task) => task.run === run && String(task.taskId) === taskId && String(task.epoch) === epoch) ?? null
+    tasks.find((task) => task.run === Math.max(0, named) && String(task.taskId) === taskId && task.epoch === epoch) ??
+    null
   );
 }

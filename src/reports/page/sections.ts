@@ -1,3 +1,4 @@
+import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import { endings, errorList, outcomeLegend, profile, toolTable } from "./charts/bar-list.js";
 import { figureOf } from "./charts/chart.js";
 import { distributionChart } from "./charts/distribution-chart.js";
@@ -6,47 +7,72 @@ import { sliceChart } from "./charts/slice-chart.js";
 import { COST, LATENCY, tradeOffChart } from "./charts/trade-off-chart.js";
 import { turnsChart } from "./charts/turns-chart.js";
 import { runDot, tiles } from "./header.js";
+import type { Task } from "./load-report.js";
 import type { ReportHead, RunFigures } from "./report-data.js";
-import { SLICINGS } from "./report-data.js";
+import { section, wide } from "./section.js";
 import { type Child, h, replaceChildren, untrustedInline } from "./shared/dom.js";
-
-export function section(title: string, note: string | null, ...children: readonly Child[]): HTMLElement {
-  const id = title.toLowerCase().replaceAll(" ", "-");
-  return h(
-    "section",
-    { "aria-labelledby": id },
-    h("h2", { id }, title),
-    note === null ? null : h("p", { class: "lead" }, note),
-    ...children,
-  );
-}
+import { stateProfile } from "./suite/state-profile.js";
+import { suiteSections } from "./suite/suite-sections.js";
 
 /** The sections above the task table, from the headline scores to the tools. */
-export function figureSections(head: ReportHead): HTMLElement[] {
+export function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {
   return [
     section(
       "Scores",
-      "Over the completed tasks; a failed task is never graded. The interval holds the true value in 95 of 100 such runs.",
+      `${coverage(head)} The interval holds the true value in 95 of 100 such runs.`,
       tiles(head),
       wide(scoreTable(head)),
       ...(head.runs.length > 1 ? [wide(effortTable(head))] : []),
     ),
     section(
       "Where tasks are lost",
-      "How far the agent came on the way to a mail that holds the answer, and how good its answer was then. A bar leads to its tasks.",
+      `${LOST[kindOf(head)]} A bar leads to its tasks.`,
       outcomeLegend(head),
       perRun(
         head,
-        (run) => [h("h3", {}, "Gold mail"), profile(run)],
+        (run) =>
+          run.suite === null ? [h("h3", {}, "Gold mail"), profile(run)] : stateProfile(run.runId, run.tasks, run.suite),
         (run, i) => [...[h("h3", {}, "Endings"), endings(run, i)], ...errors(run)],
       ),
     ),
+    ...suiteSections(head, tasks),
     section(
       "How agents work",
       null,
       h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), wide(toolTable(head))),
     ),
   ];
+}
+
+type Kind = "questions" | "suites" | "both";
+
+function kindOf({ runs }: ReportHead): Kind {
+  const ofSuites = runs.filter(({ suite }) => suite !== null).length;
+  return ofSuites === 0 ? "questions" : ofSuites === runs.length ? "suites" : "both";
+}
+
+const QUESTIONS_LOST =
+  "How far the agent came on the way to a mail that holds the answer, and how good its answer was then.";
+const SUITES_LOST = "How tasks ended, and how good what the agent left behind was then.";
+const LOST: Readonly<Record<Kind, string>> = {
+  questions: QUESTIONS_LOST,
+  suites: SUITES_LOST,
+  both: `${QUESTIONS_LOST} Of suites: ${SUITES_LOST.charAt(0).toLowerCase()}${SUITES_LOST.slice(1)}`,
+};
+
+/** What the scores are taken over. */
+function coverage(head: ReportHead): string {
+  const kind = kindOf(head);
+  if (kind === "questions") return "Over the completed tasks; a failed task is never graded.";
+  const ofSuites = "Over the graded tasks; one without a score is never taken as 0.";
+  return kind === "suites"
+    ? ofSuites
+    : `Questions: over the completed tasks. Suites: over the graded tasks. Neither takes a task without a score as 0.`;
+}
+
+/** Whether any part of the slice has a value of the score. */
+function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
+  return (run.slices[by] ?? []).some(({ scores }) => (scores[score]?.n ?? 0) > 0);
 }
 
 function errors(run: RunFigures): Child[] {
@@ -69,14 +95,6 @@ function perRun(
         h("div", { class: "pair" }, ...halves.map((half) => h("div", {}, ...half(run, i)))),
       ),
     ),
-  );
-}
-
-function wide(table: HTMLElement): HTMLElement {
-  return h(
-    "div",
-    { class: "sideways", tabindex: 0, role: "group", "aria-label": table.querySelector("caption")?.textContent ?? "" },
-    table,
   );
 }
 
@@ -104,7 +122,13 @@ export function scoreSection(head: ReportHead, onScore: (index: number) => void)
         { class: "lead" },
         `${score.label} with its 95 % interval by what tasks have in common, and their number. A bar leads to its tasks.`,
       ),
-      h("div", { class: "pair" }, ...SLICINGS.map((by) => figureOf(sliceChart(head, by, score)))),
+      h(
+        "div",
+        { class: "pair" },
+        ...SLICES.filter((by) => head.runs.some((run) => hasScore(run, by, score.name))).map((by) =>
+          figureOf(sliceChart(head, by, score)),
+        ),
+      ),
     );
     onScore(index);
   };

@@ -3,7 +3,7 @@ import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
 import { count, duration, oneDecimal, share, usd } from "./format-number.js";
-import { statesText } from "./states-text.js";
+import { statesText } from "./suite/states-text.js";
 import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
 

@@ -1,4 +1,3 @@
-import type { JsonValue } from "../../domain/json.js";
 import { repliesBy } from "../../domain/models/answered-by.js";
 import type { Message } from "../../domain/models/conversation.js";
 import type { ChatTrace } from "../../domain/runs/chat.js";
@@ -6,12 +5,16 @@ import { timesOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { isSuiteTrace } from "../../domain/runs/trace.js";
 import type { Judgement } from "../../domain/scores/judgement.js";
+import type { LeftBehind } from "../../domain/tasks/left-behind.js";
 import { isQuestion } from "../../domain/tasks/question.js";
-import { instructionOf, type TaskFacts } from "../../domain/tasks/task.js";
+import { instructionOf, questionOf, type TaskFacts } from "../../domain/tasks/task.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
+import { readMachineResult } from "../html/machine-results.js";
 import { readToolResult } from "../html/tool-results.js";
+import { callLines } from "./call-text.js";
 import { count, duration, share } from "./format-number.js";
+import { machineResultText } from "./suite/machine-result-text.js";
 
 /** Characters shown of one message; the exported trace has all of it. */
 const MAX_MESSAGE_CHARS = 1_500;
@@ -33,6 +36,7 @@ export function traceText(trace: Trace | ChatTrace): string {
     : [
         `${heading}  run ${trace.runId}`,
         `task ${trace.taskId}  ${whereOf(trace.task)}`,
+        ...suiteLines(trace.task),
         "",
         `${isQuestion(trace.task) ? "Question" : "Task"}: ${instructionOf(trace.task)}`,
       ];
@@ -44,7 +48,7 @@ export function traceText(trace: Trace | ChatTrace): string {
     ...(trace.error === null ? [] : [`Error:    ${trace.error}`]),
     ...answeredBy(trace),
     `Answer:   ${trace.answer ?? "-"}`,
-    `Sources:  ${trace.sources.join(", ") || "-"}`,
+    ...(isOfSuite(trace) ? [] : [`Sources:  ${trace.sources.join(", ") || "-"}`]),
     ...(isChat
       ? []
       : [
@@ -62,13 +66,38 @@ function whereOf(task: TaskFacts): string {
     : `${task.suite}  ${task.tool}  ${task.snapshot}`;
 }
 
+/** What a suite says of its task. */
+function suiteLines(task: TaskFacts): string[] {
+  if (isQuestion(task)) return [];
+  const { tags, relatedApps, actionNumber, counterpart } = task;
+  return [
+    `${[...new Set([...tags, ...relatedApps])].join(", ")}  ${actionNumber ?? "unknown"} actions of a person`,
+    ...(counterpart === null ? [] : [`counterpart ${counterpart}`]),
+  ];
+}
+
+function isOfSuite(trace: Trace | ChatTrace): boolean {
+  return "task" in trace && isSuiteTrace(trace);
+}
+
 /** What the answer, or what was left behind, is measured by. */
 function goldLines(trace: Trace): string[] {
-  if (isSuiteTrace(trace)) {
-    const { score, state, reason } = trace.grade;
-    return [`Grade:    ${score ?? "-"}  ${state}${reason === "" ? "" : `: ${reason}`}`];
-  }
-  return [`Gold:     ${trace.task.answer}`, `Mails:    ${trace.task.message_ids.join(", ") || "-"}`];
+  const question = questionOf(trace.task);
+  const gold =
+    question === null ? [] : [`Gold:     ${question.answer}`, `Mails:    ${question.message_ids.join(", ") || "-"}`];
+  if (!isSuiteTrace(trace)) return gold;
+  const { score, state, reason } = trace.grade;
+  const grade = `Grade:    ${score ?? "not graded"}  ${state}${reason === "" ? "" : `: ${reason}`}`;
+  return [...gold, grade, ...pictureLine(trace.left)];
+}
+
+/** Shown only where there are any; `art-e report` shows the pictures themselves. */
+function pictureLine({ pictures, omitted }: LeftBehind = { pictures: [], omitted: 0 }): string[] {
+  if (pictures.length + omitted === 0) return [];
+  const named = pictures.map(
+    ({ path, cell, width, height }) => `${path}${cell === null ? "" : ` cell ${cell}`} (${width} x ${height})`,
+  );
+  return [`Pictures: ${[...named, ...(omitted === 0 ? [] : [`${count(omitted)} not kept`])].join(", ")}`];
 }
 
 /** Shown only if another model than the requested one replied. */
@@ -95,19 +124,11 @@ function messageLines(message: Message): string[] {
   }
   const calls =
     message.role === "assistant"
-      ? message.toolCalls.map((call) => `  -> ${call.name}(${call.invalid ?? argumentText(call.arguments)})`)
+      ? message.toolCalls.flatMap((call) =>
+          call.invalid === undefined ? callLines(call.name, call.arguments) : [`  -> ${call.name}(${call.invalid})`],
+        )
       : [];
   return ["", `[${message.role}]`, ...content, ...calls];
-}
-
-/** `query: "gas", limit: 10` */
-function argumentText(callArguments: JsonValue): string {
-  if (typeof callArguments !== "object" || callArguments === null || Array.isArray(callArguments)) {
-    return JSON.stringify(callArguments);
-  }
-  return Object.entries(callArguments)
-    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
-    .join(", ");
 }
 
 /** A tool result: search results as a list, a mail with its headers, anything else unchanged. */
@@ -118,6 +139,8 @@ function resultText(content: string): string {
   } catch {
     return shorten(content);
   }
+  const machine = readMachineResult(value);
+  if (machine !== null) return machineResultText(machine, shorten);
   const view = readToolResult(value);
   if (view.kind === "hits") {
     const of = view.total === null || view.total <= view.hits.length ? "" : ` of ${count(view.total)}`;

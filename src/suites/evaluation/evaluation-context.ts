@@ -9,6 +9,8 @@ export interface EvaluationOptions {
   /** Holds what is collected; emptied by the caller. */
   readonly workFolder: string;
   readonly suiteRoot: string;
+  /** The score of what the agent answered against a gold answer; absent: it answered nothing. */
+  readonly scoreAnswer?: (gold: string) => number;
   /** Sleeps are multiplied by it; 1. */
   readonly timeScale?: number;
   readonly accounts?: AccountSettings | undefined;

@@ -1,6 +1,6 @@
 import type { SuiteDialect } from "../../domain/tasks/suite-task.js";
 import type { FunctionNeed } from "../definition/functions/function-need.js";
-import { FLOWBOOK_FUNCTIONS, FLOWBOOK_SCRIPT_FUNCTIONS } from "../flowbook/functions.js";
+import { EMAIL_FUNCTIONS, FLOWBOOK_FUNCTIONS, FLOWBOOK_SCRIPT_FUNCTIONS } from "../flowbook/functions.js";
 import { SPIDER2V_FUNCTIONS } from "../spider2v/functions.js";
 import { GETTERS, SCRIPT_GETTERS } from "./getters/getter-table.js";
 
@@ -46,12 +46,14 @@ interface FunctionTable {
   readonly all: Readonly<Record<string, unknown>>;
   /** Those of them that run commands. */
   readonly scripts: Readonly<Record<string, unknown>>;
+  /** Those that take an answer to a question about a mailbox. */
+  readonly answers?: Readonly<Record<string, unknown>>;
 }
 
 /** Flowbook has no getters. */
 const IMPLEMENTED: Readonly<Record<SuiteDialect, Readonly<Record<FunctionKind, FunctionTable>>>> = {
   flowbook: {
-    evaluation: { all: FLOWBOOK_FUNCTIONS, scripts: FLOWBOOK_SCRIPT_FUNCTIONS },
+    evaluation: { all: FLOWBOOK_FUNCTIONS, scripts: FLOWBOOK_SCRIPT_FUNCTIONS, answers: EMAIL_FUNCTIONS },
     getter: { all: {}, scripts: {} },
   },
   spider2v: {
@@ -67,7 +69,9 @@ export function isImplemented(dialect: SuiteDialect, kind: FunctionKind, name: s
 /** What a function that a task names needs; null: the dialect has no such function. */
 export function evaluationNeed(dialect: SuiteDialect, kind: FunctionKind, name: string): FunctionNeed | null {
   if (isImplemented(dialect, kind, name)) {
-    return Object.hasOwn(IMPLEMENTED[dialect][kind].scripts, name) ? "script" : "files";
+    const { scripts, answers = {} } = IMPLEMENTED[dialect][kind];
+    if (Object.hasOwn(answers, name)) return "mailbox";
+    return Object.hasOwn(scripts, name) ? "script" : "files";
   }
   if (dialect === "flowbook") return null;
   for (const [need, names] of Object.entries(NOT_IMPLEMENTED[kind])) {

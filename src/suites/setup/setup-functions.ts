@@ -2,6 +2,7 @@ import type { SuiteDialect } from "../../domain/tasks/suite-task.js";
 import { callCustomFunction } from "../custom/call-custom-function.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "../custom/custom-functions.js";
 import type { FunctionNeed } from "../definition/functions/function-need.js";
+import { attachInbox } from "./actions/attach-inbox.js";
 import { copyFile } from "./actions/copy-file.js";
 import { execute } from "./actions/execute.js";
 import { runScript } from "./actions/run-script.js";
@@ -33,6 +34,8 @@ const SETUP_FUNCTIONS: Readonly<Record<SuiteDialect, Readonly<Record<string, Set
   flowbook: {
     upload_file_to_vm: FILES(uploadFile),
     upload_script_and_execute: SCRIPT(uploadScript),
+    // Of ART-E's own tasks, which are written in Flowbook's form.
+    attach_inbox: { need: "mailbox", isPassedOver: false, run: attachInbox },
   },
   spider2v: {
     copyfile_from_host_to_guest: FILES(copyFile),

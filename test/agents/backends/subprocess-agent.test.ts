@@ -32,7 +32,7 @@ async function answerBy(program: Program, cutoff: string | null = null) {
     },
   };
   const tools = singleInboxTools(demo.db, { mailbox: openMailbox(demo.db) });
-  open = await openSubprocessAgent({ programs, tools, version: "0", priceOf: () => 0.5 });
+  open = await openSubprocessAgent({ programs, toolsFor: () => tools, version: "0", priceOf: () => 0.5 });
   const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   const task: AgentTask = {
     id: 1,

@@ -55,7 +55,7 @@ describe("an agent's file", () => {
   });
 
   it("goes round for every agent that came with the program, under another id", () => {
-    for (const id of ["art-e", "baseline", "data-worker", "email-search"]) {
+    for (const id of ["art-e", "baseline", "data-worker", "email-search", "noop", "oracle"]) {
       bring(exportAgent(at.db, id).replace(`id: ${id}`, `id: my-${id}`));
       expect(exportAgent(at.db, `my-${id}`).replace(`my-${id}`, id)).toBe(exportAgent(at.db, id));
     }

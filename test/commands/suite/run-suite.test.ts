@@ -64,7 +64,10 @@ describe("run --suite", needs("sandbox", machinesStart), () => {
     const { plannedTasks, totalTasks, status } = JSON.parse(more.stdout);
     expect({ totalTasks, status }).toEqual({ totalTasks: plannedTasks, status: "completed" });
     const refused = await run(`--suite ${SUITE} -a data-worker --judge art`);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--judge is not for tasks of a suite") });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--judge is for tasks with a gold answer"),
+    });
     const none = await run(`--suite ${SUITE} --tool airbyte -a data-worker`);
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task of demo is selected") });
   });

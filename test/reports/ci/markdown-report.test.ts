@@ -27,7 +27,8 @@ function head(label: string): ReportHead {
     },
     tokens: { input: 0, cached: 0, output: 0 },
     scores: { semanticScore: { value: null, n: 0, low: null, high: null } },
-    slices: { inbox: [], realism: [], sources: [], year: [] },
+    slices: {},
+    suite: null,
   };
   return { version: "1", createdAt: "", scores, leading: "semanticScore", runs: [run], traces: { kind: "none" } };
 }

@@ -8,7 +8,7 @@ import { getAgent } from "../../../src/store/registry/agent-rows.js";
 import { getTool, listAttachedTools } from "../../../src/store/registry/tool-rows.js";
 import { writeEarlierFile } from "../earlier-database.js";
 
-test("a file of an earlier version gets the agent and tools for suites, and keeps the user's own of these names", () => {
+test("a file of an earlier version gets the agents and tools for suites, and keeps the user's own of these names", () => {
   const folder = mkdtempSync(join(tmpdir(), "art-e-store-"));
   const path = join(folder, "earlier.db");
   writeEarlierFile(path, []);
@@ -16,8 +16,12 @@ test("a file of an earlier version gets the agent and tools for suites, and keep
   earlier.exec(`
     INSERT INTO tools (id, name, description, parameters_schema, handler_key)
       VALUES ('run_shell', 'Mine', 'My shell.', '{"type": "object"}', 'email_get');
-    INSERT INTO agents (id, name, prompt) VALUES ('data-worker', 'My worker', 'Work.'), ('other', 'Other', 'p');
+    INSERT INTO tools (id, name, description, parameters_schema, handler_key)
+      VALUES ('apply_oracle', 'Mine', 'My oracle.', '{"type": "object"}', 'email_get');
+    INSERT INTO agents (id, name, prompt) VALUES
+      ('data-worker', 'My worker', 'Work.'), ('oracle', 'My oracle', 'Tell.'), ('other', 'Other', 'p');
     INSERT INTO agent_tools (agent_id, tool_id, config) VALUES
+      ('oracle', 'apply_oracle', NULL), ('oracle', 'email_get', NULL),
       ('data-worker', 'run_shell', '{"pageSize": 5000}'), ('other', 'run_shell', NULL), ('other', 'read_file', NULL);`);
   earlier.close();
 
@@ -37,6 +41,13 @@ test("a file of an earlier version gets the agent and tools for suites, and keep
     ["read_file", null],
   ]);
   expect(attached("data-worker")).toHaveLength(8);
+  expect(getAgent(db, "own-oracle")).toMatchObject({ builtin: false, prompt: "Tell.", model: null });
+  expect(attached("own-oracle")).toEqual([
+    ["own_apply_oracle", null],
+    ["email_get", null],
+  ]);
+  for (const id of ["oracle", "noop"])
+    expect(getAgent(db, id)).toMatchObject({ builtin: true, model: `offline/${id}` });
   expect(getTool(db, "read_file")).toMatchObject({ builtin: true, description: expect.stringContaining("machine") });
   db.close();
   rmSync(folder, { recursive: true });

@@ -286,6 +286,7 @@ describe("what is done before grading", () => {
 describe("the table of functions", () => {
   it("knows what each needs, and which are not graded here", () => {
     expect(evaluationNeed("flowbook", "evaluation", "compare_script_logs")).toBe("script");
+    expect(evaluationNeed("flowbook", "evaluation", "email_answer")).toBe("mailbox");
     expect(evaluationNeed("spider2v", "evaluation", "compare_table")).toBe("files");
     expect(evaluationNeed("spider2v", "getter", "vm_script_output")).toBe("script");
     expect(evaluationNeed("spider2v", "getter", "bigquery_datasets")).toBe("account");

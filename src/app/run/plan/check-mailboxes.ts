@@ -8,7 +8,11 @@ import { listImportedInboxes } from "../../../store/import/owners.js";
  * Refuses questions that could only be answered wrongly here: there is no mail, or the mailbox asked for
  * has not been imported. Nothing has been spent when it throws.
  */
-export function checkMailboxes(db: Db, questions: readonly Question[], allowPartial: boolean): void {
+export function checkMailboxes(
+  db: Db,
+  questions: readonly Pick<Question, "inbox_address">[],
+  allowPartial: boolean,
+): void {
   if (readCorpusStats(db).messages === 0) {
     throw new UserError(
       "corpus_empty",

@@ -25,7 +25,7 @@ const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
     ),
 };
 
-const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
+export const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
 
 /** The external agent of a new run; undefined: the agent loop of this program. */
 export function agentTargetOf(options: RunOptions, env: Environment): AgentTarget | undefined {

@@ -5,6 +5,7 @@ import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { readImportFilter } from "../../../store/import/corpus-stats.js";
 import { attachedOrDefault, toolsDigest } from "../../../tools/load-tools.js";
+import { offeredToolIds } from "../../../tools/offered-tools.js";
 import { currentVersion } from "../../registry/versions.js";
 import { chosenScorers, wantsJudge } from "../../score/choose-scorers.js";
 import { asksJudge, cheapModel, judgeSettings } from "../../score/judge-settings.js";
@@ -50,17 +51,15 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
   });
 }
 
-/** Tools that a subprocess agent gets over MCP. */
-const COMMAND_TOOLS = ["email_search", "email_get"];
-
 /** The settings of a new run with an external agent: what it ignores has its default. */
 export function externalAgentSettings(
   target: AgentTarget,
   agentId: string,
   options: RunOptions,
   env: Environment,
+  access: { readonly mailbox: boolean; readonly machine: boolean } = { mailbox: true, machine: false },
 ): RunSettings {
-  const tools = target.kind === "command" ? COMMAND_TOOLS : [];
+  const tools = target.kind === "command" ? offeredToolIds(access) : [];
   const { maxTurns, maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
   const judge = judgeSettings(options, null, null, env);
   return {

@@ -7,6 +7,7 @@ import type { AppContext } from "../../use-case-context.js";
 import { createModel } from "../create-model.js";
 import { checkMailboxes } from "./check-mailboxes.js";
 import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./choose-agent-target.js";
+import { refuseOracle } from "./choose-oracle.js";
 import { newRunPlan } from "./new-run-plan.js";
 import { externalAgentSettings, newRunSettings } from "./new-settings.js";
 import { noteUnsetConditions } from "./note-differences-from-published.js";
@@ -46,6 +47,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
     target === undefined
       ? newRunSettings(db, options, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, options, env);
+  refuseOracle(settings.model, options.oracle);
   noteUnsetConditions(options, db, context);
   // Before the download: a missing key is found at once.
   const model = await createModel(settings, options, context.settings, { append: false, callsModel });

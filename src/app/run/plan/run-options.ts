@@ -22,6 +22,8 @@ export interface RunOptions
   readonly limit: number;
   /** Folder of a task suite, instead of questions about mailboxes. */
   readonly suite?: string | undefined;
+  /** Oracle file of the model offline/oracle. */
+  readonly oracle?: string | undefined;
   /** The user's module of set-up and evaluation functions. */
   readonly functions?: string | undefined;
   /** Folder of the settings of accounts that tasks of a suite take. */

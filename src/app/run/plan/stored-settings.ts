@@ -9,6 +9,7 @@ import { refuseStoredAddress } from "../../settings/endpoints.js";
 import type { AppContext } from "../../use-case-context.js";
 import { modelNameOf } from "../create-model.js";
 import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./choose-agent-target.js";
+import { requestedOracle } from "./choose-oracle.js";
 import type { RunOptions, RunRequest } from "./run-options.js";
 import { withSent } from "./sent-parameters.js";
 
@@ -67,6 +68,7 @@ export function requestedSettings(
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
     ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    ...requestedOracle(stored, options.oracle),
     scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
     judge,
   };

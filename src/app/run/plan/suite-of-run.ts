@@ -13,6 +13,7 @@ export async function suiteOfRun(
   if (split !== "suite") return artESuite(settings.cutoff, options, context);
   // Runs over questions start without loading what machines are made of.
   const { openFolderSuite } = await import("../../suites/folder-suite.js");
-  const { functions } = settings;
-  return openFolderSuite(dataset.source, { limit: null, functions, accountSettings: options.accountSettings }, context);
+  const { functions, oracle, cutoff } = settings;
+  const { accountSettings } = options;
+  return openFolderSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }

@@ -4,14 +4,16 @@ import { join } from "node:path";
 import { UserError } from "../../../domain/errors.js";
 import type { Grade, SuiteTask, TaskState } from "../../../domain/tasks/suite-task.js";
 import type { TaskMachines } from "../../../domain/tasks/task-machine.js";
+import { similarity } from "../../../scoring/semantic-score.js";
 import type { CustomFunctions } from "../../../suites/custom/custom-functions.js";
 import type { SuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { evaluateTask } from "../../../suites/evaluation/evaluate-task.js";
+import type { EvaluationOptions } from "../../../suites/evaluation/evaluation-context.js";
 import { folderMachines } from "../../../suites/machines/folder-machines.js";
 import { openSuiteTask } from "../open-suite-task.js";
+import { applyLine } from "./apply-line.js";
 import { placeFiles } from "./place-files.js";
 import type { OracleLine } from "./read-oracle.js";
-import { startProcesses } from "./start-processes.js";
 
 export interface LineSources {
   readonly suite: SuiteFolder;
@@ -57,7 +59,7 @@ async function gradeInFolder(
     const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
     if (refused !== null) return failed(refused);
     // Waiting is for programs, and none runs here.
-    const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom };
+    const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom, ...answerOptions(line) };
     return graded(await evaluateTask(task, machine, options, signal), missing);
   } finally {
     await Promise.all([machine.close(), rm(workFolder, { recursive: true, force: true })]);
@@ -75,17 +77,15 @@ async function gradeInMachine(
   if (!opening.ok) return { status: opening.state, score: null, reason: opening.reason };
   const { machine, grade, close } = opening.opened;
   try {
-    const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
-    if (refused !== null) return failed(refused);
-    if (line.remove.length > 0) {
-      const argv = ["rm", "-rf", "--", ...line.remove];
-      await machine.run({ argv, cwd: null, env: {}, timeoutMs: 60_000 }, signal);
-    }
-    const notReady = await startProcesses(line.processes, machine, signal);
-    return notReady === null ? graded(await grade(signal), missing) : failed(notReady);
+    const { refused, missing } = await applyLine(line, task, derivedFolder, machine, signal);
+    return refused === null ? graded(await grade(signal, answerOptions(line).scoreAnswer), missing) : failed(refused);
   } finally {
     await close();
   }
+}
+
+function answerOptions({ answer }: OracleLine): Pick<EvaluationOptions, "scoreAnswer"> {
+  return answer === undefined ? {} : { scoreAnswer: (gold) => similarity(answer, gold) };
 }
 
 const failed = (reason: string): LineGrade => ({ status: "setup_error", score: null, reason });

@@ -30,6 +30,9 @@ const oracleLineSchema = z.object({
   remove: z.array(z.string()).default([]),
   /** What the agent left running; it lives until the task is graded. */
   processes: z.array(processSchema).default([]),
+  /** What the agent answered, and the Message-IDs that it cited. */
+  answer: z.string().optional(),
+  sources: z.array(z.string()).default([]),
   expected_score: z.number(),
   grading: z.string().default("files"),
 });

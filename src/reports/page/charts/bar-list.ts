@@ -19,7 +19,7 @@ interface Bar {
 }
 
 /** Counts as bars; each links to its tasks. */
-function barList(bars: readonly Bar[], of: number): HTMLElement {
+export function barList(bars: readonly Bar[], of: number): HTMLElement {
   const sum = (parts: readonly Part[]) => parts.reduce((tasks, part) => tasks + part.tasks, 0);
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
   return h(
@@ -92,7 +92,13 @@ export function profile(run: RunFigures): HTMLElement {
 
 /** The legend of the outcome colours. */
 export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElement {
-  const there = OUTCOMES.filter((outcome) => runs.some((run) => run.profile.some((cell) => cell.outcome === outcome)));
+  const there = OUTCOMES.filter((outcome) =>
+    runs.some(({ profile, suite }) =>
+      suite === null
+        ? profile.some((cell) => cell.outcome === outcome)
+        : suite.profile.some((cell) => cell.band === outcome),
+    ),
+  );
   const label = scores.find(({ name }) => name === leading)?.label ?? leading;
   return h(
     "p",

@@ -1,19 +1,20 @@
+import type { SliceName } from "../../../domain/runs/slice.js";
 import { count } from "../../text/format-number.js";
-import { SLICING_WORDS } from "../labels.js";
-import type { ReportHead, ScoreMeaning, Slicing } from "../report-data.js";
+import { SLICE_WORDS } from "../labels.js";
+import type { ReportHead, ScoreMeaning } from "../report-data.js";
 import { filterLink } from "../route.js";
 import { intervalText, scoreText } from "../shared/format.js";
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
-/** Mailboxes shown: those with the most tasks. */
+/** Parts shown: those with the most tasks. */
 const SHOWN = 12;
 
 /** A score by slice, with intervals. Each bar links to its tasks. */
-export function sliceChart({ runs }: ReportHead, by: Slicing, { name }: ScoreMeaning): Chart {
-  const labels = [...new Set(runs.flatMap((run) => run.slices[by].map((slice) => slice.label)))];
+export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreMeaning): Chart {
+  const labels = [...new Set(runs.flatMap((run) => (run.slices[by] ?? []).map((slice) => slice.label)))];
   const shown = labels.slice(0, SHOWN);
   const slices = runs.flatMap((run, index) =>
-    run.slices[by].flatMap(({ label: slice, scores }) => {
+    (run.slices[by] ?? []).flatMap(({ label: slice, scores }) => {
       const figure = scores[name];
       if (figure === undefined || figure.value === null) return [];
       return [{ ...figure, slice, index, run: run.label, href: filterLink({ [by]: slice }) }];
@@ -24,13 +25,13 @@ export function sliceChart({ runs }: ReportHead, by: Slicing, { name }: ScoreMea
   const end = Math.max(1, ...ends);
   const left = labels.length - shown.length;
   return {
-    title: SLICING_WORDS[by],
+    title: SLICE_WORDS[by],
     description: left === 0 ? "" : `The ${shown.length} with the most tasks of ${labels.length}.`,
     draw: (width) =>
       Plot.plot({
         width,
         height: 30 + shown.length * Math.max(26, 14 * runs.length + 8),
-        marginLeft: by === "inbox" ? Math.min(210, width * 0.42) : 44,
+        marginLeft: marginFor(shown, width),
         marginRight: 46,
         marginTop: 4,
         style: CHART_STYLE,
@@ -56,15 +57,21 @@ export function sliceChart({ runs }: ReportHead, by: Slicing, { name }: ScoreMea
           }),
         ],
       }),
-    heading: [SLICING_WORDS[by], ...runs.map((run) => run.label)],
+    heading: [SLICE_WORDS[by], ...runs.map((run) => run.label)],
     rows: labels.map((slice) => [
       slice,
       ...runs.map((run) => {
-        const figure = run.slices[by].find((each) => each.label === slice)?.scores[name];
+        const figure = run.slices[by]?.find((each) => each.label === slice)?.scores[name];
         return figure === undefined ? "–" : `${scoreText(figure.value)} (${intervalText(figure)}; ${count(figure.n)})`;
       }),
     ]),
   };
+}
+
+/** As wide as the longest label, within limits. */
+function marginFor(labels: readonly string[], width: number): number {
+  const longest = Math.max(0, ...labels.map((label) => label.length));
+  return Math.max(44, Math.min(210, width * 0.42, 12 + longest * 6.8));
 }
 
 function shorten(text: string, width: number): string {

@@ -1,9 +1,11 @@
+import { readMachineResult } from "../../html/machine-results.js";
 import { type Hit, readToolResult } from "../../html/tool-results.js";
 import { count, duration } from "../../text/format-number.js";
 import { spaceWords } from "../labels.js";
 import type { CallView, StepView, TraceView, TurnView } from "../report-data.js";
 import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { costText, minuteText } from "../shared/format.js";
+import { machineResult } from "../suite/machine-result.js";
 import { badge, mailCard } from "./mail-card.js";
 
 const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool: "Tool" } as const;
@@ -13,30 +15,34 @@ const LONG = 400;
 
 /** All messages and tool calls in order. */
 export function conversation(trace: TraceView): HTMLElement {
-  const gold = new Set(trace.goldIds);
   let turn = 0;
   return h(
     "ol",
     { class: "conversation" },
     ...trace.steps.map((step) => {
       if (step.role === "assistant") turn++;
-      return stepItem(step, turn, gold);
+      return stepItem(step, turn, trace);
     }),
   );
 }
 
-function stepItem(step: StepView, turn: number, gold: ReadonlySet<string>): HTMLElement {
+function stepItem(step: StepView, turn: number, trace: TraceView): HTMLElement {
+  const gold = new Set(trace.goldIds);
   const who = step.role === "assistant" ? `${WHO.assistant}, turn ${turn}` : WHO[step.role];
   const said = step.text === "" ? null : untrustedText(step.text);
-  const body: readonly Child[] =
-    step.role === "system"
-      ? [h("details", {}, h("summary", {}, WHO.system), said)]
-      : [
-          h("p", { class: "who" }, who, step.turn === null ? null : h("span", { class: "meta" }, turnText(step.turn))),
-          said,
-          ...step.calls.map((call) => callItem(call, gold)),
-        ];
+  const body: readonly Child[] = isCollapsed(step, trace)
+    ? [h("details", {}, h("summary", {}, step.role === "user" ? "Task" : WHO.system), said)]
+    : [
+        h("p", { class: "who" }, who, step.turn === null ? null : h("span", { class: "meta" }, turnText(step.turn))),
+        said,
+        ...step.calls.map((call) => callItem(call, gold)),
+      ];
   return h("li", { class: `step ${step.role}` }, ...body);
+}
+
+/** The instructions; and of a suite's task the instruction, which stands above the conversation. */
+function isCollapsed({ role }: StepView, { left }: TraceView): boolean {
+  return role === "system" || (role === "user" && left !== null);
 }
 
 function turnText({ latencyMs, tokens, costUsd, finishReason, retries }: TurnView): string {
@@ -71,13 +77,20 @@ function argumentList(given: unknown): HTMLElement {
     { class: "arguments" },
     ...Object.entries(given).flatMap(([name, value]) => [
       h("dt", {}, untrustedInline(name)),
-      h("dd", {}, untrustedInline(textOf(value))),
+      h("dd", {}, isCode(name, value) ? untrustedText(textOf(value), "text code") : untrustedInline(textOf(value))),
     ]),
   );
 }
 
+/** Programs and whatever has several lines. */
+function isCode(name: string, value: unknown): boolean {
+  return typeof value === "string" && (name === "command" || name === "code" || value.includes("\n"));
+}
+
 function result(call: CallView, gold: ReadonlySet<string>): HTMLElement {
   if (call.durationMs === null && call.result === null) return h("p", { class: "meta" }, "not made");
+  const machine = readMachineResult(call.result);
+  if (machine !== null) return machineResult(machine);
   const view = readToolResult(call.result);
   if (view.kind === "mail") return mailCard(view.mail, gold.has(view.mail.messageId) ? ["gold"] : [], false);
   if (view.kind === "hits") return hitList(view.hits, view.total, gold);

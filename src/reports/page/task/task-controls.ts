@@ -1,4 +1,4 @@
-import { OUTCOME_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
+import { OUTCOME_WORDS, SLICE_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
 import { FILTERS, type FilterName, type ViewState } from "../route.js";
@@ -6,24 +6,27 @@ import { h, replaceChildren, untrustedInline } from "../shared/dom.js";
 import { filterValues } from "./task-filter.js";
 
 const TITLES: Readonly<Record<FilterName, string>> = {
+  ...SLICE_WORDS,
+  realism: "Realism",
+  year: "Year",
+  difficulty: "Actions",
   run: "Run",
   outcome: "Outcome",
+  state: "State",
   stage: "Gold mail",
   ending: "Ending",
-  inbox: "Mailbox",
-  realism: "Realism",
-  sources: "Gold mails",
-  year: "Year",
 };
 
 /** Filters with a list; the others are set by links in the charts. */
-const LISTED: readonly FilterName[] = ["run", "outcome", "stage", "ending", "inbox"];
+const LISTED: readonly FilterName[] = ["run", "outcome", "state", "tool", "guidance", "stage", "ending", "inbox"];
+
+const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "state", "tool", "guidance"]);
 
 /** The search field, the filter lists, and the active filters, each with a button that removes it. */
 export class TaskControls {
   readonly element: HTMLElement;
   private readonly search = h("input", {
-    ...{ type: "search", placeholder: "Search questions, answers, mailboxes", "aria-label": "Search tasks" },
+    ...{ type: "search", placeholder: "Search tasks and answers", "aria-label": "Search tasks" },
     ...{ autocomplete: "off", spellcheck: "false" },
   });
   private readonly lists = new Map<FilterName, HTMLSelectElement>();
@@ -36,9 +39,9 @@ export class TaskControls {
     private readonly onChange: (view: Pick<ViewState, "search" | "filters">) => void,
   ) {
     for (const name of LISTED) {
-      const values = [...new Set(tasks.map((task) => filterValues(task, name, head)))];
+      const values = [...new Set(tasks.flatMap((task) => filterValues(task, name, head)))];
       if (values.length < 2) continue;
-      if (name === "inbox" || name === "ending") values.sort();
+      if (SORTED.has(name)) values.sort();
       const list = h(
         "select",
         { "aria-label": TITLES[name], change: () => this.set(name, list.value) },
@@ -93,6 +96,6 @@ export class TaskControls {
     if (name === "run") return this.head.runs.find(({ runId }) => runId === value)?.label ?? value;
     if (name === "outcome") return (OUTCOME_WORDS as Readonly<Record<string, string>>)[value] ?? value;
     if (name === "stage") return (STAGE_WORDS as Readonly<Record<string, string>>)[value] ?? value;
-    return name === "ending" ? spaceWords(value) : value;
+    return name === "ending" || name === "state" ? spaceWords(value) : value;
   }
 }

@@ -1,8 +1,9 @@
 import { count } from "../../text/format-number.js";
 import type { Task } from "../load-report.js";
-import type { ReportHead } from "../report-data.js";
+import type { ReportHead, TraceView } from "../report-data.js";
 import { taskName } from "../route.js";
 import { type Child, h, replaceChildren, untrustedInline } from "../shared/dom.js";
+import { headingOf } from "../suite/suite-task-view.js";
 import { TraceMissing, type TraceSource } from "../trace-source.js";
 import { scoreList, taskSummary, traceColumns } from "./task-view.js";
 
@@ -65,15 +66,12 @@ export class TaskDialog {
   async show(task: Task): Promise<void> {
     if (this.task === task) return;
     this.task = task;
-    const others = this.tasks.filter(
-      (other) => other !== task && other.taskId === task.taskId && other.question === task.question,
-    );
     const rows = this.neighbours();
     const index = rows.indexOf(task);
     replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
-    const scores = h("div", {}, scoreList(task, this.head, null));
+    const scores = h("div", {}, ...this.scores(task, null));
     const columns = h("div", { "aria-live": "polite" }, h("p", { class: "meta" }, "Loading the conversation…"));
-    replaceChildren(this.content, ...this.title(task), taskSummary(task, this.head, others), scores, columns);
+    replaceChildren(this.content, ...this.title(task), taskSummary(task, this.head, this.tasks), scores, columns);
     if (!this.element.open) this.element.showModal();
     // Focus the heading, so that screen readers read the question before the buttons.
     this.element.querySelector("h2")?.focus();
@@ -81,7 +79,7 @@ export class TaskDialog {
     try {
       const trace = await this.source.load(task);
       if (this.task !== task) return;
-      replaceChildren(scores, scoreList(task, this.head, trace));
+      replaceChildren(scores, ...this.scores(task, trace));
       replaceChildren(columns, traceColumns(trace));
     } catch (error) {
       if (this.task !== task) return;
@@ -94,8 +92,24 @@ export class TaskDialog {
     }
   }
 
+  /** The grade of a suite's task stands in its summary. */
+  private scores(task: Task, trace: TraceView | null): Child[] {
+    return task.suite === null ? [scoreList(task, this.head, trace)] : [];
+  }
+
   private title(task: Task): Child[] {
     const repeat = task.epoch === 1 ? "" : `, repeat ${task.epoch}`;
+    if (task.suite !== null) {
+      const { tool, snapshot, guidance } = task.suite;
+      return [
+        h(
+          "p",
+          { class: "eyebrow" },
+          untrustedInline(`Task ${task.taskId}${repeat} · ${tool} · ${snapshot} · ${guidance}`),
+        ),
+        h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, headingOf(task.question)),
+      ];
+    }
     return [
       h("p", { class: "eyebrow" }, `Task ${task.taskId}${repeat} · asked ${task.date} · `, untrustedInline(task.inbox)),
       h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, task.question),

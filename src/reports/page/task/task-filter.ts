@@ -2,9 +2,28 @@ import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
 import { FILTERS, type FilterName, type ViewState } from "../route.js";
 
-/** The value of a task for each filter. */
-export function filterValues(task: Task, name: FilterName, { runs }: ReportHead): string {
-  return name === "run" ? (runs[task.run]?.runId ?? "") : task[name];
+/** The values of a task for each filter: none where it is of the other kind, several where it has as many. */
+export function filterValues(task: Task, name: FilterName, { runs }: ReportHead): readonly string[] {
+  const { suite } = task;
+  switch (name) {
+    case "run":
+      return [runs[task.run]?.runId ?? ""];
+    case "outcome":
+    case "ending":
+      return [task[name]];
+    case "stage":
+    case "inbox":
+    case "realism":
+    case "sources":
+    case "year":
+      return suite === null ? [task[name]] : [];
+    case "app":
+      return suite?.apps ?? [];
+    case "tag":
+      return suite?.tags ?? [];
+    default:
+      return suite === null ? [] : [suite[name]];
+  }
 }
 
 /** The tasks that contain every search word and match all filters. */
@@ -19,12 +38,12 @@ export function filterTasks(tasks: readonly Task[], { search, filters }: ViewSta
   });
   return tasks.filter(
     (task) =>
-      asked.every(({ name, value }) => filterValues(task, name, head) === value) &&
+      asked.every(({ name, value }) => filterValues(task, name, head).includes(value)) &&
       words.every((word) => task.words.includes(word)),
   );
 }
 
-export type SortKey = "task" | "question" | "inbox" | "score" | "stage" | "ending" | "turns" | "ms" | "costUsd" | "run";
+export type SortKey = keyof typeof READ;
 
 export interface Order {
   readonly key: SortKey;
@@ -33,7 +52,7 @@ export interface Order {
 
 /** A stable sort; tasks without a value come last in both directions. */
 export function sorted(tasks: readonly Task[], { key, down }: Order, score: number): Task[] {
-  const read = READ[key];
+  const read: (task: Task, score: number) => string | number | null = READ[key];
   const sign = down ? -1 : 1;
   return [...tasks].sort((a, b) => {
     const [x, y] = [read(a, score), read(b, score)];
@@ -54,7 +73,7 @@ function compareIds(a: Task, b: Task): number {
 
 const STAGE_ORDER = { read: 0, found: 1, missed: 2, none: 3, failed: 4 } as const;
 
-const READ: Readonly<Record<SortKey, (task: Task, score: number) => string | number | null>> = {
+const READ = {
   task: (task) => task.taskId,
   question: (task) => task.question.toLowerCase(),
   inbox: (task) => task.inbox,
@@ -65,4 +84,7 @@ const READ: Readonly<Record<SortKey, (task: Task, score: number) => string | num
   ms: (task) => task.ms,
   costUsd: (task) => task.costUsd,
   run: (task) => task.run,
-};
+  tool: (task) => task.suite?.tool ?? null,
+  state: (task) => task.suite?.state ?? null,
+  toolCalls: (task) => task.suite?.toolCalls ?? null,
+} satisfies Record<string, (task: Task, score: number) => string | number | null>;

@@ -16,9 +16,12 @@ export interface Column {
 
 /** The columns of the task table, for these runs. */
 export function columnsOf({ runs }: ReportHead): readonly Column[] {
-  const epochs = (task: Task) => (task.epoch === 1 ? String(task.taskId) : `${task.taskId}/${task.epoch}`);
+  const [hasQuestions, hasSuites] = [
+    runs.some(({ suite }) => suite === null),
+    runs.some(({ suite }) => suite !== null),
+  ];
   const all: readonly Column[] = [
-    { key: "task", title: "Task", className: "figure id", cell: (task) => [epochs(task)] },
+    { key: "task", title: "Task", className: "figure id", cell: (task) => [taskLabel(task)] },
     {
       ...{ key: "run", title: "Run", className: "run" },
       cell: (task) => {
@@ -27,17 +30,20 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
       },
     },
     {
-      ...{ key: "question", title: "Question and answer", className: "question" },
-      cell: (task) => [
-        untrustedInline(task.question, "asked"),
-        task.answer === ""
-          ? h("span", { class: "answer none" }, task.error === null ? "no answer" : untrustedInline(task.error))
-          : untrustedInline(task.answer, "answer"),
-      ],
+      ...{
+        key: "question",
+        title: hasQuestions ? "Question and answer" : "Task and why it is not solved",
+        className: "question",
+      },
+      cell: (task) => [untrustedInline(task.question, "asked"), secondLine(task)],
     },
     {
       ...{ key: "inbox", title: "Mailbox", className: "inbox wide" },
       cell: (task) => [untrustedInline(task.inbox.split("@")[0] ?? "")],
+    },
+    {
+      ...{ key: "tool", title: "Tool", className: "tool wide" },
+      cell: ({ suite }) => [untrustedInline(suite?.tool ?? "")],
     },
     {
       ...{ key: "score", title: "Score", className: "figure score" },
@@ -51,10 +57,36 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
         h("span", { class: `stage-${task.stage}`, title: STAGE_WORDS[task.stage] }, STAGE_SHORT[task.stage]),
       ],
     },
+    {
+      ...{ key: "state", title: "State", className: "state" },
+      cell: ({ suite }) => [suite === null ? "" : spaceWords(suite.state)],
+    },
     { key: "ending", title: "Ending", className: "ending wide", cell: (task) => [spaceWords(task.ending)] },
     { key: "turns", title: "Turns", className: "figure wide turns", cell: (task) => [String(task.turns)] },
+    {
+      ...{ key: "toolCalls", title: "Calls", className: "figure wide turns" },
+      cell: ({ suite }) => [suite === null ? "" : String(suite.toolCalls)],
+    },
     { key: "ms", title: "Time", className: "figure wide time", cell: (task) => [duration(task.ms)] },
     { key: "costUsd", title: "Cost", className: "figure wide cost", cell: (task) => [costText(task.costUsd)] },
   ];
-  return all.filter(({ key }) => key !== "run" || runs.length > 1);
+  const hidden = new Set<SortKey>([
+    ...(runs.length > 1 ? [] : (["run"] as const)),
+    ...(hasQuestions ? [] : (["inbox", "stage", "ending"] as const)),
+    ...(hasSuites ? [] : (["tool", "state", "toolCalls"] as const)),
+  ]);
+  return all.filter(({ key }) => !hidden.has(key));
+}
+
+/** The beginning of a suite's long ids is enough to tell them apart. */
+function taskLabel({ taskId, epoch }: Task): string {
+  const id = typeof taskId === "number" ? String(taskId) : taskId.slice(0, 8);
+  return epoch === 1 ? id : `${id}/${epoch}`;
+}
+
+/** The answer to a question; of a suite's task, why it is not solved. */
+function secondLine({ answer, error, suite }: Task): HTMLElement {
+  const said = suite === null ? answer : suite.reason || (error ?? answer);
+  if (said !== "") return untrustedInline(said, "answer");
+  return h("span", { class: "answer none" }, error === null ? "no answer" : untrustedInline(error));
 }

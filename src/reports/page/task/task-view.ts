@@ -7,11 +7,20 @@ import type { MailView, ReportHead, TraceView } from "../report-data.js";
 import { EMPTY_VIEW, taskName, writeView } from "../route.js";
 import { h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { costText, scoreText } from "../shared/format.js";
+import { pictureColumn } from "../suite/pictures.js";
+import { suiteSummary } from "../suite/suite-task-view.js";
 import { conversation } from "./conversation.js";
 import { mailCard } from "./mail-card.js";
 
 /** Answer and gold answer side by side, and the outcome: what the table's row contains. */
-export function taskSummary(task: Task, head: ReportHead, others: readonly Task[]): HTMLElement {
+export function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[]): HTMLElement {
+  const others = tasks.filter(
+    (other) => other !== task && other.taskId === task.taskId && other.question === task.question,
+  );
+  const otherLines = others.length === 0 ? null : otherAnswers(others, head);
+  if (task.suite !== null) {
+    return h("div", { class: "summary" }, ...suiteSummary(task, task.suite, head, tasks), otherLines);
+  }
   const facts = [
     spaceWords(task.ending),
     STAGE_WORDS[task.stage],
@@ -31,7 +40,7 @@ export function taskSummary(task: Task, head: ReportHead, others: readonly Task[
       h("section", { class: `outcome-edge-${task.outcome}` }, h("h3", {}, "Answer"), answer),
       h("section", { class: "gold-answer" }, h("h3", {}, "Gold answer"), untrustedText(task.gold)),
     ),
-    others.length === 0 ? null : otherAnswers(others, head),
+    otherLines,
   );
 }
 
@@ -40,7 +49,7 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
   return h(
     "section",
     { class: "others" },
-    h("h3", {}, "The same question"),
+    h("h3", {}, "The same task"),
     h(
       "ul",
       {},
@@ -100,11 +109,24 @@ export function scoreList(task: Task, head: ReportHead, trace: TraceView | null)
 
 /** The conversation, and beside it the gold mail and what the agent read. */
 export function traceColumns(trace: TraceView): HTMLElement {
+  if (trace.left !== null) return suiteColumns(trace, trace.left);
   return h(
     "div",
     { class: "columns" },
     h("section", {}, h("h3", {}, "Conversation"), conversation(trace)),
     h("section", { class: "mails" }, ...mailColumn(trace)),
+  );
+}
+
+/** Of a task of a suite: the conversation, and beside it the pictures that the agent left. */
+function suiteColumns(trace: TraceView, left: NonNullable<TraceView["left"]>): HTMLElement {
+  if (trace.steps.length === 0) return h("p", { class: "meta" }, "The agent did not start: there is no conversation.");
+  const pictures = pictureColumn(left);
+  return h(
+    "div",
+    { class: pictures.length === 0 ? "columns single" : "columns" },
+    h("section", {}, h("h3", {}, "Conversation"), conversation(trace)),
+    pictures.length === 0 ? null : h("section", { class: "pictures" }, ...pictures),
   );
 }
 

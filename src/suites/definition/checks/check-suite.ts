@@ -5,6 +5,7 @@ import type { ReadTask } from "../read-task.js";
 import type { CheckContext, TaskCheck } from "./check-context.js";
 import { checkCounterpart } from "./check-counterparts.js";
 import { checkDestinations } from "./check-destinations.js";
+import { checkEmail } from "./check-email.js";
 import { checkFields } from "./check-fields.js";
 import { checkFiles } from "./check-files.js";
 import { checkFunctions } from "./check-functions.js";
@@ -23,6 +24,7 @@ const TASK_CHECKS: readonly TaskCheck[] = [
   checkFiles,
   checkDestinations,
   checkMachinePaths,
+  checkEmail,
 ];
 
 /** Everything wrong or odd about a suite that can be seen from its files; what could not be read comes first. */

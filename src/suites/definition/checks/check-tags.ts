@@ -1,5 +1,6 @@
 import { GUIDANCE_TAGS } from "../../../domain/tasks/guidance.js";
 import type { SuiteFinding } from "../finding.js";
+import { needsMachine } from "../functions/needs-machine.js";
 import { needOf } from "../functions/runnable-class.js";
 import { ACCOUNT_TAG, DOMAIN_TAGS, INTERFACE_TAGS, KNOWN_TAGS } from "../vocabulary.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
@@ -7,6 +8,8 @@ import { findingsOf, type TaskCheck } from "./check-context.js";
 /** One interface, one guidance and one domain tag, account where credentials are needed, and none of any other word. */
 export const checkTags: TaskCheck = (read, context) => {
   const { tags, dialect } = read.task;
+  // The vocabulary is of work at a machine.
+  if (!needsMachine(read.task)) return [];
   const { warning } = findingsOf(read, context);
   const findings: SuiteFinding[] = [];
   for (const [i, tag] of tags.entries()) {

@@ -8,12 +8,14 @@ import { ACCOUNT_TAG } from "../vocabulary.js";
 import type { FunctionNeed } from "./function-need.js";
 
 /**
- * Whether a task can be run here, and by what it is graded: by `files`, by a `script` in its machine. Others need a
+ * Whether a task can be run here, and by what it is graded: by `files`, by a `script` in its machine, by the answer
+ * to a question about a `mailbox`. Others need a
  * `screen`, a `server` or an `account`, name an `unsupported` or an `unknown` function, or have `none` to be graded by.
  */
 export const RUNNABLE_CLASSES = [
   "files",
   "script",
+  "mailbox",
   "screen",
   "server",
   "account",
@@ -49,5 +51,6 @@ export function classifyTask({ task, calls }: ReadTask): RunnableClass {
   if (isNeeded("unsupported")) return "unsupported";
   // A script that only sets the machine up does not grade.
   const byScript = needs.some(({ role, need }) => need === "script" && role !== "config" && role !== "postconfig");
-  return byScript ? "script" : "files";
+  if (byScript) return "script";
+  return needs.some(({ role, need }) => role === "metric" && need === "mailbox") ? "mailbox" : "files";
 }

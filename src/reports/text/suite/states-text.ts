@@ -1,5 +1,5 @@
-import type { SuiteTotals } from "../../domain/runs/benchmark-result.js";
-import { count } from "./format-number.js";
+import type { SuiteTotals } from "../../../domain/runs/benchmark-result.js";
+import { count } from "../format-number.js";
 
 /** `success 12, timeout 3 (1 not graded), unsupported 4 (not graded)`: the most frequent state first. */
 export function statesText(states: SuiteTotals["states"]): string {

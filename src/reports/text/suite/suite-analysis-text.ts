@@ -1,12 +1,12 @@
-import type { RunTotals } from "../../domain/runs/benchmark-result.js";
-import type { SuiteAnalysis } from "../../domain/runs/suite-analysis.js";
-import { BANDS } from "../../domain/scores/score.js";
-import { stripControls } from "../../platform/strip-controls.js";
-import type { ToolUse } from "../page/report-data.js";
-import { count, duration, oneDecimal, share } from "./format-number.js";
+import type { RunTotals } from "../../../domain/runs/benchmark-result.js";
+import type { SuiteAnalysis } from "../../../domain/runs/suite-analysis.js";
+import { BANDS } from "../../../domain/scores/score.js";
+import { stripControls } from "../../../platform/strip-controls.js";
+import type { ToolUse } from "../../page/report-data.js";
+import { count, duration, oneDecimal, share } from "../format-number.js";
+import { sliceTable } from "../slice-table.js";
+import { table } from "../text-table.js";
 import { guidanceText } from "./guidance-text.js";
-import { sliceTable } from "./slice-table.js";
-import { table } from "./text-table.js";
 
 /** Tools listed, those with the most calls first. */
 const MAX_TOOLS = 10;

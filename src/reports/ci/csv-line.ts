@@ -1,0 +1,21 @@
+export type Cell = string | number | null;
+
+/** Without it, Excel reads UTF-8 as Latin-1. */
+export const BYTE_ORDER_MARK = "\ufeff";
+
+/** A line of RFC 4180. */
+export function csvLineOf(cells: readonly Cell[]): string {
+  return `${cells.map(formatCell).join(",")}\r\n`;
+}
+
+function formatCell(cell: Cell): string {
+  if (cell === null) return "";
+  if (typeof cell === "number") return String(cell);
+  const safe = escapeFormula(cell);
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Spreadsheets execute text that begins like this as a formula; a leading apostrophe prevents it. */
+function escapeFormula(text: string): string {
+  return /^\s*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text) ? `'${text}` : text;
+}

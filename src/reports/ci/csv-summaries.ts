@@ -1,0 +1,97 @@
+import { SLICES } from "../../domain/runs/slice.js";
+import type { Figure, ReportHead, RunFigures } from "../page/report-data.js";
+import type { SuiteFigures } from "../page/report-suite.js";
+import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "./csv-line.js";
+
+interface Summary {
+  readonly columns: readonly string[];
+  rows(run: RunFigures): readonly (readonly Cell[])[];
+}
+
+const FIGURE_COLUMNS = ["value", "low", "high", "n"];
+
+/** By file name, without those of suites. */
+const OF_ALL: Readonly<Record<string, Summary>> = {
+  "scores.csv": {
+    columns: ["score", ...FIGURE_COLUMNS],
+    rows: ({ scores }) => Object.entries(scores).map(([score, figure]) => [score, ...figureCells(figure)]),
+  },
+  "slices.csv": {
+    columns: ["slice", "part", "tasks", "score", ...FIGURE_COLUMNS],
+    rows: ({ slices }) =>
+      SLICES.flatMap((slice) =>
+        (slices[slice] ?? []).flatMap(({ label, tasks, scores }) =>
+          Object.entries(scores).map(([score, figure]) => [slice, label, tasks, score, ...figureCells(figure)]),
+        ),
+      ),
+  },
+  "tools.csv": {
+    columns: ["tool", "calls", "errors", "tasks", "meanMs"],
+    rows: ({ tools }) => tools.map(({ name, calls, errors, tasks, meanMs }) => [name, calls, errors, tasks, meanMs]),
+  },
+};
+
+const OF_SUITES: Readonly<Record<string, Summary>> = {
+  "states.csv": {
+    columns: ["state", "scoreBand", "tasks"],
+    rows: rowsOfSuite(({ profile }) => profile.map(({ state, band, tasks }) => [state, band, tasks])),
+  },
+  "steps.csv": {
+    columns: ["difficulty", "tasks", "actions", "turns", "toolCalls"],
+    rows: rowsOfSuite(({ steps }) =>
+      steps.map(({ difficulty, tasks, actions, turns, toolCalls }) => [difficulty, tasks, actions, turns, toolCalls]),
+    ),
+  },
+  "durations.csv": {
+    columns: ["suiteTool", "tasks", "meanMs", "medianMs", "p95Ms"],
+    rows: rowsOfSuite(({ durations }) =>
+      durations.map(({ tool, tasks, mean, p50, p95 }) => [tool, tasks, mean, p50, p95]),
+    ),
+  },
+  "pairs.csv": {
+    columns: [
+      ...["score", "pairs", "ungradedPairs", "abstract", "verbose", "difference", "low", "high"],
+      ...["p", "test", "verboseBetter", "verboseWorse", "same"],
+    ],
+    rows: rowsOfSuite(({ guidance: { metrics, ungradedPairs } }) =>
+      metrics.map(({ metric, baseline, candidate, difference, p, test, wins, losses, ties }) => [
+        ...[
+          metric,
+          difference.n,
+          ungradedPairs,
+          baseline,
+          candidate,
+          difference.value,
+          difference.low,
+          difference.high,
+        ],
+        ...[p, test, wins, losses, ties],
+      ]),
+    ),
+  },
+};
+
+/** Names of all files that may be written. */
+export const SUMMARY_FILES: readonly string[] = [...Object.keys(OF_ALL), ...Object.keys(OF_SUITES)];
+
+/** Summaries of runs as tables, by file name; those of suites only where a run is over one. */
+export function csvSummaries({ runs }: ReportHead): ReadonlyMap<string, Iterable<string>> {
+  const hasSuites = runs.some(({ suite }) => suite !== null);
+  const summaries = { ...OF_ALL, ...(hasSuites ? OF_SUITES : {}) };
+  return new Map(Object.entries(summaries).map(([name, summary]) => [name, linesOf(summary, runs)]));
+}
+
+function* linesOf({ columns, rows }: Summary, runs: readonly RunFigures[]): Generator<string> {
+  yield BYTE_ORDER_MARK + csvLineOf(["runId", "agentId", "model", ...columns]);
+  for (const run of runs) {
+    for (const row of rows(run)) yield csvLineOf([run.runId, run.agentId, run.model, ...row]);
+  }
+}
+
+function figureCells({ value, low, high, n }: Figure): Cell[] {
+  return [value, low, high, n];
+}
+
+function rowsOfSuite(rows: (suite: SuiteFigures) => readonly (readonly Cell[])[]): Summary["rows"] {
+  return ({ suite }) => (suite === null ? [] : rows(suite));
+}

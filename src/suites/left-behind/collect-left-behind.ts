@@ -1,0 +1,104 @@
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type LeftBehind,
+  MAX_PICTURE_BYTES,
+  MAX_PICTURES,
+  MAX_PICTURES_BYTES,
+  type Picture,
+} from "../../domain/tasks/left-behind.js";
+import { HOME, type TaskMachine } from "../../domain/tasks/task-machine.js";
+import { notebookPictures } from "./notebook-pictures.js";
+import { pngSize } from "./png-size.js";
+
+/** Files that are looked at. */
+const MAX_FILES = 50;
+const MAX_NOTEBOOK_BYTES = 10_000_000;
+const FIND_MS = 20_000;
+
+/**
+ * The pictures in the user's home that were written after `since`: PNG files, and those that notebooks show. Hidden
+ * folders and installed packages are passed over. Null where the machine cannot be searched.
+ */
+export async function collectLeftBehind(
+  machine: TaskMachine,
+  since: Date,
+  signal: AbortSignal,
+): Promise<LeftBehind | null> {
+  if (!machine.canRun) return null;
+  const folder = await mkdtemp(join(tmpdir(), "art-e-left-"));
+  try {
+    const kept = new KeptPictures();
+    for (const path of await findFiles(machine, since, signal)) await addPictures(machine, path, folder, kept);
+    return kept.all();
+  } catch {
+    // The machine is the agent's: that nothing can be collected from it must not spoil the grade.
+    signal.throwIfAborted();
+    return null;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function findFiles(machine: TaskMachine, since: Date, signal: AbortSignal): Promise<string[]> {
+  const passedOver = [
+    "(",
+    "-name",
+    ".?*",
+    "-o",
+    "-name",
+    "site-packages",
+    "-o",
+    "-name",
+    "node_modules",
+    ")",
+    "-prune",
+  ];
+  const wanted = ["-type", "f", "(", "-iname", "*.png", "-o", "-iname", "*.ipynb", ")"];
+  const written = ["-newerct", `@${since.getTime() / 1_000}`];
+  const argv = ["find", HOME, "-xdev", ...passedOver, "-o", ...wanted, ...written, "-print0"];
+  const { stdout } = await machine.run({ argv, cwd: "/", env: {}, timeoutMs: FIND_MS }, signal);
+  const paths = stdout.split("\0").filter((path) => path !== "");
+  return paths.sort().slice(0, MAX_FILES);
+}
+
+async function addPictures(machine: TaskMachine, path: string, folder: string, kept: KeptPictures): Promise<void> {
+  const file = join(folder, "file");
+  if (!(await machine.copyOut(path, file))) return;
+  const { size } = await stat(file);
+  if (path.toLowerCase().endsWith(".png")) {
+    if (size > MAX_PICTURE_BYTES) kept.omit();
+    else kept.add(path, null, await readFile(file));
+  } else if (size <= MAX_NOTEBOOK_BYTES) {
+    for (const { cell, bytes } of notebookPictures(await readFile(file, "utf8"))) kept.add(path, cell, bytes);
+  }
+}
+
+/** Pictures up to the limits on their number and size. */
+class KeptPictures {
+  private readonly pictures: Picture[] = [];
+  private bytes = 0;
+  private omitted = 0;
+
+  omit(): void {
+    this.omitted++;
+  }
+
+  /** What is no PNG is passed over. */
+  add(path: string, cell: number | null, bytes: Buffer): void {
+    const size = pngSize(bytes);
+    if (size === null) return;
+    const isTooMuch = bytes.length > MAX_PICTURE_BYTES || this.bytes + bytes.length > MAX_PICTURES_BYTES;
+    if (isTooMuch || this.pictures.length === MAX_PICTURES) {
+      this.omit();
+      return;
+    }
+    this.bytes += bytes.length;
+    this.pictures.push({ path, cell, ...size, data: bytes.toString("base64") });
+  }
+
+  all(): LeftBehind {
+    return { pictures: this.pictures, omitted: this.omitted };
+  }
+}

@@ -1,0 +1,123 @@
+/** What a task of a suite costs beside its agent: a machine, its set-up, grading; and the same by plain commands. */
+import { execFile } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import pLimit from "p-limit";
+import { placeFiles } from "../../src/app/suites/oracle/place-files.js";
+import { type OracleLine, readOracle } from "../../src/app/suites/oracle/read-oracle.js";
+import { startProcesses } from "../../src/app/suites/oracle/start-processes.js";
+import { findSandboxedMachines } from "../../src/app/suites/sandboxed-machines.js";
+import type { AppContext } from "../../src/app/use-case-context.js";
+import type { SuiteTask } from "../../src/domain/tasks/suite-task.js";
+import { readSuite } from "../../src/suites/definition/read-suite.js";
+import { openSuiteFolder } from "../../src/suites/definition/suite-folder.js";
+import type { GradingProcesses } from "../../src/suites/grading/grading-processes.js";
+import { runSetUp } from "../../src/suites/setup/run-set-up.js";
+import { type Quantiles, quantiles } from "./quantiles.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const DEMO = join(ROOT, "fixtures/suites/demo");
+const PHASES = ["sandbox start", "set-up", "agent's files", "grading", "end"] as const;
+
+export interface SuiteBench {
+  readonly tasks: number;
+  readonly atOnce: number;
+  readonly tasksPerSecond: number;
+  /** Of all tasks, milliseconds. */
+  readonly phases: Readonly<Record<(typeof PHASES)[number], Quantiles>>;
+}
+
+export interface PlainLine {
+  readonly what: string;
+  readonly ms: Quantiles;
+}
+
+/** The oracle's lines of the demo suite again and again. Every score is checked. */
+export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBench> {
+  const suite = openSuiteFolder(DEMO);
+  const byId = new Map(readSuite(suite).tasks.map(({ task }) => [task.id, task]));
+  const machines = await findSandboxedMachines(suite, { settings: { db: join(ROOT, "x") } } as unknown as AppContext);
+  const ready: { line: OracleLine; task: SuiteTask }[] = [];
+  for (const line of readOracle(join(DEMO, "oracle.jsonl"))) {
+    const task = byId.get(line.uuid);
+    if (task !== undefined && (await machines.missingFor(task.snapshot)) === null) ready.push({ line, task });
+  }
+  // It starts processes of the built program.
+  const { GradingProcesses: Graders } = (await import(join(ROOT, "dist/suites/grading/grading-processes.js"))) as {
+    GradingProcesses: typeof GradingProcesses;
+  };
+  const graders = new Graders({ suite, functions: null, accounts: { folder: null, env: {} } });
+  const work = mkdtempSync(join(tmpdir(), "art-e-bench-suite-"));
+  const times: Record<string, number[]> = Object.fromEntries(PHASES.map((name) => [name, []]));
+  const one = async (i: number) => {
+    const { line, task } = ready[i % ready.length] as (typeof ready)[number];
+    const never = new AbortController().signal;
+    let last = performance.now();
+    const mark = (name: (typeof PHASES)[number]) => {
+      times[name]?.push(performance.now() - last);
+      last = performance.now();
+    };
+    const machine = await machines.open(task.snapshot, never);
+    mark("sandbox start");
+    const setUp = await runSetUp({ task, machine, options: { suiteRoot: suite.root }, signal: never });
+    if (!setUp.ok) throw new Error(setUp.reason);
+    mark("set-up");
+    await placeFiles(line, task, DEMO, machine);
+    if (line.remove.length > 0) {
+      await machine.run({ argv: ["rm", "-rf", "--", ...line.remove], cwd: null, env: {}, timeoutMs: 60_000 }, never);
+    }
+    await startProcesses(line.processes, machine, never);
+    mark("agent's files");
+    const { score, reason } = await graders.evaluate(task, machine, join(work, String(i)), never);
+    if (score !== line.expected_score) throw new Error(`${task.id} ${line.state}: ${score} (${reason})`);
+    mark("grading");
+    await machine.close();
+    mark("end");
+  };
+  try {
+    const limit = pLimit(atOnce);
+    const begun = performance.now();
+    await limit.map(
+      Array.from({ length: tasks }, (_, i) => i),
+      one,
+    );
+    const tasksPerSecond = (1_000 * tasks) / (performance.now() - begun);
+    const phases = Object.fromEntries(PHASES.map((name) => [name, quantiles(times[name] ?? [])]));
+    return { tasks, atOnce, tasksPerSecond, phases: phases as SuiteBench["phases"] };
+  } finally {
+    await graders.close();
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** One after another. */
+export async function benchPlain(times: number): Promise<PlainLine[]> {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-bench-plain-"));
+  const task = join(DEMO, "examples/terminal", readdirSync(join(DEMO, "examples/terminal"))[0] ?? "");
+  const run = (file: string, ...args: string[]) => promisify(execFile)(file, args, { cwd: "/" });
+  const bubblewrap = ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"];
+  const plain: Readonly<Record<string, () => unknown>> = {
+    "bwrap true": () => run("bwrap", ...bubblewrap, "true"),
+    "cp of a task's files": () => cpSync(task, join(folder, "task"), { recursive: true }),
+    "bash -c true": () => run("bash", "-c", "true"),
+    "python3 -c pass": () => run("python3", "-c", "pass"),
+  };
+  try {
+    const lines: PlainLine[] = [];
+    for (const [what, once] of Object.entries(plain)) {
+      const ms: number[] = [];
+      for (let i = 0; i < times; i++) {
+        const begun = performance.now();
+        await once();
+        ms.push(performance.now() - begun);
+      }
+      lines.push({ what, ms: quantiles(ms) });
+    }
+    return lines;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

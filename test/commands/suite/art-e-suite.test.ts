@@ -1,0 +1,133 @@
+/** The questions of ART-E as a suite's folder: written, checked, and run with the very scores of `art-e run`. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
+import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { resultsSchema } from "../results-schema.js";
+
+const { artE, path, read, readJson, write } = workFolder();
+const EXPORT = `suite export art-e --dataset ${QUESTIONS} -l 0`;
+
+const resultsOf = (file: string) => resultsSchema.parse(readJson(file));
+
+async function ran(line: string): Promise<void> {
+  const { code, stderr } = await artE(`${line} --quiet`);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+}
+
+/** Everything that a task's result says but where and when it was answered. */
+function answerOf(result: TaskResult) {
+  const {
+    taskId: _,
+    traceId,
+    executionTimeMs,
+    modelTimeMs,
+    toolTimeMs,
+    waitingTimeMs,
+    suite,
+    scores,
+    ...answer
+  } = result;
+  const { taskScore, taskSolved, ...others } = scores;
+  return { ...answer, scores: others };
+}
+
+beforeAll(async () => {
+  await ran(`import ${MAIL}`);
+  await ran(`${EXPORT} -o mail`);
+});
+
+describe("suite export art-e", () => {
+  it("gives every question the scores that art-e run gives it", async () => {
+    await ran(`run -a baseline --dataset ${QUESTIONS} -l 0 -o questions.json`);
+    await ran("run -a baseline --suite mail --index test_all.json -o tasks.json");
+    const [questions, tasks] = [resultsOf("questions.json"), resultsOf("tasks.json")];
+    const { email } = readJson("mail/test_all.json") as { email: string[] };
+    const byTask = new Map(tasks.taskResults.map((result) => [result.taskId, result]));
+    // The index has the questions' order, as the dataset of the demo has that of their ids.
+    const inOrder = email.map((id) => byTask.get(id)).filter((result) => result !== undefined);
+    expect(inOrder.map(answerOf)).toEqual(questions.taskResults.map(answerOf));
+    expect(questions.taskResults).toHaveLength(73);
+    for (const { suite, scores } of inOrder) {
+      expect(suite).toMatchObject({ name: "mail", tool: "email", state: "success", score: scores.semanticScore });
+      expect(scores.taskScore).toBe(scores.semanticScore);
+    }
+    const { taskScore, taskSolved, ...scores } = tasks.scores;
+    expect(Object.keys(scores)).toEqual(Object.keys(questions.scores));
+    for (const [name, { n }] of Object.entries(questions.scores)) expect(scores[name]?.n).toBe(n);
+    expect(taskScore).toMatchObject({ n: 73, value: scores.semanticScore?.value });
+    expect(taskSolved?.n).toBe(73);
+  });
+
+  it("keeps the gold from the agent, and shows it to who reads the trace", async () => {
+    const { stdout } = await artE("export-traces --run latest --format jsonl");
+    const traces = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    for (const { messages, toolCalls, task } of traces) {
+      const said = messages.filter(({ role }: { role: string }) => role === "system" || role === "user");
+      expect(JSON.stringify(said)).not.toContain(task.emailQuestion.message_ids[0]);
+      expect(said.map(({ content }: { content: string }) => content)).toEqual([
+        expect.stringContaining(task.emailQuestion.inbox_address),
+        task.instruction,
+      ]);
+      expect(toolCalls.map(({ name }: { name: string }) => name)).not.toContain("run_shell");
+    }
+    expect(traces).toHaveLength(73);
+  });
+
+  it("writes the same tasks again, and never over something", async () => {
+    await ran(`${EXPORT} -o again`);
+    expect(readdirSync(path("again/examples/email"))).toEqual(readdirSync(path("mail/examples/email")));
+    expect(read("again/test_all.json")).toBe(read("mail/test_all.json"));
+    const before = readdirSync(path("."));
+    const over = await artE(`${EXPORT} -o again`);
+    expect(over).toMatchObject({ code: 2, stderr: expect.stringContaining("again is there already") });
+    const nowhere = await artE(`${EXPORT} -o none/suite`);
+    expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining("--output") });
+    expect(readdirSync(path("."))).toEqual(before);
+  });
+
+  it("writes a suite that suite check, list and the oracle find in order", async () => {
+    const check = await artE("suite check mail");
+    expect(check).toMatchObject({ code: 0, stdout: "mail: 73 tasks read, 0 errors, 0 warnings\n" });
+    expect((await artE("suite list mail")).stdout).toContain("73 tasks: 73 mailbox");
+    const oracle = await artE("suite check mail --oracle mail/oracle.jsonl");
+    expect(oracle).toMatchObject({ code: 0, stdout: "73 equal, 0 different, 0 skipped\n" });
+    await ran("run -a oracle --suite mail --limit 5 -o gold.json");
+    for (const { scores } of resultsOf("gold.json").taskResults) {
+      expect(scores).toMatchObject({ exactMatch: 1, sourcesF1: 1, taskScore: 1 });
+    }
+  });
+});
+
+describe("a suite of questions", () => {
+  it("can be scored again, by some scorers", async () => {
+    await ran("run -a baseline --suite mail --limit 3 --scorers rougeL");
+    const again = await artE("score --run latest --no-judge --json");
+    expect(again.code).toBe(0);
+    expect(Object.keys(JSON.parse(again.stdout).scores)).toEqual(expect.arrayContaining(["tokenF1", "taskScore"]));
+  });
+
+  it("is refused where its mailboxes are not imported, or its arguments are wrong", async () => {
+    const [id = ""] = (readJson("mail/test_all.json") as { email: string[] }).email;
+    const elsewhere = await artE(`run -a baseline --suite mail --db other.db`);
+    expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining("There is no mail in") });
+    await ran(`${EXPORT} -o wrong`);
+    const file = join("wrong/examples/email", id, `${id}.json`);
+    const task = readJson(file);
+    task.config[0].arguments.query_date = "May";
+    task.evaluation.arguments.answer = 7;
+    write(file, JSON.stringify(task));
+    const check = await artE("suite check wrong");
+    expect(check.code).toBe(1);
+    expect(check.stdout).toContain("error arguments_invalid: 2");
+    expect(check.stdout).toContain("config[0].arguments.query_date: must begin with a date YYYY-MM-DD");
+    await artE(`run -a baseline --suite wrong --task ${id} --quiet -o wrong.json`);
+    const [result] = resultsOf("wrong.json").taskResults;
+    expect(result).toMatchObject({ ending: "not_started", suite: { state: "setup_error", score: null } });
+    expect(result?.error).toContain("attach_inbox");
+  });
+});
