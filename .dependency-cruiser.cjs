@@ -4,7 +4,7 @@ const floors = [
   { name: "base", rooms: ["statistics", "platform"] },
   {
     name: "edges",
-    rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "web", "otlp"],
+    rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "web", "otlp", "queue"],
   },
   {
     name: "work",

@@ -2,6 +2,7 @@
  * What some tests need of the machine. Where it is missing they skip and say so; in CI that fails, unless it is
  * allowed.
  */
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
 /** Each with how it is had. */
@@ -13,6 +14,7 @@ export const NEEDS = {
     "Python packages that run notebooks, in the sandbox: nbclient and ipykernel of the system, or of the folder below /opt that ART_E_PYTHON_PACKAGES names",
   suites: "the folder of real task suites that ART_E_SUITES names",
   exports: "the folder of export formats, with their schemas and examples, that ART_E_EXPORTS names",
+  redis: "redis-server, version 6.2 or newer",
   root: "root, and a checkout that every user may read",
   linux: "Linux",
 } as const;
@@ -29,6 +31,7 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   "real-mail": () => ENRON !== "",
   suites: () => SUITES !== "",
   exports: () => EXPORTS !== "",
+  redis: () => spawnSync("redis-server", ["--version"]).status === 0,
   linux: () => process.platform === "linux",
 };
 

@@ -45,6 +45,8 @@ it("--help of run names every flag with what it means and what holds without it"
           --base-url             Address of a compatible server                                                     [string]
           --wire-api             chat or responses, for openai [default: by server]                                 [string]
           --concurrency          Tasks under way at once, or auto: as many as the server takes [default: auto]      [string]
+          --queue                Let the workers of a Redis server answer (art-e worker): redis://HOST:PORT
+                                 [ART_E_QUEUE_URL]                                                                  [string]
           --rpm                  At most so many requests a minute                                                  [number]
           --tpm                  At most so many tokens a minute, in and out                                        [number]
           --epochs               Ask every question so many times [default: 1]                                      [number]

@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run score judge stats runs compare gate report export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
+  "demo import run worker queue score judge stats runs compare gate report export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
     " ",
   );
 
@@ -32,6 +32,8 @@ const SUBCOMMANDS = [
   "evals run",
   "evals export",
   "evals import",
+  "queue status",
+  "queue clean",
 ];
 
 const { artE } = workFolder();
@@ -96,6 +98,8 @@ describe("--help", () => {
         art-e demo                              Try everything on a bundled mailbox, offline and without an API key
         art-e import [source..]                 Import mail into the database
         art-e run                               Let an agent answer the questions, and score its answers
+        art-e worker                            Answer tasks of runs on a queue, beside other machines (run --queue)
+        art-e queue                             What is on a queue of runs, and how to clean it
         art-e score                             Score the stored traces of a run again, without calling its agent
         art-e judge                             Measure a judge: how far it agrees with people
         art-e stats                             Figures of the dataset, the imported mail, or a run
@@ -465,6 +469,8 @@ describe("--help", () => {
         "evals test": "--thresholds --criterion",
         "evals use": "--anyway",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
+        "queue clean": "--queue --all",
+        "queue status": "--queue",
         "suite check": "--oracle --functions",
         "suite list": "--task --tool --tag --index --counterparts",
         "suite show": "",

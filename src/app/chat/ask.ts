@@ -76,7 +76,7 @@ async function answer(
   for (const note of notesOnSent(settings)) context.note(note);
   const model = await createModel(settings, options, context.settings, {
     append: false,
-    isEstimate: false,
+    callsModel: true,
   });
   const outside = openExternalResources(context.settings.env);
   const mailbox = openMailbox(db);

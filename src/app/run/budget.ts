@@ -15,10 +15,47 @@ export const LIMIT_FLAGS = {
 
 export type LimitFlag = keyof typeof LIMIT_FLAGS;
 
+export function isLimitFlag(flag: string): flag is LimitFlag {
+  return Object.hasOwn(LIMIT_FLAGS, flag);
+}
+
 /** Why no further task may start. */
 export interface LimitReached {
   readonly flag: LimitFlag;
   readonly why: string;
+}
+
+/** What a run has spent so far. */
+export interface Spent {
+  readonly costUsd: number;
+  readonly tokens: number;
+  /** Since it was begun or resumed. */
+  readonly finished: number;
+  readonly failed: number;
+}
+
+/** The limit that is reached, time aside; null: none. */
+export function limitReached(limits: RunLimits, { costUsd, tokens, finished, failed }: Spent): LimitReached | null {
+  const { maxCostUsd, maxTokens, maxFailures } = limits;
+  if (maxCostUsd !== null && costUsd >= maxCostUsd) {
+    return { flag: "--max-cost", why: `--max-cost ${maxCostUsd} is reached: $${costUsd.toFixed(4)} spent` };
+  }
+  if (maxTokens !== null && tokens >= maxTokens) {
+    return { flag: "--max-run-tokens", why: `--max-run-tokens ${maxTokens} is reached: ${tokens} used` };
+  }
+  const why = maxFailures === null ? null : failuresReached(maxFailures, finished, failed);
+  return why === null ? null : { flag: "--max-failures", why };
+}
+
+function failuresReached(
+  limit: NonNullable<RunLimits["maxFailures"]>,
+  finished: number,
+  failed: number,
+): string | null {
+  if ("tasks" in limit) return failed >= limit.tasks ? `--max-failures ${limit.tasks} is reached` : null;
+  const share = finished < ENOUGH_FOR_A_SHARE ? 0 : failed / finished;
+  if (share < limit.share) return null;
+  return `--max-failures ${limit.share * 100}% is reached: ${failed} of ${finished} tasks failed`;
 }
 
 /** What the finished tasks of a run have cost, earlier attempts included, against its limits. */
@@ -27,6 +64,7 @@ export class Budget {
   private tokens = 0;
   private finished = 0;
   private failed = 0;
+  private elsewhere: LimitReached | null = null;
   private readonly until: number;
 
   /** @param workedMs time that earlier attempts have taken */
@@ -51,24 +89,20 @@ export class Budget {
     if (isFailure(ending)) this.failed++;
   }
 
-  /** Null while a further task may start. */
-  reached(): LimitReached | null {
-    const { maxCostUsd, maxTokens, maxFailures } = this.limits;
-    if (maxCostUsd !== null && this.costUsd >= maxCostUsd) {
-      return { flag: "--max-cost", why: `--max-cost ${maxCostUsd} is reached: $${this.costUsd.toFixed(4)} spent` };
-    }
-    if (maxTokens !== null && this.tokens >= maxTokens) {
-      return { flag: "--max-run-tokens", why: `--max-run-tokens ${maxTokens} is reached: ${this.tokens} used` };
-    }
-    if (this.now() >= this.until) return { flag: "--max-time", why: "--max-time is over" };
-    const why = maxFailures === null ? null : this.failuresReached(maxFailures);
-    return why === null ? null : { flag: "--max-failures", why };
+  get spent(): Spent {
+    const { costUsd, tokens, finished, failed } = this;
+    return { costUsd, tokens, finished, failed };
   }
 
-  private failuresReached(limit: NonNullable<RunLimits["maxFailures"]>): string | null {
-    if ("tasks" in limit) return this.failed >= limit.tasks ? `--max-failures ${limit.tasks} is reached` : null;
-    const share = this.finished < ENOUGH_FOR_A_SHARE ? 0 : this.failed / this.finished;
-    if (share < limit.share) return null;
-    return `--max-failures ${limit.share * 100}% is reached: ${this.failed} of ${this.finished} tasks failed`;
+  /** A limit that was found to be reached by what is counted elsewhere too. */
+  setReached(limit: LimitReached): void {
+    this.elsewhere = limit;
+  }
+
+  /** Null while a further task may start. */
+  reached(): LimitReached | null {
+    const limit = limitReached(this.limits, this.spent) ?? this.elsewhere;
+    if (limit !== null && limit.flag !== "--max-failures") return limit;
+    return this.now() >= this.until ? { flag: "--max-time", why: "--max-time is over" } : limit;
   }
 }

@@ -8,7 +8,7 @@ import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
 import { priceAt, priceOfReply } from "../../models/catalog/prices.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
-import { RateLimiter } from "../../models/middleware/rate-limiter.js";
+import { RateLimiter, type SharedLimiter } from "../../models/middleware/rate-limiter.js";
 import { recording } from "../../models/middleware/record-replies.js";
 import { cachingReplies } from "../../models/middleware/reply-cache.js";
 import { withPrices } from "../../models/middleware/with-prices.js";
@@ -50,12 +50,19 @@ export interface CreatedModel {
   close(): void;
 }
 
+/** What the model of a run is created with. */
+export type ModelOptions = Pick<RunOptions, "concurrency" | "rpm" | "tpm" | "requestTimeout" | "cache" | "record"> &
+  Parameters<typeof outputsOf>[0] & {
+    /** Limits that other machines keep too. */
+    readonly shared?: SharedLimiter | undefined;
+  };
+
 /** Creates the model that the settings name. `append`: add to the recording of an earlier attempt. */
 export async function createModel(
   run: RunSettings,
-  options: RunOptions,
+  options: ModelOptions,
   settings: AppSettings,
-  { append, isEstimate }: { readonly append: boolean; readonly isEstimate: boolean },
+  { append, callsModel }: { readonly append: boolean; readonly callsModel: boolean },
 ): Promise<CreatedModel> {
   if (run.elsewhere !== undefined) return unmanagedModel(run, options);
   const name = parseModelName(run.model, null);
@@ -65,9 +72,9 @@ export async function createModel(
     { baseUrl: run.baseUrl, wireApi: run.wireApi, timeoutMs: options.requestTimeout * 1_000 },
     settings.env,
   );
-  const { concurrency, rpm = null, tpm = null } = options;
-  const throttle = isRemote(name.provider) ? new RateLimiter({ concurrency, rpm, tpm }) : null;
-  const remote = isEstimate ? neverCalled(run.model) : await resolveModel(name, connection, DEFAULT_RETRY, throttle);
+  const { concurrency, rpm = null, tpm = null, shared } = options;
+  const throttle = isRemote(name.provider) ? new RateLimiter({ concurrency, rpm, tpm, shared }) : null;
+  const remote = callsModel ? await resolveModel(name, connection, DEFAULT_RETRY, throttle) : neverCalled(run.model);
   const price = priceOfRun(run);
   const priced = withPrices(remote, price);
   const withCache = options.cache ? cached(priced, run, name, settings) : priced;
@@ -88,7 +95,7 @@ function priceOfRun({ model, price }: RunSettings): PriceOf {
 }
 
 /** Refuses outputs that are the replayed recording: for stored runs and agents only the settings name it. */
-function refuseToOverwriteReplies(run: RunSettings, options: RunOptions, { db }: AppSettings): void {
+function refuseToOverwriteReplies(run: RunSettings, options: ModelOptions, { db }: AppSettings): void {
   const replies = [run.model, run.judge?.model].map((model) => ({
     name: "the file of replies",
     path: replayFile(model),
@@ -112,7 +119,7 @@ function cached(model: Model, run: RunSettings, { provider }: ModelName, { cache
 }
 
 /** For an external agent, only the rate is limited here. Its cost is known if it reports cost or tokens. */
-function unmanagedModel({ model, price, elsewhere }: RunSettings, options: RunOptions): CreatedModel {
+function unmanagedModel({ model, price, elsewhere }: RunSettings, options: ModelOptions): CreatedModel {
   const { concurrency, rpm = null, tpm = null } = options;
   const throttle = elsewhere?.kind === "command" ? null : new RateLimiter({ concurrency, rpm, tpm });
   const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;

@@ -40,6 +40,12 @@ export class ServerWatch {
     return this.failedInARow === 0;
   }
 
+  /** The server's state after the last failure. */
+  get server(): "answering" | "failing" | "unreachable" {
+    if (this.isAnswering) return "answering";
+    return isUnreachable(this.lastFailure) ? "unreachable" : "failing";
+  }
+
   /** The same model, with its replies observed. */
   model({ id, complete }: Model): Model {
     return {
@@ -74,8 +80,7 @@ export class ServerWatch {
 
   /** No task is left: a server that was reachable before and is not now is dead for more than these tasks. */
   close(): void {
-    if (this.found === null && !this.isAnswering && isUnreachable(this.lastFailure))
-      this.found = dead(this.lastFailure);
+    if (this.found === null && this.server === "unreachable") this.found = dead(this.lastFailure);
   }
 
   private async hear<T>(

@@ -1,15 +1,11 @@
 import type { Emit } from "../../domain/runs/run-event.js";
 import type { Gate } from "../../domain/scores/gate.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
-import { findHostPython } from "../../sandbox/host-python.js";
-import { isScorerName } from "../../scoring/scorers.js";
 import type { FileWatch } from "../../store/connection/file-watch.js";
 import { type Db, openReadOnly } from "../../store/connection/open-store.js";
 import { threadedResultWriter } from "../../store/runs/result-writer.js";
 import { attemptPages } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";
-import { openExternalResources } from "../../tools/external/external-connections.js";
-import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { evalsAmong } from "../evals/evals-as-scorers.js";
@@ -17,15 +13,17 @@ import { openGates } from "../gates/run-gates.js";
 import { openLiveTraces } from "../results/live-traces.js";
 import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
-import { type CreatedJudge, checkJudgePriced, createJudge } from "../score/create-judge.js";
+import { checkJudgePriced } from "../score/create-judge.js";
 import type { AppContext } from "../use-case-context.js";
 import { waitForWriter } from "../wait-for-writer.js";
+import { scoringOf } from "./answer/build-answering.js";
+import { localAnswerer } from "./answer/local-answerer.js";
+import type { AnswererOfRun, RunActivity } from "./answer/task-answerer.js";
 import { Budget } from "./budget.js";
 import { checkPriced } from "./create-model.js";
 import { detectLostDatabase } from "./detect-lost-database.js";
 import { forwardTraces } from "./forward-traces.js";
 import { forcedProcess, thisProcess } from "./lock-owner.js";
-import type { OpenAgentTarget } from "./open-agent-target.js";
 import { limitsText } from "./plan/choose-limits.js";
 import { estimateRun, type RunEstimate } from "./plan/estimate-run.js";
 import { planNewRun } from "./plan/plan-new-run.js";
@@ -35,7 +33,6 @@ import type { RunOptions, RunRequest } from "./plan/run-options.js";
 import type { RunPlan } from "./plan/run-plan.js";
 import { notesOnSent } from "./plan/sent-parameters.js";
 import { runTasks, type SessionEnd } from "./run-tasks.js";
-import { warnOfOtherModel } from "./warn-of-other-model.js";
 
 /** The database, open on this thread and on the search threads. */
 export interface OpenDatabase {
@@ -44,7 +41,7 @@ export interface OpenDatabase {
   readonly watch: FileWatch;
 }
 
-/** Shows how a run goes. `model` has the state of the rate limiter. */
+/** Shows how a run goes. */
 export interface RunMonitor {
   readonly emit: Emit;
   /** Tasks that have begun and are not answered yet. */
@@ -52,7 +49,7 @@ export interface RunMonitor {
   stop(): void;
 }
 
-export type OpenMonitor = (model: RunPlan["model"]) => RunMonitor;
+export type OpenMonitor = (activity: RunActivity) => RunMonitor;
 
 export interface RunOutcome {
   readonly end: SessionEnd;
@@ -81,12 +78,12 @@ export async function execute(
   const { db } = opened;
   return withPlan(db, request, context, async (plan, gates) => {
     checkJudgePriced(plan.settings.judge, plan.limits);
-    const judge = await judgeOf(plan, request.options, context);
-    const end = await answerAll(opened, plan, judge, request.options, context, openMonitor);
+    const opening = await openAnswerer(opened, plan, request.options, context);
+    const end = await answerAll(opened, plan, opening, request.options, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
     // A run that was stopped is not gated: it can be resumed first.
     const gated = end.stopped === null ? await gates.check(fromDatabase(db, end.totals)) : [];
-    return { end, gates: gated, output: plan.output, shortfall: judge?.shortfall() ?? null };
+    return { end, gates: gated, output: plan.output, shortfall: opening.shortfall() };
   });
 }
 
@@ -119,41 +116,35 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
   return planSuiteRun(db, suite, request, context);
 }
 
-/** A judge at the agent's own server shares its rate limiter: the limits are the account's. */
-async function judgeOf(
-  { settings, model }: RunPlan,
+/** Throws a UserError for what could only be found out when the first task is answered. */
+async function openAnswerer(
+  opened: OpenDatabase,
+  plan: RunPlan,
   options: RunOptions,
   context: AppContext,
-): Promise<CreatedJudge | null> {
-  const { judge } = settings;
-  if (judge === null) return null;
-  const providerOf = (id: string) => id.split("/")[0];
-  const isShared = providerOf(judge.model) === providerOf(settings.model) && judge.baseUrl === settings.baseUrl;
-  return createJudge(judge, context.settings, {
-    timeoutMs: options.requestTimeout * 1_000,
-    throttle: isShared ? model.throttle : null,
-    note: context.note,
-  });
+): Promise<AnswererOfRun> {
+  if (options.queue === undefined) return localAnswerer(opened, plan, options, context);
+  // BullMQ takes a fifth of a second to load.
+  const { queueAnswerer } = await import("../queue/queue-answerer.js");
+  return queueAnswerer(plan, options.queue, options, context);
 }
 
 async function answerAll(
-  { db, searchThreads, watch }: OpenDatabase,
+  { db, watch }: OpenDatabase,
   plan: RunPlan,
-  judge: CreatedJudge | null,
+  opening: AnswererOfRun,
   options: RunOptions,
   context: AppContext,
   openMonitor: OpenMonitor,
 ): Promise<SessionEnd> {
-  const { settings, note } = context;
+  const { settings } = context;
   const stopNow = context.untilSecond(() => {
     const tasks = monitor.underWay();
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
   });
   const live = openLiveTraces(db, options, context);
   const mailDb = openReadOnly(settings.db);
-  const outside = openExternalResources(settings.env);
-  const monitor = openMonitor(plan.model);
-  let target: OpenAgentTarget | null = null;
+  const monitor = openMonitor(opening.activity);
   const waiting = waitForWriter(context, stopNow);
   const writer = forwardTraces(threadedResultWriter(settings.db, waiting), live);
   const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
@@ -165,36 +156,18 @@ async function answerAll(
       for (const { result } of page) budget.charge(result);
     }
     const mailbox = openMailbox(mailDb);
-    const python = plan.settings.unsafeHostPython ? { python: findHostPython } : {};
-    const resources = { mailbox, searchThreads, outside, ...python };
-    if (plan.settings.elsewhere !== undefined) {
-      const { openAgentTarget } = await import("./open-agent-target.js");
-      const how = { model: plan.model, options, settings, resources };
-      target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
-    }
+    const mayStart = () => !context.signal.aborted && budget.reached() === null;
+    const answerer = await opening.start({ db, mailbox, budget, mayStart });
     const end = await runTasks(
       db,
       {
-        answering: {
-          runId: plan.runId,
-          agent: plan.agent,
-          model: warnOfOtherModel(plan.model.model, note),
-          tools: plan.tools.map((tool) => toTool(tool, resources)),
-          suite: plan.suite,
-          taskTimeoutMs: plan.settings.taskTimeoutMs,
-          maxTaskCostUsd: plan.settings.maxTaskCostUsd,
-          scoring: {
-            sameMail: (id) => mailbox.mails.canonicalId(id),
-            scorers: plan.settings.scorers.filter(isScorerName),
-            evals: evalsAmong(db, plan.settings.scorers),
-            judge: judge?.judge ?? null,
-          },
-          backend: target?.backend,
-        },
+        runId: plan.runId,
+        answerer,
+        scoring: scoringOf(plan.settings, { mailbox }, { evals: evalsAmong(db, plan.settings.scorers), judge: null }),
         session,
         budget,
         writer,
-        onConcurrency: plan.model.onConcurrency,
+        onConcurrency: opening.onConcurrency,
         windDown: context.signal,
         waiting,
       },
@@ -206,7 +179,7 @@ async function answerAll(
     throw await guard.explain(error, writer.recent());
   } finally {
     monitor.stop();
-    await Promise.all([writer.close(), outside.close(), target?.close(), live?.close(stopNow)]);
+    await Promise.all([writer.close(), opening.close(), live?.close(stopNow)]);
     mailDb.close();
   }
 }

@@ -1,6 +1,7 @@
 import { FileWatch } from "../../store/connection/file-watch.js";
 import { deferCheckpoints, limitPageCache, openStore } from "../../store/connection/open-store.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
+import { refuseFlagsQueueIgnores } from "../queue/check-queue-run.js";
 import type { AppContext } from "../use-case-context.js";
 import type { OpenDatabase, OpenMonitor, RunOutcome } from "./execute-run.js";
 import { agentTargetOf, usesMailHere } from "./plan/choose-agent-target.js";
@@ -9,6 +10,7 @@ import type { RunRequest } from "./plan/run-options.js";
 
 /** Runs an agent over the questions; see `execute`. */
 export function runBenchmark(request: RunRequest, context: AppContext, monitor: OpenMonitor): Promise<RunOutcome> {
+  if (request.options.queue !== undefined) refuseFlagsQueueIgnores(request);
   return withDatabase(request, context, async (opened) => {
     const { execute } = await import("./execute-run.js");
     return execute(opened, request, context, monitor);
@@ -35,7 +37,7 @@ async function withDatabase<T>(
   limitPageCache(db);
   deferCheckpoints(db);
   // The search threads start while the rest of the program is loaded and the run is created.
-  const searchThreads = readsMail && !request.isEstimate ? new SearchPool(path) : undefined;
+  const searchThreads = readsMail && request.callsModel ? new SearchPool(path) : undefined;
   try {
     return await use({ db, searchThreads, watch });
   } finally {

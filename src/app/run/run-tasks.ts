@@ -5,23 +5,23 @@ import type { Emit } from "../../domain/runs/run-event.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { PlannedTask } from "../../domain/tasks/planned-task.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
-import { isProvider, isRemote } from "../../models/provider-names.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import type { ResultWriter } from "../../store/runs/result-writer.js";
 import { finishRun, getRun } from "../../store/runs/runs.js";
 import { computeRunTotals } from "../results/compute-run-totals.js";
-import { withScores } from "../score/score-trace.js";
-import { answerTask } from "./answer/answer-task.js";
-import type { Answering } from "./answer/answering.js";
+import { type Scoring, withScores } from "../score/score-trace.js";
+import type { TaskAnswerer } from "./answer/task-answerer.js";
 import type { Budget, LimitReached } from "./budget.js";
 import type { RunSession } from "./create-run.js";
-import { type ServerFault, ServerWatch } from "./detect-dead-server.js";
+import type { ServerFault } from "./detect-dead-server.js";
 import { runConcurrently } from "./task-pool.js";
 import { toTaskResult } from "./to-task-result.js";
 
 export interface RunTasksRequest {
-  readonly answering: Answering;
+  readonly runId: string;
+  readonly answerer: TaskAnswerer;
+  readonly scoring: Scoring;
   readonly session: RunSession;
   readonly budget: Budget;
   readonly writer: ResultWriter;
@@ -29,7 +29,6 @@ export interface RunTasksRequest {
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** When it aborts, no further task starts, and running tasks are finished. */
   readonly windDown?: AbortSignal;
-  readonly watch?: ServerWatch;
   readonly waiting?: LockWait;
 }
 
@@ -50,9 +49,8 @@ export interface SessionEnd {
  * is dead, running tasks are abandoned and answered when the run is resumed. In each case no further task starts.
  */
 export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { session, budget, writer, windDown, watch = new ServerWatch(), waiting = WAIT_INDEFINITELY } = request;
-  const answering = watched(request.answering, watch);
-  const { runId } = answering;
+  const { runId, answerer, session, budget, writer, windDown, waiting = WAIT_INDEFINITELY } = request;
+  const { watch } = answerer;
   const started = performance.now();
   // A bug in one task stops the others before the error is thrown.
   const fault = new AbortController();
@@ -80,16 +78,10 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   /** Null: interrupted. */
   const answer = async (task: PlannedTask): Promise<Trace | null> => {
     emit({ type: "task_started", taskId: task.task.id });
-    let isHeld = false;
-    const trace = await answerTask(answering, task, stop, (error) => {
-      if (!stop.aborted) isHeld = watch.failed(error);
-    }).catch((error) => {
-      if (!stop.aborted) throw error;
-      return null;
-    });
-    if (trace === null) return null;
+    const answered = await answerer.answer(task, stop);
     if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
-    if (trace.ending === "interrupted" || (isFailure(trace.ending) && watch.fault !== null)) return null;
+    if (answered === null) return null;
+    const { trace, isHeld } = answered;
     // Before the slot is free: the next task may exceed the budget.
     budget.add(taskCost(trace), trace.ending);
     emit({ type: "task_answered", taskId: trace.taskId });
@@ -104,7 +96,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
 
   const scored = (answered: Trace): Trace => {
     try {
-      return withScores(answered, answering.scoring);
+      return withScores(answered, request.scoring);
     } catch (error) {
       writer.keep?.(answered);
       throw error;
@@ -116,6 +108,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     const result = toTaskResult(trace);
     const isSaved = await writer.save(trace, result, isFailure(trace.ending));
     if (!isSaved) return;
+    answerer.saved?.(trace);
     left--;
     emit({ type: "task_finished", result });
   };
@@ -162,13 +155,4 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const byRun: Stopped | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });
   const isByUser = signal.aborted || windDown?.aborted || byRun === null;
   return { totals, asked, stopped: isByUser ? { by: "user" } : byRun };
-}
-
-/** Local models are not watched: a replay fails as its recording did. */
-function watched(answering: Answering, watch: ServerWatch): Answering {
-  const { model, backend } = answering;
-  const [provider = ""] = model.id.split("/");
-  if (backend !== undefined) return { ...answering, backend: watch.backend(backend) };
-  const isHere = isProvider(provider) && !isRemote(provider);
-  return isHere ? answering : { ...answering, model: watch.model(model) };
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
+import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Judge, JudgeSettings } from "../../domain/scores/judgement.js";
 import { priceOf, priceOfReply } from "../../models/catalog/prices.js";
@@ -13,6 +14,7 @@ import { openJudge } from "../../scoring/judge/ask-judge.js";
 import { warnOfOtherModel } from "../run/warn-of-other-model.js";
 import { connectionOf } from "../settings/endpoints.js";
 import type { AppSettings } from "../use-case-context.js";
+import { JudgeShortfall } from "./judge-shortfall.js";
 
 /** Answers judged at once, at most; the rate limiter finds out how many the server takes. */
 export const JUDGE_CONCURRENCY = 20;
@@ -55,23 +57,33 @@ export async function createJudge(
     settings: judge,
     cache: openJsonFileCache(join(settings.cacheDir, "verdicts")),
   });
-  let judged = 0;
-  const unscored: string[] = [];
+  const shortfall = new JudgeShortfall();
   return {
     judge: {
       settings: opened.settings,
       async judge(item, signal) {
         const judgement = await opened.judge(item, signal);
-        judged++;
-        if (judgement.verdict === null) unscored.push(judgement.reason);
+        shortfall.add(judgement);
         return judgement;
       },
     },
-    shortfall() {
-      if (unscored.length === 0) return null;
-      return `art-e: the judge ${judge.model} gave no verdict on ${unscored.length} of ${judged} answers: ${unscored.at(-1)}`;
-    },
+    shortfall: () => shortfall.text(judge.model),
   };
+}
+
+/** Null: the run has none. A judge at the agent's own server shares its rate limiter: the limits are the account's. */
+export async function createRunJudge(
+  run: RunSettings,
+  model: { readonly throttle: RateLimiter | null },
+  timeoutMs: number,
+  settings: AppSettings,
+  note: (text: string) => void,
+): Promise<CreatedJudge | null> {
+  const { judge } = run;
+  if (judge === null) return null;
+  const providerOf = (id: string) => id.split("/")[0];
+  const isShared = providerOf(judge.model) === providerOf(run.model) && judge.baseUrl === run.baseUrl;
+  return createJudge(judge, settings, { timeoutMs, throttle: isShared ? model.throttle : null, note });
 }
 
 /** Refuses a limit in dollars where the price of the judge is not known. */

@@ -1,5 +1,6 @@
 import { AGENTS_GROUP } from "../agents/agents.js";
 import { EVALS_GROUP } from "../evals/evals.js";
+import { QUEUE_GROUP } from "../queue/queue.js";
 import { RUNS_GROUP } from "../runs/runs.js";
 import { SUITE_GROUP } from "../suite/suite.js";
 import { TOOLS_GROUP } from "../tools/tools.js";
@@ -22,6 +23,12 @@ export const COMMANDS: readonly TableEntry[] = [
     describe: "Let an agent answer the questions, and score its answers",
     load: async () => (await import("../run/run.js")).runCommand,
   },
+  {
+    usage: "worker",
+    describe: "Answer tasks of runs on a queue, beside other machines (run --queue)",
+    load: async () => (await import("../worker.js")).workerCommand,
+  },
+  QUEUE_GROUP,
   {
     usage: "score",
     describe: "Score the stored traces of a run again, without calling its agent",

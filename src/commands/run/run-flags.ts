@@ -3,6 +3,7 @@ import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
 import { PROVIDERS } from "../../models/provider-names.js";
 import type { Flags } from "../cli/command.js";
 import { failures, numberAbove, numberBetween, oneOf, price, text, wholeNumber } from "../cli/read-flags.js";
+import { concurrency } from "../flags/concurrency.js";
 import { GATE_FLAGS, gateShape } from "../flags/gate-flags.js";
 import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
 import { OTLP_FLAGS, otlpShape } from "../flags/otlp-flags.js";
@@ -69,6 +70,11 @@ export const RUN_FLAGS: Flags = {
     type: "string",
     requiresArg: true,
     describe: "Tasks under way at once, or auto: as many as the server takes [default: auto]",
+  },
+  queue: {
+    type: "string",
+    requiresArg: true,
+    describe: "Let the workers of a Redis server answer (art-e worker): redis://HOST:PORT [ART_E_QUEUE_URL]",
   },
   rpm: { type: "number", requiresArg: true, describe: "At most so many requests a minute" },
   tpm: { type: "number", requiresArg: true, describe: "At most so many tokens a minute, in and out" },
@@ -159,11 +165,8 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   modelId: text.optional(),
   baseUrl: text.optional(),
   wireApi: oneOf(WIRE_APIS).optional(),
-  concurrency: z
-    .string()
-    .regex(/^(auto|[1-9]\d{0,3})$/, "expected auto, or a whole number from 1 to 9999")
-    .transform((text) => (text === "auto" ? ("auto" as const) : Number(text)))
-    .default("auto"),
+  concurrency,
+  queue: text.optional(),
   rpm: numberAbove(0, Number.MAX_SAFE_INTEGER).optional(),
   tpm: numberAbove(0, Number.MAX_SAFE_INTEGER).optional(),
   epochs: wholeNumber(1, 1_000).default(1),

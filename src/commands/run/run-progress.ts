@@ -1,6 +1,7 @@
+import type { RunActivity, WorkersState } from "../../app/run/answer/task-answerer.js";
 import type { Emit } from "../../domain/runs/run-event.js";
 import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
-import type { RateLimiter, RateLimiterState } from "../../models/middleware/rate-limiter.js";
+import type { RateLimiterState } from "../../models/middleware/rate-limiter.js";
 import { count, share, usd } from "../../reports/text/format-number.js";
 import { openProgress, type Progress } from "../cli/progress.js";
 import type { Settings } from "../cli/settings.js";
@@ -13,11 +14,12 @@ interface RunProgress {
 }
 
 /** Shows a run's progress: tasks done and failed, score so far, tokens, cost, what requests wait for, time left. */
-export function runProgress(settings: Settings, throttle: RateLimiter | null): RunProgress {
+export function runProgress(settings: Settings, activity: RunActivity): RunProgress {
   const tally = new RunAggregate();
   let total = 0;
   let underWay = 0;
   let bar: Progress | null = null;
+  const { workers = null } = activity;
   const detail = () => {
     const { done, failed, usage, costUsd, retries } = tally.progress;
     const tokens = usage.inputTokens + usage.outputTokens;
@@ -27,7 +29,8 @@ export function runProgress(settings: Settings, throttle: RateLimiter | null): R
       `semantic ${share(tally.averages().avgSemanticScore)}`,
       tokens > 0 ? `${count(tokens)} tokens  ${usd(costUsd)}` : "",
       retries > 0 ? `${count(retries)} retried` : "",
-      throttle === null ? "" : flow(throttle.state()),
+      activity.throttle === null ? "" : flow(activity.throttle.state()),
+      workers === null ? "" : workersText(workers()),
     ]
       .filter((part) => part !== "")
       .join("  ");
@@ -44,7 +47,7 @@ export function runProgress(settings: Settings, throttle: RateLimiter | null): R
       tally.add(event.result);
       bar?.update(tally.progress.done, detail());
     },
-    underWay: () => underWay,
+    underWay: () => workers?.().active ?? underWay,
     stop: () => bar?.stop(),
   };
 }
@@ -52,5 +55,17 @@ export function runProgress(settings: Settings, throttle: RateLimiter | null): R
 function flow({ running, waiting, why }: RateLimiterState): string {
   return `${running} running${waiting === 0 ? "" : `, ${waiting} waiting for ${WAITING_FOR[why ?? "concurrency"]}`}`;
 }
+
+/** `2 workers (a 12/s, b 9/s), 64 tasks under way, waiting for the rate`. */
+function workersText({ workers, active, waitingFor }: WorkersState): string {
+  if (workers.length === 0) return "no worker";
+  const rates = workers.map(({ name, perSecond }) => `${name} ${perSecond.toFixed(1)}/s`).join(", ");
+  const who =
+    workers.length > MOST_NAMED ? `${count(workers.length)} workers` : `${count(workers.length)} workers (${rates})`;
+  return `${who}, ${count(active)} tasks under way${waitingFor === null ? "" : `, waiting for ${WAITING_FOR[waitingFor]}`}`;
+}
+
+/** More workers than this are counted. */
+const MOST_NAMED = 4;
 
 const WAITING_FOR = { concurrency: "a slot", rate: "the rate", tokens: "tokens", server: "the server" } as const;

@@ -31,13 +31,15 @@ export const runCommand: Command = {
     sendsTraces(flags);
     if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
     checkOutputs(outputsOf(flags), inputsOf(flags), { db: context.settings.db, overwrite: flags.overwrite });
-    const request = { options: flags, given: givenFlags(preset), isEstimate: flags.dryRun };
+    const queue = flags.queue ?? (context.settings.env.ART_E_QUEUE_URL || undefined);
+    const options = { ...flags, queue };
+    const request = { options, given: givenFlags(preset), callsModel: !flags.dryRun && queue === undefined };
     if (flags.dryRun) {
       printEstimate(await estimateBenchmark(request, context), context);
       return EXIT.done;
     }
-    const { end, gates, output, shortfall } = await runBenchmark(request, context, ({ throttle }) =>
-      runProgress(context.settings, throttle),
+    const { end, gates, output, shortfall } = await runBenchmark(request, context, (activity) =>
+      runProgress(context.settings, activity),
     );
     // A run that could not begin to answer has nothing to show in a table.
     const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";

@@ -9,6 +9,18 @@ export interface RateLimiterOptions {
   readonly rpm: number | null;
   /** Tokens a minute, in and out. */
   readonly tpm: number | null;
+  /** Limits that other machines keep too. */
+  readonly shared?: SharedLimiter | undefined;
+}
+
+/** Port: limits on calls that several machines keep together. */
+export interface SharedLimiter {
+  state(): { readonly waiting: number; readonly why: "rate" | "tokens" | "server" | null };
+  /** Resolves when the next call may begin. */
+  enter(signal: AbortSignal): Promise<void>;
+  spend(tokens: number): Promise<void>;
+  /** The server has refused a call, and asks for so much patience; 0: it says nothing of it. */
+  pause(ms: number): Promise<void>;
 }
 
 export interface RateLimiterState {
@@ -70,12 +82,13 @@ export class RateLimiter {
   }
 
   state(): RateLimiterState {
-    const waiting = this.queue.length;
+    const shared = this.options.shared?.state() ?? { waiting: 0, why: null };
+    const own = this.queue.length;
     return {
       limit: this.limit,
       running: this.running,
-      waiting,
-      why: waiting > 0 ? this.why : null,
+      waiting: own + shared.waiting,
+      why: shared.why ?? (own > 0 ? this.why : null),
       refused: this.refused,
     };
   }
@@ -89,6 +102,7 @@ export class RateLimiter {
   /** Makes one attempt when its turn has come. */
   async call<T>(work: () => Promise<T>, tokensOf: (done: T) => number, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
+    if (this.options.shared !== undefined) await this.options.shared.enter(signal);
     // Where nobody waits there is no turn to wait for, which most calls of most runs find.
     if (this.queue.length > 0 || this.asleep !== null || this.waitMs() > 0) await this.turn(signal);
     else this.enter();
@@ -96,10 +110,12 @@ export class RateLimiter {
     try {
       const done = await work();
       this.tokens?.spend(tokensOf(done));
+      if (this.options.shared !== undefined) await this.options.shared.spend(tokensOf(done));
       this.succeeded();
       return done;
     } catch (error) {
-      if (error instanceof ModelError) this.failed(error, startedAt);
+      const pauseMs = error instanceof ModelError ? this.failed(error, startedAt) : null;
+      if (pauseMs !== null) await this.options.shared?.pause(pauseMs);
       throw error;
     } finally {
       this.running--;
@@ -183,16 +199,22 @@ export class RateLimiter {
     this.resize(this.wasRefused ? Math.max(this.limit + 1, this.limit * GROWTH) : this.limit * 2);
   }
 
-  private failed(error: ModelError, startedAt: number): void {
+  /** Returns the pause that the server asked for; null where it has not refused the call. */
+  private failed(error: ModelError, startedAt: number): number | null {
     const now = this.clock.now();
     this.clean = 0;
-    if (error.kind !== "rate_limit" && error.kind !== "overloaded") return;
+    if (error.kind !== "rate_limit" && error.kind !== "overloaded") return null;
     this.refused++;
     this.wasRefused = true;
     const requestedMs = error.retryAfterMs ?? 0;
     const pause = requestedMs <= LONGEST_PAUSE_MS ? requestedMs : 0;
     this.pausedUntil = Math.max(this.pausedUntil, now + pause);
     if (error.kind === "rate_limit") this.rate.refused(now, startedAt, pause);
+    this.shrink(startedAt, now);
+    return pause;
+  }
+
+  private shrink(startedAt: number, now: number): void {
     // All that were under way together are refused together: that is one refusal, not twenty.
     if (this.options.concurrency !== "auto" || startedAt < this.shrunkAt) return;
     this.shrunkAt = now;

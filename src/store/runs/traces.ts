@@ -25,6 +25,10 @@ export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
   yield* readTraces(db, selectTraceIds(db, filter));
 }
 
+export function hasTrace(db: Db, traceId: string): boolean {
+  return db.prepare("SELECT 1 FROM traces WHERE id = ?").get(traceId) !== undefined;
+}
+
 /**
  * Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`.
  */

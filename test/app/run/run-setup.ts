@@ -4,8 +4,10 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { questionOpener } from "../../../src/app/questions/art-e-suite.js";
 import type { Answering } from "../../../src/app/run/answer/answering.js";
+import { answerHere } from "../../../src/app/run/answer/task-answerer.js";
 import { Budget } from "../../../src/app/run/budget.js";
 import { createRun, type RunSession, resumeRun } from "../../../src/app/run/create-run.js";
+import { ServerWatch } from "../../../src/app/run/detect-dead-server.js";
 import type { RunOwner } from "../../../src/app/run/run-lock.js";
 import { type RunTasksRequest, runTasks, type SessionEnd } from "../../../src/app/run/run-tasks.js";
 import type { Agent } from "../../../src/domain/agents/agent.js";
@@ -91,8 +93,11 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
     events.push(event);
     wanted.onEvent?.(event);
   };
+  const shared = answering(db, wanted, runId);
   const request: RunTasksRequest = {
-    answering: answering(db, wanted, runId),
+    runId,
+    answerer: answerHere(shared, new ServerWatch()),
+    scoring: shared.scoring,
     session,
     budget,
     writer: resultWriter(db),

@@ -35,7 +35,7 @@ function refuseSuiteOptions(given: ReadonlySet<string>): void {
 
 /** Loads and selects the questions of a new run, and creates its model. */
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, isEstimate } = request;
+  const { options, given, callsModel } = request;
   refuseSuiteOptions(given);
   const { env } = context.settings;
   const agentId = agentOfNewRun(options);
@@ -52,7 +52,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   refuseOracle(settings.model, options.oracle);
   noteUnsetConditions(options, db, context);
   // Before the download: a missing key is found at once.
-  const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
+  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
   const suite = artESuite(settings.cutoff, options, context);
   const list = await suite.list();
   if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, options.partialInboxes);

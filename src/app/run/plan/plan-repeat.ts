@@ -18,7 +18,7 @@ import { suiteOfRun } from "./suite-of-run.js";
  * changed since. Where the mail has changed it is refused, unless --force records the difference.
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, isEstimate } = request;
+  const { options, given, callsModel } = request;
   const run = getRun(db, name);
   refuseOptionsOfNewRun(given, "repeat", run.id);
   const requested = requestedSettings(run.settings, request, context);
@@ -52,7 +52,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
     agent: agentOf(settings),
     settings,
     suite: await suiteOfRun({ ...run, settings }, options, context),
-    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: false, isEstimate }),
+    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: false, callsModel }),
     tasks: async () => run.totalTasks,
     tools: toolsOfRun(db, run),
     limits,

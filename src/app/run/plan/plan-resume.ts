@@ -18,7 +18,7 @@ import { suiteOfRun } from "./suite-of-run.js";
  * incomparable: they are refused, unless --force records the difference.
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, isEstimate } = request;
+  const { options, given, callsModel } = request;
   const run = getRun(db, name, "resume");
   refuseOptionsOfNewRun(given, "resume", run.id);
   const requested = requestedSettings(run.settings, request, context);
@@ -41,7 +41,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
     agent: agentOf(settings),
     settings,
     suite: await suiteOfRun({ ...run, settings }, options, context),
-    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: true, isEstimate }),
+    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: true, callsModel }),
     tasks: async () => (await findLeft(db, run.id, options.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
     limits,

@@ -24,7 +24,7 @@ import type { RunPlan } from "./run-plan.js";
 
 /** A new run over the tasks of a suite. All that are selected, unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, isEstimate } = request;
+  const { options, given, callsModel } = request;
   refuseDatasetFlags(given);
   // API_URL in the environment is for questions: the tasks of most suites cannot be done there.
   const target = agentTargetOf(options, { ...context.settings.env, API_URL: undefined });
@@ -38,7 +38,7 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   refuseMachineTasks(target, list.tasks);
   if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, options.partialInboxes);
   const settings = { ...suiteSettings(db, { target, tasks: list.tasks, options }, context), ...oracle };
-  const model = await createModel(settings, options, context.settings, { append: false, isEstimate });
+  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
   return newRunPlan(db, { suite, list, settings, model }, options);
 }
 

@@ -34,6 +34,8 @@ export interface RunOptions
   readonly baseUrl?: string | undefined;
   readonly wireApi?: "chat" | "responses" | undefined;
   readonly concurrency: number | "auto";
+  /** Address of a queue, whose workers answer. May hold a password. */
+  readonly queue?: string | undefined;
   readonly rpm?: number | undefined;
   readonly tpm?: number | undefined;
   readonly epochs: number;
@@ -77,12 +79,16 @@ export type RunOptionName = keyof RunOptions;
 export interface RunRequest {
   readonly options: RunOptions;
   readonly given: ReadonlySet<string>;
-  /** Nothing is to be sent to a model, nothing to be written. */
-  readonly isEstimate: boolean;
+  /** False: no model is called from here. It is an estimate, or workers call it. */
+  readonly callsModel: boolean;
 }
 
 /** The files that a run writes. */
-export function outputsOf({ output, record, junit }: RunOptions): readonly OutputFile[] {
+export function outputsOf({
+  output,
+  record,
+  junit,
+}: Pick<RunOptions, "output" | "record" | "junit">): readonly OutputFile[] {
   return [
     { flag: "--output", path: output, kind: "results" },
     { flag: "--record", path: record, kind: "recording" },

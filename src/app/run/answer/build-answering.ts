@@ -1,0 +1,66 @@
+import type { AgentBackend } from "../../../domain/agents/agent-backend.js";
+import type { EvalDefinition } from "../../../domain/evals/eval-definition.js";
+import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
+import type { Judge } from "../../../domain/scores/judgement.js";
+import type { Suite } from "../../../domain/tasks/suite.js";
+import { findHostPython } from "../../../sandbox/host-python.js";
+import { isScorerName } from "../../../scoring/scorers.js";
+import type { AttachedTool } from "../../../store/registry/tool-rows.js";
+import { toTool } from "../../../tools/load-tools.js";
+import type { ToolResources } from "../../../tools/tool-handler.js";
+import type { Scoring } from "../../score/score-trace.js";
+import type { CreatedModel } from "../create-model.js";
+import { agentOf } from "../plan/stored-settings.js";
+import { warnOfOtherModel } from "../warn-of-other-model.js";
+import type { Answering } from "./answering.js";
+
+/** What the answers of a run depend on. */
+export interface AnsweringParts {
+  readonly runId: string;
+  readonly settings: RunSettings;
+  readonly model: CreatedModel;
+  readonly tools: readonly AttachedTool[];
+  readonly suite: Pick<Suite, "open">;
+  /** Those among the run's scorers. */
+  readonly evals: readonly EvalDefinition[];
+  readonly judge: Judge | null;
+  /** An external agent; undefined: the agent loop of this process. */
+  readonly backend?: AgentBackend | undefined;
+}
+
+/** The resources of a run's tools. */
+export function resourcesOf(settings: RunSettings, shared: ToolResources): ToolResources {
+  return settings.unsafeHostPython ? { ...shared, python: findHostPython } : shared;
+}
+
+export function scoringOf(
+  settings: RunSettings,
+  { mailbox }: Pick<ToolResources, "mailbox">,
+  { evals, judge }: Pick<AnsweringParts, "evals" | "judge">,
+): Scoring {
+  return {
+    sameMail: (id) => mailbox.mails.canonicalId(id),
+    scorers: settings.scorers.filter(isScorerName),
+    evals,
+    judge,
+  };
+}
+
+/** Throws a UserError where a tool cannot be used. */
+export function buildAnswering(
+  { runId, settings, model, tools, suite, evals, judge, backend }: AnsweringParts,
+  resources: ToolResources,
+  note: (text: string) => void,
+): Answering {
+  return {
+    runId,
+    agent: agentOf(settings),
+    model: warnOfOtherModel(model.model, note),
+    tools: tools.map((tool) => toTool(tool, resources)),
+    suite,
+    taskTimeoutMs: settings.taskTimeoutMs,
+    maxTaskCostUsd: settings.maxTaskCostUsd,
+    scoring: scoringOf(settings, resources, { evals, judge }),
+    backend,
+  };
+}

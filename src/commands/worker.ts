@@ -1,0 +1,55 @@
+import { hostname } from "node:os";
+import { z } from "zod";
+import { EXIT } from "../domain/errors.js";
+import { limitHeapGrowth } from "../platform/heap-growth.js";
+import type { Command } from "./cli/command.js";
+import { readFlags, wholeNumber } from "./cli/read-flags.js";
+import { concurrency } from "./flags/concurrency.js";
+import { QUEUE_FLAGS, queueShape, queueUrlOf } from "./flags/queue-flag.js";
+
+const schema = z.object({
+  ...queueShape,
+  concurrency,
+  name: z
+    .string()
+    .regex(/^[\w.-]{1,60}$/, "expected up to 60 letters, digits, dots and hyphens")
+    .optional(),
+  lock: wholeNumber(2, 3_600).default(60),
+  grace: wholeNumber(0, 86_400).default(30),
+  allowPrograms: z.boolean().default(false),
+});
+
+export const workerCommand: Command = {
+  flags: {
+    ...QUEUE_FLAGS,
+    concurrency: {
+      type: "string",
+      requiresArg: true,
+      describe: "Tasks under way at once, or auto: as many as the server takes [default: auto]",
+    },
+    name: { type: "string", requiresArg: true, describe: "What this worker is called [default: the machine's name]" },
+    lock: {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds without a sign from a worker after which others get its tasks [default: 60]",
+    },
+    grace: {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds that tasks under way may take when the worker is stopped [default: 30]",
+    },
+    "allow-programs": {
+      type: "boolean",
+      describe: "Answer runs whose tools run programs or ask other servers, with this machine's rights",
+    },
+  },
+  async run(argv, context) {
+    limitHeapGrowth();
+    const flags = readFlags("worker", schema, argv);
+    const queue = queueUrlOf(flags, context.settings);
+    // BullMQ takes a fifth of a second to load.
+    const { work } = await import("../app/queue/work.js");
+    await work({ ...flags, queue, name: flags.name ?? hostname() }, context);
+    return EXIT.done;
+  },
+};

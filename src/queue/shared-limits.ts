@@ -1,0 +1,103 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Redis } from "ioredis";
+import pLimit from "p-limit";
+import { type RateLimiterAbstract, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { limitKey, pauseKey } from "./keys.js";
+
+export interface SharedLimitsOptions {
+  readonly runId: string;
+  /** Stands for the account: equal where workers share a key. No part of the key can be told from it. */
+  readonly account: string;
+  /** Of the run as a whole; null: no limit. */
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+}
+
+/** After a refusal that says nothing of how long to wait. */
+const PAUSE_MS = 1_000;
+
+/** Limits on model calls that all workers keep together, counted in Redis. */
+export class SharedLimits {
+  private readonly requestsKey: string;
+  private readonly tokensKey: string;
+  private readonly requests: RateLimiterAbstract | null;
+  private readonly tokens: RateLimiterAbstract | null;
+  /** Calls of this worker go one by one, so that those that wait do not all ask Redis again and again. */
+  private readonly gate = pLimit(1);
+  private waitingFor: "rate" | "tokens" | "server" | null = null;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly options: SharedLimitsOptions,
+  ) {
+    const { rpm, tpm, runId } = options;
+    const limiter = (points: number, duration: number) =>
+      new RateLimiterRedis({ storeClient: redis, keyPrefix: "", points, duration });
+    this.requestsKey = limitKey(runId, "requests");
+    this.tokensKey = limitKey(runId, "tokens");
+    this.requests = rpm === null ? null : limiter(...evenly(rpm));
+    this.tokens = tpm === null ? null : limiter(Math.max(1, Math.floor(tpm)), 60);
+  }
+
+  /** Calls that wait here, and why. */
+  state(): { readonly waiting: number; readonly why: "rate" | "tokens" | "server" | null } {
+    const waiting = this.gate.activeCount + this.gate.pendingCount;
+    return { waiting, why: waiting > 0 ? this.waitingFor : null };
+  }
+
+  /** Resolves when the next call may begin. */
+  async enter(signal: AbortSignal): Promise<void> {
+    await this.gate(async () => {
+      for (;;) {
+        signal.throwIfAborted();
+        const waitMs = await this.waitMs();
+        if (waitMs <= 0) break;
+        await delay(waitMs, undefined, { signal });
+      }
+      this.waitingFor = null;
+    });
+  }
+
+  /** Counts the tokens of a call that has ended. */
+  async spend(tokens: number): Promise<void> {
+    if (tokens > 0) await this.tokens?.penalty(this.tokensKey, tokens);
+  }
+
+  /** The server has refused a call: whoever uses its key waits. */
+  async pause(ms: number): Promise<void> {
+    const wanted = Math.max(PAUSE_MS, Math.ceil(ms));
+    if ((await this.redis.pttl(pauseKey(this.options.account))) < wanted)
+      await this.redis.set(pauseKey(this.options.account), "1", "PX", wanted);
+  }
+
+  private async waitMs(): Promise<number> {
+    const paused = await this.redis.pttl(pauseKey(this.options.account));
+    if (paused > 0) return this.wait("server", paused);
+    const spent = await this.tokens?.get(this.tokensKey);
+    if (spent && spent.remainingPoints <= 0) return this.wait("tokens", spent.msBeforeNext);
+    try {
+      await this.requests?.consume(this.requestsKey, 1);
+      return 0;
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused;
+      return this.wait("rate", refused.msBeforeNext);
+    }
+  }
+
+  private wait(why: NonNullable<SharedLimits["waitingFor"]>, ms: number): number {
+    this.waitingFor = why;
+    return Math.max(1, ms);
+  }
+}
+
+/** So many requests in so many seconds: the shortest window that holds a whole number of both. */
+function evenly(rpm: number): [points: number, seconds: number] {
+  if (rpm < 1) return [1, Math.ceil(60 / rpm)];
+  const whole = Math.floor(rpm);
+  const divisor = greatestCommonDivisor(whole, 60);
+  return [whole / divisor, 60 / divisor];
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}

@@ -1,0 +1,173 @@
+/** Workers, coordinators and Redis that die in the middle of a run: every task has one result in the end. */
+import { copyFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { needs } from "../../machine-requirements.js";
+import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import type { ParsedRequest } from "../../providers/wire-request.js";
+import { type RedisServer, startRedis } from "../../queue/redis-server.js";
+import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { type Worker, Workers } from "./queue-setup.js";
+
+const folder = workFolder({ mail: MAIL });
+const { artE, path, start } = folder;
+/** Seconds after which a silent worker has lost its tasks; the shortest there is. */
+const WORKER = "--concurrency 4 --lock 2";
+/** What dies with a task dies for it too: here nothing else is under way. */
+const ONE_BY_ONE = "--concurrency 1 --lock 2";
+const TASKS = 40;
+const LINE = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --model-id anthropic/claude-sonnet-4-5 --quiet`;
+
+let redis: RedisServer;
+let provider: FakeProvider;
+let workers: Workers;
+/** Called with each request and the name of its worker, before it is answered. */
+let onRequest: (request: ParsedRequest, worker: string) => Promise<void>;
+
+const variables = (name = "c") => ({
+  ART_E_QUEUE_URL: redis.url,
+  ANTHROPIC_API_KEY: `key-of-${name}`,
+  ANTHROPIC_BASE_URL: provider.url,
+});
+
+async function answer(request: ParsedRequest) {
+  const key = String(provider.requests.at(-1)?.headers["x-api-key"]);
+  await onRequest(request, key.replace("key-of-", ""));
+  return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }] };
+}
+
+function worker(name: string, flags = WORKER): Worker {
+  return workers.start(name, flags, variables(name));
+}
+
+/** The results of the newest run, read as any other program would. */
+function results() {
+  const db = new Database(path("art-e.db"), { readonly: true });
+  const rows = db
+    .prepare(
+      "SELECT task_id AS id, failed, result ->> '$.error' AS error FROM results WHERE superseded = 0 AND run_id = (SELECT id FROM runs ORDER BY rowid DESC LIMIT 1) ORDER BY 1",
+    )
+    .all() as { id: number; failed: number; error: string | null }[];
+  db.close();
+  return rows;
+}
+
+const expectedIds = demoQuestions
+  .map(({ id }) => id)
+  .sort((a, b) => a - b)
+  .slice(0, TASKS);
+
+/** What is left in Redis but for workers that are there. */
+const leftInRedis = async () => (await redis.client.keys("*")).filter((key) => !/^art-e:(worker|pause)/.test(key));
+
+describe("over a queue", needs("redis"), () => {
+  beforeAll(async () => {
+    copyFileSync(path("art-e.db"), path("mail.db"));
+    provider = await startFakeProvider(answer);
+  });
+  beforeEach(async () => {
+    redis = await startRedis({ isDurable: true });
+    workers = new Workers(folder, () => redis.url);
+    onRequest = () => delay(100);
+  });
+  afterEach(async () => {
+    await workers.close();
+    await redis.close();
+  });
+  afterAll(() => provider?.close());
+
+  const isWhole = async () => {
+    expect(results().map(({ id }) => id)).toEqual(expectedIds);
+    expect(results().filter(({ failed }) => failed)).toEqual([]);
+    await expect.poll(leftInRedis).toEqual([]);
+  };
+
+  it("a worker that is killed costs only what it had under way", async () => {
+    const before = provider.requests.length;
+    const [a] = [worker("a"), worker("b")];
+    const run = start(LINE, variables());
+    await provider.received(before + 12);
+    await workers.kill(a);
+    expect(await run.ended).toMatchObject({ code: 0 });
+    await isWhole();
+    expect(provider.requests.length - before).toBeLessThanOrEqual(TASKS + 4);
+  });
+
+  it("a coordinator that is killed finds what was answered meanwhile, and nothing is asked again", async () => {
+    const before = provider.requests.length;
+    worker("a");
+    const run = start(LINE, variables());
+    await provider.received(before + 8);
+    run.child.kill("SIGKILL");
+    await run.ended;
+    // The workers go on without it.
+    await provider.received(before + TASKS);
+    const saved = results().length;
+    expect(saved).toBeLessThan(TASKS);
+    expect(await artE("run --resume latest --quiet", variables())).toMatchObject({ code: 0 });
+    await isWhole();
+    expect(provider.requests.length - before).toBe(TASKS);
+  });
+
+  it("a Redis that is killed and started again goes on where it was", async () => {
+    const before = provider.requests.length;
+    const a = worker("a");
+    const run = start(LINE.replace("--quiet", "--no-progress"), variables());
+    await provider.received(before + 12);
+    await redis.kill();
+    await expect.poll(() => a.said()).toContain("is gone");
+    await redis.start();
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(0);
+    expect(stderr).toContain("is gone");
+    expect(stderr).toContain("is back");
+    await isWhole();
+    expect(provider.requests.length - before).toBeLessThanOrEqual(TASKS + 8);
+  });
+
+  it("a Redis that has lost everything is given again what is missing", async () => {
+    const before = provider.requests.length;
+    worker("a");
+    const run = start(LINE, variables());
+    await provider.received(before + 12);
+    await redis.client.flushall();
+    expect(await run.ended).toMatchObject({ code: 0 });
+    await isWhole();
+    expect(provider.requests.length - before).toBeLessThanOrEqual(TASKS + 16);
+  });
+
+  it("a task that kills its worker three times ends as failed, and says why", async () => {
+    const poison = demoQuestions.find(({ id }) => id === expectedIds[5])?.question;
+    let deaths = 0;
+    onRequest = async ({ question }, name) => {
+      if (question !== poison) return;
+      deaths++;
+      const dead = workers.named(name);
+      await workers.kill(dead);
+      worker(`${name}-again`, ONE_BY_ONE);
+      await delay(60_000, undefined, { ref: false });
+    };
+    worker("p", ONE_BY_ONE);
+    expect(await start(LINE, variables()).ended).toMatchObject({ code: 0 });
+    expect(deaths).toBe(3);
+    const failed = results().filter((result) => result.failed);
+    expect(failed).toEqual([{ id: expectedIds[5], failed: 1, error: expect.stringContaining("three times") }]);
+    expect(results()).toHaveLength(TASKS);
+    await expect.poll(leftInRedis).toEqual([]);
+  });
+
+  it("a worker that was cut off for long drops its late results, and says so", async () => {
+    const before = provider.requests.length;
+    const a = worker("a");
+    const run = start(LINE, variables());
+    await provider.received(before + 4);
+    a.child.kill("SIGSTOP");
+    worker("b");
+    expect(await run.ended).toMatchObject({ code: 0 });
+    await isWhole();
+    a.child.kill("SIGCONT");
+    await expect.poll(() => a.said()).toMatch(/came too late and is dropped/);
+    expect(provider.requests.length - before).toBeLessThanOrEqual(TASKS + 4);
+  });
+});

@@ -1,0 +1,154 @@
+/** What a worker and the program refuse to do with a queue, and what is left on it. */
+import { copyFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { programVersion } from "../../../src/app/settings/program-version.js";
+import type { RunSettings } from "../../../src/domain/runs/run-settings.js";
+import { PROTOCOL, type RunManifest } from "../../../src/queue/messages.js";
+import { publishRun, withdrawRun } from "../../../src/queue/published-runs.js";
+import { RunQueue } from "../../../src/queue/run-queue.js";
+import { needs } from "../../machine-requirements.js";
+import { freePort, type RedisServer, startRedis } from "../../queue/redis-server.js";
+import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { type Worker, Workers } from "./queue-setup.js";
+
+const folder = workFolder({ mail: MAIL });
+const { artE, path, readJson } = folder;
+const LINE = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 5 --quiet`;
+
+describe("over a queue", needs("redis"), () => {
+  let redis: RedisServer;
+  let worker: Worker;
+  let described: RunManifest;
+  const workers = new Workers(folder, () => redis.url);
+  const env = () => ({ ART_E_QUEUE_URL: redis.url });
+
+  beforeAll(async () => {
+    copyFileSync(path("art-e.db"), path("mail.db"));
+    redis = await startRedis();
+    await artE(`${LINE} -o five.json`);
+    const { settings, corpusFingerprint } = readJson("five.json") as {
+      settings: RunSettings;
+      corpusFingerprint: string;
+    };
+    described = {
+      protocol: PROTOCOL,
+      runId: "run_x",
+      programVersion: programVersion(),
+      corpusFingerprint,
+      settings,
+      tools: [],
+      requests: { timeoutMs: 1_000, rpm: null, tpm: null, cache: false },
+    };
+    worker = workers.start("w", "", { ...env(), ANTHROPIC_API_KEY: "the-key-of-this-machine" });
+  });
+  afterAll(async () => {
+    await workers.close();
+    await redis?.close();
+  });
+
+  const command = {
+    id: "evil",
+    name: "evil",
+    description: "x",
+    parametersSchema: { type: "object" },
+    handlerKey: "command",
+    handlerConfig: { argv: ["touch", "evil"] },
+    category: "x",
+  };
+  const withSettings = (changed: Partial<RunSettings>) => ({ settings: { ...described.settings, ...changed } });
+
+  it.each<[string, () => Partial<RunManifest>, RegExp]>([
+    ["was begun by another version", () => ({ programVersion: "9.9.9" }), /begun by art-e 9\.9\.9, and this is 0\./],
+    [
+      "is about other mail",
+      () => ({ corpusFingerprint: "f".repeat(64) }),
+      /asks about the mail ffffffffffff, and w\.db has/,
+    ],
+    [
+      "has a program as a tool",
+      () => ({ tools: [{ tool: command, config: null }] }),
+      /tool evil .* needs --allow-programs/,
+    ],
+    [
+      "has a tool of no known kind",
+      () => ({ tools: [{ tool: { ...command, handlerKey: "new" }, config: null }] }),
+      /needs --allow-programs/,
+    ],
+    ["runs Python on the host", () => withSettings({ unsafeHostPython: true }), /outside of a sandbox/],
+    ["replays a file", () => withSettings({ model: "replay//etc/passwd" }), /file of another machine/],
+    [
+      "sends this machine's key elsewhere",
+      () => withSettings({ model: "anthropic/claude-sonnet-4-5", baseUrl: "http://evil.example" }),
+      /asks evil\.example, and the key for anthropic is only sent there if ANTHROPIC_BASE_URL here names/,
+    ],
+    ["has no key here", () => withSettings({ model: "openai/gpt-4.1" }), /No API key for openai/],
+  ])("a worker leaves a run alone that %s, and says so", async (name, change, why) => {
+    const runId = `run_${name.replaceAll(/\W/g, "-")}`;
+    await publishRun(redis.client, { ...described, runId, ...change() }, "1");
+    await expect
+      .poll(() => worker.said())
+      .toMatch(new RegExp(`run ${runId} is left to other workers: .*${why.source}`));
+    expect(worker.said()).not.toContain("the-key-of-this-machine");
+    const { stdout } = await artE("queue status --json", env());
+    expect(JSON.parse(stdout).runs).toMatchObject([{ runId, workers: [], fault: null }]);
+    await withdrawRun(redis.client, runId);
+  });
+
+  it("a worker refuses what art-e has not written, and goes on", async () => {
+    await redis.client.hset("art-e:runs", "run_strange", "1");
+    await redis.client.set("art-e:{run_strange}:manifest", "no such thing");
+    await expect.poll(() => worker.said()).toMatch(/run_strange is left to other workers: .* cannot be read/);
+    const { stdout } = await artE("queue status", env());
+    expect(stdout).toContain("run_strange");
+    expect((await artE("queue clean run_strange", env())).stdout).toContain("Removed: run_strange");
+    expect(await artE(LINE, env())).toMatchObject({ code: 0 });
+  });
+
+  it("a strange task is refused by name, and not run", async () => {
+    const runId = "run_tasks";
+    const queue = new RunQueue(redis.client, runId);
+    await publishRun(redis.client, { ...described, runId }, "1");
+    const strange = { task: { id: 1, instruction: "rm -rf /" }, epoch: 1 };
+    // biome-ignore lint/suspicious/noExplicitAny: what an attacker would put there.
+    await queue.add([{ id: "e1-1", message: strange as any }]);
+    await expect.poll(async () => (await queue.counts()).finished).toBe(1);
+    expect(await queue.read(["e1-1"])).toEqual([
+      { id: "e1-1", failure: expect.stringMatching(/^Task e1-1 is not what art-e writes: task/) },
+    ]);
+    await queue.close();
+    expect((await artE("queue clean --all --json", env())).stdout).toContain(runId);
+    await expect.poll(() => redis.client.keys("art-e:{*")).toEqual([]);
+  });
+
+  it.each([
+    ["--concurrency 4", "--concurrency is not for a run over a queue: each worker has its own."],
+    ["--record replies.jsonl", "--record is not for a run over a queue"],
+    ["--agent-command cat", "An external agent is asked from this machine only."],
+  ])("a run with %s is refused", async (flags, message) => {
+    const { code, stderr } = await artE(`run -a baseline --dataset ${QUESTIONS} --quiet ${flags}`, env());
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  });
+
+  it("a queue that is not there, or wants a password, is named without it", async () => {
+    const port = await freePort();
+    const gone = await artE(`${LINE} --queue redis://:hidden-word@127.0.0.1:${port}`);
+    expect(gone.code).toBe(1);
+    expect(gone.stderr).toMatch(
+      new RegExp(`The queue at redis://127\\.0\\.0\\.1:${port} cannot be used: .*ECONNREFUSED`),
+    );
+    const locked = await startRedis({ password: "another-word" });
+    const url = `redis://:hidden-word@127.0.0.1:${locked.port}`;
+    const refused = await artE(`worker --queue ${url} --verbose`);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("WRONGPASS") });
+    expect(gone.stderr + refused.stderr).not.toContain("hidden-word");
+    await locked.close();
+  });
+
+  it("a server that evicts keys is refused, as it would lose tasks", async () => {
+    await redis.client.config("SET", "maxmemory", "100mb");
+    await redis.client.config("SET", "maxmemory-policy", "allkeys-lru");
+    const { code, stderr } = await artE("queue status", env());
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("maxmemory-policy is allkeys-lru") });
+    await redis.client.config("SET", "maxmemory", "0");
+  });
+});

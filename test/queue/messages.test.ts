@@ -1,0 +1,82 @@
+import { randomBytes } from "node:crypto";
+import { deflateRawSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { compressJson, MessageTooLarge, readCompressed, readMessage } from "../../src/queue/compress-json.js";
+import { resultMessageSchema, runManifestSchema, taskMessageSchema } from "../../src/queue/messages.js";
+import { parseQueueUrl } from "../../src/queue/queue-url.js";
+
+const question = {
+  id: 1,
+  question: "When?",
+  answer: "Now",
+  message_ids: [],
+  how_realistic: 1,
+  inbox_address: "a@b.example",
+  query_date: "2001-01-01",
+};
+
+describe("a message", () => {
+  it("is read as it was written", async () => {
+    const value = { text: "émojis 🦊 and \u0000", list: [1, null, { deep: true }] };
+    expect(await readCompressed("it", await compressJson("it", value), z.json())).toEqual(value);
+  });
+
+  it("that is too large is refused by name", async () => {
+    const noise = randomBytes(17 * 1024 * 1024).toString("base64");
+    await expect(compressJson("Its trace", noise)).rejects.toThrow(
+      /^Its trace has \d+\.\d MB compressed; the queue takes 16\.0 MB at most$/,
+    );
+    await expect(compressJson("Its trace", noise)).rejects.toBeInstanceOf(MessageTooLarge);
+  });
+
+  it("that unfolds into too much is refused", async () => {
+    const bomb = deflateRawSync(Buffer.alloc(130 * 1024 * 1024)).toString("base64");
+    await expect(readCompressed("The trace", bomb, z.json())).rejects.toThrow(/^The trace cannot be read: /);
+  });
+
+  it.each([
+    ["no base64 of anything", "?"],
+    ["bytes that are not compressed", Buffer.from("hello").toString("base64")],
+    ["compressed text that is no JSON", deflateRawSync("{").toString("base64")],
+    ["JSON of another kind", deflateRawSync("[]").toString("base64")],
+  ])("of %s is refused", async (_, text) => {
+    await expect(readCompressed("It", text, z.strictObject({}))).rejects.toThrow(/^It (cannot be read|is not what)/);
+  });
+
+  it.each([
+    ["a task without a question", taskMessageSchema, { epoch: 1 }],
+    ["a task of a suite", taskMessageSchema, { task: { id: "x", instruction: "rm" }, epoch: 1 }],
+    ["a task with more than a task has", taskMessageSchema, { task: question, epoch: 1, run: "rm -rf" }],
+    ["a question with more than a question has", taskMessageSchema, { task: { ...question, tool: "x" }, epoch: 1 }],
+    ["an epoch of nothing", taskMessageSchema, { task: question, epoch: 0 }],
+    ["a result without a trace", resultMessageSchema, { worker: "a", isHeld: false, server: "answering" }],
+    ["a run with a strange id", runManifestSchema, { protocol: 1, runId: "../../x" }],
+    ["a run of another protocol", runManifestSchema, { protocol: 2, runId: "run_1" }],
+  ])("that is %s is refused", (_, schema, value) => {
+    expect(() => readMessage("It", value, schema)).toThrow(/^It is not what art-e writes: /);
+  });
+
+  it("with a task is taken", () => {
+    expect(readMessage("It", { task: question, epoch: 2 }, taskMessageSchema)).toEqual({ task: question, epoch: 2 });
+  });
+});
+
+describe("the address of a queue", () => {
+  it.each([
+    ["redis://localhost", "redis://localhost", []],
+    ["rediss://user:p%40ss@redis.example:6380/2", "rediss://redis.example:6380/2", ["p@ss", "p%40ss"]],
+    ["redis://:secret@10.0.0.1:6379/", "redis://10.0.0.1:6379", ["secret", "secret"]],
+  ])("%s is shown as %s", (text, shown, secrets) => {
+    expect(parseQueueUrl(text)).toEqual({ url: text, shown, secrets });
+  });
+
+  it.each(["localhost:6379", "http://x", "redis://", "redis://h/db", "redis://:hidden-word@h/1?x=1", ""])(
+    "%s is refused, without repeating it",
+    (text) => {
+      expect(() => parseQueueUrl(text)).toThrow(
+        "--queue (or ART_E_QUEUE_URL): expected the address of a Redis server.",
+      );
+    },
+  );
+});

@@ -1,0 +1,89 @@
+/** A Redis server of a test's own: on a free port, with its data in a temporary folder. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Redis } from "ioredis";
+
+export interface RedisServer {
+  readonly port: number;
+  /** With the password, where there is one. */
+  readonly url: string;
+  /** For what a test looks up by itself. */
+  readonly client: Redis;
+  /** Ends the server as a power cut would; its files stay. */
+  kill(): Promise<void>;
+  /** Starts it again with the files that are there. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RedisOptions {
+  readonly password?: string;
+  /** Every command is on the disk before it is answered. */
+  readonly isDurable?: boolean;
+}
+
+export async function startRedis({ password, isDurable = false }: RedisOptions = {}): Promise<RedisServer> {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-redis-"));
+  const port = await freePort();
+  const url = `redis://${password === undefined ? "" : `:${password}@`}127.0.0.1:${port}`;
+  const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null, retryStrategy: () => 50 });
+  client.on("error", () => undefined);
+  let child: ChildProcess | null = null;
+  const start = async () => {
+    const durable = isDurable ? ["--appendonly", "yes", "--appendfsync", "always"] : ["--appendonly", "no"];
+    const auth = password === undefined ? [] : ["--requirepass", password];
+    const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...durable, ...auth];
+    child = spawn("redis-server", args, { stdio: "ignore" });
+    await isUp(url);
+  };
+  const kill = async () => {
+    const running = child;
+    child = null;
+    if (running === null || running.exitCode !== null) return;
+    const ended = once(running, "exit");
+    running.kill("SIGKILL");
+    await ended;
+  };
+  await start();
+  await client.connect();
+  return {
+    port,
+    url,
+    client,
+    kill,
+    start,
+    async close() {
+      client.disconnect();
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function isUp(url: string): Promise<void> {
+  for (;;) {
+    const probe = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+    probe.on("error", () => undefined);
+    const isReady = await probe.connect().then(
+      () => true,
+      () => false,
+    );
+    probe.disconnect();
+    if (isReady) return;
+    await delay(20);
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NO_LIMITS } from "../../src/domain/runs/run-limits.js";
+import { addSpending, beginSpending, getReachedLimit, setReachedLimit } from "../../src/queue/run-spending.js";
+import { SharedLimits } from "../../src/queue/shared-limits.js";
+import { needs } from "../machine-requirements.js";
+import { type RedisServer, startRedis } from "./redis-server.js";
+
+const never = new AbortController().signal;
+
+describe("limits that workers share", needs("redis"), () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis?.close());
+
+  const limits = (runId: string, rpm: number | null, tpm: number | null = null, account = runId) =>
+    new SharedLimits(redis.client, { runId, account, rpm, tpm });
+
+  /** How many of 20 calls begin before the others have to wait. */
+  async function beginning(workers: readonly SharedLimits[]): Promise<number> {
+    const stop = new AbortController();
+    let begun = 0;
+    const calls = Array.from({ length: 20 }, (_, i) =>
+      workers[i % workers.length]?.enter(stop.signal).then(
+        () => begun++,
+        () => undefined,
+      ),
+    );
+    await expect.poll(() => workers.every((worker) => worker.state().why !== null)).toBe(true);
+    const before = begun;
+    stop.abort();
+    await Promise.all(calls);
+    return before;
+  }
+
+  it("let as many requests of all workers begin as of one", async () => {
+    // 100 a minute are 5 in 3 seconds.
+    expect(await beginning([limits("run_1", 100), limits("run_1", 100)])).toBe(5);
+    expect(await beginning([limits("run_2", 100)])).toBe(5);
+  });
+
+  it("hold the tokens of all workers together, and say what is waited for", async () => {
+    const [a, b] = [limits("run_3", null, 1_000), limits("run_3", null, 1_000)];
+    await a.enter(never);
+    await a.spend(999);
+    await b.enter(never);
+    await b.spend(500);
+    const stop = new AbortController();
+    const waiting = a.enter(stop.signal).catch(() => "stopped");
+    await expect.poll(() => a.state()).toEqual({ waiting: 1, why: "tokens" });
+    stop.abort();
+    expect(await waiting).toBe("stopped");
+  });
+
+  it("pause all that share an account when its server refuses one, and nobody else", async () => {
+    const [a, b, other] = [
+      limits("run_4", null),
+      limits("run_5", null, null, "run_4"),
+      limits("run_4", null, null, "x"),
+    ];
+    await a.pause(30_000);
+    const stop = new AbortController();
+    const waiting = b.enter(stop.signal).catch(() => "stopped");
+    await expect.poll(() => b.state()).toEqual({ waiting: 1, why: "server" });
+    await other.enter(never);
+    stop.abort();
+    expect(await waiting).toBe("stopped");
+  });
+
+  it("keep the longer of two pauses", async () => {
+    const a = limits("run_6", null);
+    await a.pause(30_000);
+    await a.pause(1_000);
+    expect(await redis.client.pttl("art-e:pause:run_6")).toBeGreaterThan(20_000);
+  });
+
+  it("count what all workers spend, and go on from what was spent before", async () => {
+    const run = "run_7";
+    const maxCost = { ...NO_LIMITS, maxCostUsd: 2 };
+    await beginSpending(redis.client, run, { costUsd: 1.5, tokens: 100 }, maxCost);
+    await addSpending(redis.client, run, { costUsd: 0.25, tokens: 10, isFailed: true });
+    const sum = await addSpending(redis.client, run, { costUsd: 0.25, tokens: 10, isFailed: false });
+    expect(sum).toEqual({ spending: { costUsd: 2, tokens: 120, finished: 2, failed: 1 }, limits: maxCost });
+    expect(await getReachedLimit(redis.client, run)).toBeNull();
+    await setReachedLimit(redis.client, run, { flag: "--max-cost", why: "it is" });
+    expect(await getReachedLimit(redis.client, run)).toEqual({ flag: "--max-cost", why: "it is" });
+    // A resumed run knows less than Redis where results were not taken in, and failures begin anew.
+    await beginSpending(redis.client, run, { costUsd: 1.75, tokens: 110 }, NO_LIMITS);
+    expect(await getReachedLimit(redis.client, run)).toBeNull();
+    const again = await addSpending(redis.client, run, { costUsd: 0, tokens: 0, isFailed: false });
+    expect(again.spending).toEqual({ costUsd: 2, tokens: 120, finished: 1, failed: 0 });
+  });
+});
