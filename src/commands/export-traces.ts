@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { checkOutputs } from "../app/output-files/check-outputs.js";
-import { exportTraces } from "../app/results/export-traces.js";
-import type { ExportSource } from "../app/results/select-traces.js";
+import { exportTraces } from "../app/traces/export-traces.js";
+import type { ExportSource } from "../app/traces/select-traces.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { FORMATS, type Format } from "../exports/formats.js";
 import { flagName } from "../platform/flag-name.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ImportedTraces, importTraces } from "../app/results/import-traces.js";
+import { type ImportedTraces, importTraces } from "../app/traces/import-traces.js";
 import { EXIT } from "../domain/errors.js";
 import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";

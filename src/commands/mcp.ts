@@ -5,7 +5,7 @@ import { withStore } from "../app/with-store.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { listenMcp } from "../mcp/http-listener.js";
 import { type MailOffer, mailServer } from "../mcp/mail-server.js";
-import { isLoopback } from "../platform/host-and-origin.js";
+import { isLoopback } from "../platform/http/host-and-origin.js";
 import { checkToken } from "./cli/check-token.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { day, readFlags, text, wholeNumber } from "./cli/read-flags.js";

@@ -1,6 +1,6 @@
-import { exportEvals } from "../app/results/export-evals.js";
-import type { Exported } from "../app/results/export-traces.js";
-import type { TraceSelection } from "../app/results/trace-filter.js";
+import { exportEvals } from "../app/traces/export-evals.js";
+import type { Exported } from "../app/traces/export-traces.js";
+import type { TraceSelection } from "../app/traces/trace-filter.js";
 import { UserError } from "../domain/errors.js";
 import { BANDS } from "../domain/scores/score.js";
 import { count } from "../reports/text/format-number.js";

@@ -1,4 +1,4 @@
-import { type SendRequest, sendTraces } from "../app/results/send-traces.js";
+import { type SendRequest, sendTraces } from "../app/traces/send-traces.js";
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
 import type { ScoreApi } from "../otlp/score-apis.js";
 import { count } from "../reports/text/format-number.js";

@@ -6,7 +6,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../domain/json-depth.js";
 import { ByteBudget } from "../platform/byte-budget.js";
-import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/host-and-origin.js";
+import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http/host-and-origin.js";
 
 export interface McpListening {
   readonly host: string;

@@ -1,6 +1,6 @@
 import { UserError } from "../domain/errors.js";
 import { trimEndOf } from "../domain/trim-end.js";
-import { parseHttpUrl } from "../platform/http-url.js";
+import { parseHttpUrl } from "../platform/http/http-url.js";
 
 /** How to connect to a provider, as the user gave it. */
 export interface EndpointSettings {

@@ -1,9 +1,9 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { redact } from "../domain/redact.js";
-import { connectionFault } from "../platform/connection-fault.js";
+import { connectionFault } from "../platform/http/connection-fault.js";
+import { parseRetryAfter } from "../platform/http/retry-after.js";
 import { type RetryPolicy, retry } from "../platform/retry.js";
-import { parseRetryAfter } from "../platform/retry-after.js";
 import { readRefusal } from "./read-response.js";
 
 /** Where telemetry goes. */

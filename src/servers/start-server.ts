@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { UserError } from "../domain/errors.js";
-import { isLoopback } from "../platform/host-and-origin.js";
+import { isLoopback } from "../platform/http/host-and-origin.js";
 import { createApp } from "./create-app.js";
 import type { WriteLog } from "./http/access-log.js";
 import type { Access } from "./http/auth.js";

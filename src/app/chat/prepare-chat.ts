@@ -11,7 +11,7 @@ import { loadTools } from "../../tools/load-tools.js";
 import type { ToolResources } from "../../tools/tool-handler.js";
 import { scoreChat } from "../evals/score-chat.js";
 import { saveCurrentVersion } from "../registry/versions.js";
-import type { LiveTraces } from "../results/live-traces.js";
+import type { LiveTraces } from "../traces/live-traces.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
 import { resolveInbox } from "./resolve-inbox.js";
 import type { ServedModels } from "./served-models.js";

@@ -1,5 +1,5 @@
 import type { ThreadedResultWriter } from "../../store/runs/result-writer.js";
-import type { LiveTraces } from "../results/live-traces.js";
+import type { LiveTraces } from "../traces/live-traces.js";
 
 /** The writer, which also forwards what it has saved; null: it does not. */
 export function forwardTraces(writer: ThreadedResultWriter, live: LiveTraces | null): ThreadedResultWriter {

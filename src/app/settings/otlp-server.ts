@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import type { OtlpServer } from "../../otlp/post-request.js";
-import { parseHttpUrl } from "../../platform/http-url.js";
+import { parseHttpUrl } from "../../platform/http/http-url.js";
 import { type AddressedKey, type Environment, keyFor, refuseStrangeAddress } from "./env-file.js";
 
 const FLAG = "--otlp-endpoint";

@@ -1,24 +1,10 @@
 import yargs, { type Argv } from "yargs";
 import { programVersion } from "../../app/settings/program-version.js";
 import { type Command, type CommandEntry, type CommandGroup, type Flags, nameOf, type TableEntry } from "./command.js";
-import { DEFAULT_CACHE_DIR, DEFAULT_DB } from "./settings.js";
+import { GLOBAL_FLAGS } from "./global-flags.js";
 import { type CommandInUse, usageError } from "./usage-error.js";
 
 const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };
-
-/** The flags that every command takes. */
-export const GLOBAL_FLAGS: Flags = {
-  db: { type: "string", requiresArg: true, describe: `The database [ART_E_DB, default: ${DEFAULT_DB}]` },
-  "cache-dir": {
-    type: "string",
-    requiresArg: true,
-    describe: `For downloads [ART_E_CACHE_DIR, default: ${DEFAULT_CACHE_DIR}]`,
-  },
-  json: { type: "boolean", describe: "Results as JSON on stdout, and nothing else there" },
-  quiet: { type: "boolean", describe: "No progress and no notes" },
-  "no-progress": { type: "boolean", describe: "No progress" },
-  verbose: { type: "boolean", describe: "Errors with their stack" },
-};
 
 /** Runs the command that was named, with its unchecked arguments. */
 type Execute = (command: Command, argv: Readonly<Record<string, unknown>>) => Promise<void>;

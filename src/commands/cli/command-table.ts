@@ -1,5 +1,6 @@
 import { AGENTS_GROUP } from "../agents/agents.js";
 import { EVALS_GROUP } from "../evals/evals.js";
+import { JUDGE_GROUP } from "../judge/judge.js";
 import { QUEUE_GROUP } from "../queue/queue.js";
 import { RUNS_GROUP } from "../runs/runs.js";
 import { SUITE_GROUP } from "../suite/suite.js";
@@ -34,17 +35,7 @@ export const COMMANDS: readonly TableEntry[] = [
     describe: "Score the stored traces of a run again, without calling its agent",
     load: async () => (await import("../score.js")).scoreCommand,
   },
-  {
-    usage: "judge",
-    describe: "Measure a judge: how far it agrees with people",
-    subcommands: [
-      {
-        usage: "calibrate <labels>",
-        describe: "Compare a judge with answers that people have graded",
-        load: async () => (await import("../judge.js")).calibrateCommand,
-      },
-    ],
-  },
+  JUDGE_GROUP,
   {
     usage: "stats",
     describe: "Figures of the dataset, the imported mail, or a run",

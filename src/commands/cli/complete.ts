@@ -1,9 +1,9 @@
 import { knownAgentIds, knownRunIds } from "../../app/database/known-ids.js";
 import { readEnvironment } from "../../app/settings/env-file.js";
 import { EXIT, type ExitCode } from "../../domain/errors.js";
-import { GLOBAL_FLAGS } from "./build-parser.js";
 import { COMMANDS } from "./command-table.js";
 import { completeWords } from "./complete-words.js";
+import { GLOBAL_FLAGS } from "./global-flags.js";
 import { readSettings } from "./settings.js";
 
 /** Prints what the last word may become, one a line. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { TraceSelection } from "../../app/results/trace-filter.js";
+import type { TraceSelection } from "../../app/traces/trace-filter.js";
 import { UserError } from "../../domain/errors.js";
 import { BANDS } from "../../domain/scores/score.js";
 import type { Flags } from "../cli/command.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseRetryAfter } from "../../platform/retry-after.js";
+import { parseRetryAfter } from "../../platform/http/retry-after.js";
 
 /** google.rpc.RetryInfo, inside the body of an error; the delay is a protobuf Duration such as `34.07s`. */
 const retryInfoSchema = z.object({

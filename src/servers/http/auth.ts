@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from "hono";
-import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../../platform/host-and-origin.js";
+import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../../platform/http/host-and-origin.js";
 import { ApiError } from "./api-error.js";
 
 /** Who may send requests. */

@@ -4,7 +4,7 @@ import { UserError } from "../../../domain/errors.js";
 import { trimEndOf } from "../../../domain/trim-end.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { flagName } from "../../../platform/flag-name.js";
-import { parseHttpUrl } from "../../../platform/http-url.js";
+import { parseHttpUrl } from "../../../platform/http/http-url.js";
 import { splitShellWords } from "../../../platform/shell-words.js";
 import { playgroundUrlOf } from "../../settings/endpoints.js";
 import type { Environment } from "../../settings/env-file.js";

@@ -4,10 +4,10 @@ import type { RunLimits } from "../../../domain/runs/run-limits.js";
 import type { GateOptions } from "../../gates/gate-options.js";
 import type { OutputFile } from "../../output-files/check-outputs.js";
 import type { DatasetOptions, SelectionOptions } from "../../questions/load-dataset.js";
-import type { LiveOptions } from "../../results/live-traces.js";
 import type { ScorerChoice } from "../../score/choose-scorers.js";
 import type { JudgeOptions } from "../../score/judge-settings.js";
 import type { SuiteSelectionOptions } from "../../suites/select-suite-tasks.js";
+import type { LiveOptions } from "../../traces/live-traces.js";
 
 /** Everything a user may ask of a run. What is undefined comes from the agent, the stored run or a default. */
 export interface RunOptions

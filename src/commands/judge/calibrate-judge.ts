@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { calibrateJudge } from "../app/score/calibrate-judge.js";
-import { EXIT, UserError } from "../domain/errors.js";
-import { calibrationText } from "../reports/text/calibration-text.js";
-import type { Command } from "./cli/command.js";
-import { readFlags, text } from "./cli/read-flags.js";
-import { JUDGE_FLAGS, judgeShape } from "./flags/judge-flags.js";
+import { calibrateJudge } from "../../app/score/calibrate-judge.js";
+import { EXIT, UserError } from "../../domain/errors.js";
+import { calibrationText } from "../../reports/text/calibration-text.js";
+import type { Command } from "../cli/command.js";
+import { readFlags, text } from "../cli/read-flags.js";
+import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
 
 const schema = z.object({ labels: text, ...judgeShape });
 
