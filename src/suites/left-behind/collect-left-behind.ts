@@ -14,7 +14,8 @@ import { pngSize } from "./png-size.js";
 
 /** Files that are looked at. */
 const MAX_FILES = 50;
-const MAX_NOTEBOOK_BYTES = 10_000_000;
+/** Larger ones are not copied out at all. */
+const MAX_FILE_BYTES = 10_000_000;
 const FIND_MS = 20_000;
 
 /**
@@ -56,7 +57,7 @@ async function findFiles(machine: TaskMachine, since: Date, signal: AbortSignal)
     "-prune",
   ];
   const wanted = ["-type", "f", "(", "-iname", "*.png", "-o", "-iname", "*.ipynb", ")"];
-  const written = ["-newerct", `@${since.getTime() / 1_000}`];
+  const written = ["-newerct", `@${since.getTime() / 1_000}`, "-size", `-${MAX_FILE_BYTES + 1}c`];
   const argv = ["find", HOME, "-xdev", ...passedOver, "-o", ...wanted, ...written, "-print0"];
   const { stdout } = await machine.run({ argv, cwd: "/", env: {}, timeoutMs: FIND_MS }, signal);
   const paths = stdout.split("\0").filter((path) => path !== "");
@@ -67,10 +68,12 @@ async function addPictures(machine: TaskMachine, path: string, folder: string, k
   const file = join(folder, "file");
   if (!(await machine.copyOut(path, file))) return;
   const { size } = await stat(file);
+  // It may have grown since it was found.
+  if (size > MAX_FILE_BYTES) return;
   if (path.toLowerCase().endsWith(".png")) {
     if (size > MAX_PICTURE_BYTES) kept.omit();
     else kept.add(path, null, await readFile(file));
-  } else if (size <= MAX_NOTEBOOK_BYTES) {
+  } else {
     for (const { cell, bytes } of notebookPictures(await readFile(file, "utf8"))) kept.add(path, cell, bytes);
   }
 }
