@@ -186,6 +186,8 @@ describe("--help", () => {
                                    guidance, app, tag                                                                 [string]
             --metric               With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]
                                                                                                                       [string]
+            --csv                  With --run: a folder for tables too, as of report --csv                            [string]
+            --overwrite            Write over an output file that is of another kind                                 [boolean]
       "
     `);
   });

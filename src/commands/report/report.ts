@@ -9,8 +9,8 @@ import { count } from "../../reports/text/format-number.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { oneOf, readFlags, text } from "../cli/read-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
+import { writeSummaries } from "../write-summaries.js";
 import { printPage } from "./print-page.js";
-import { reportSummaries } from "./report-summaries.js";
 
 const FORMATS = ["html", "md", "csv"] as const;
 
@@ -68,6 +68,11 @@ export const reportCommand: Command = {
     return EXIT.done;
   },
 };
+
+async function reportSummaries(folder: string, flags: Flags, context: CommandContext): Promise<void> {
+  const written = await writeSummaries(folder, flags, context);
+  if (context.settings.json) context.out.result({ folder, ...written }, () => "");
+}
 
 async function reportCsv({ runs: names, output }: Flags, context: CommandContext): Promise<void> {
   const { runs, tasks } = await writeCsvReport(names, output, context, context.out.pieces);

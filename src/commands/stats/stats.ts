@@ -9,7 +9,9 @@ import { runTable } from "../../reports/text/run-table.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { oneOf, readFlags, text } from "../cli/read-flags.js";
 import { metrics } from "../flags/metric-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { DATASET_FLAGS, datasetSchema } from "../flags/question-flags.js";
+import { writeSummaries } from "../write-summaries.js";
 import { printDatasetFigures } from "./print-dataset.js";
 import { printRunFigures } from "./print-run.js";
 
@@ -19,6 +21,8 @@ const schema = datasetSchema.extend({
   runs: z.boolean().default(false),
   by: oneOf(SLICES).optional(),
   metric: metrics.optional(),
+  csv: text.optional(),
+  ...overwriteShape,
 });
 
 export const statsCommand: Command = {
@@ -41,6 +45,8 @@ export const statsCommand: Command = {
       requiresArg: true,
       describe: "With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]",
     },
+    csv: { type: "string", requiresArg: true, describe: "With --run: a folder for tables too, as of report --csv" },
+    ...OVERWRITE_FLAGS,
   },
   async run(argv, context) {
     const flags = readFlags("stats", schema, argv);
@@ -48,11 +54,17 @@ export const statsCommand: Command = {
     refuseCombinations(flags, argv.metric !== undefined);
     if (flags.corpus) await printCorpusFigures(context);
     else if (flags.runs) await printRuns(context);
-    else if (flags.run !== undefined) await printRunFigures(flags.run, flags, context);
+    else if (flags.run !== undefined) await printRun(flags.run, flags, context);
     else await printDatasetFigures(flags, context);
     return EXIT.done;
   },
 };
+
+async function printRun(run: string, flags: z.output<typeof schema>, context: CommandContext): Promise<void> {
+  // Before anything is printed: a folder that cannot be used is refused.
+  if (flags.csv !== undefined) await writeSummaries(flags.csv, { runs: [run], overwrite: flags.overwrite }, context);
+  await printRunFigures(run, flags, context);
+}
 
 /** Refuses several kinds of figures at once, and slices without a run. */
 function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean): void {
@@ -64,6 +76,9 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
   ].filter((flag) => flag !== false);
   if (kinds.length > 1) {
     throw new UserError("flags_contradict", `${kinds.join(" and ")} ask for different figures.`, "Give one at a time.");
+  }
+  if (flags.csv !== undefined && flags.run === undefined) {
+    throw new UserError("flags_contradict", "--csv goes with --run RUN.", "Give both, or leave it out.");
   }
   const incomplete = flags.by === undefined ? hasMetric && "--metric" : flags.run === undefined && "--by";
   if (incomplete !== false) {

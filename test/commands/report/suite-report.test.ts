@@ -47,6 +47,7 @@ describe("report --csv", () => {
       expect.objectContaining({ part: `'${FORMULA}`, tasks: "1", score: "taskScore", value: "", n: "0" }),
       expect.objectContaining({ part: `'${FORMULA}`, tasks: "1", score: "taskSolved", value: "", n: "0" }),
     ]);
+    const pairs = read("tables/pairs.csv");
     expect(rowsOf("tables/pairs.csv")[0]).toMatchObject({
       score: "taskScore",
       pairs: "1",
@@ -63,6 +64,10 @@ describe("report --csv", () => {
     // Again: they are replaced.
     expect(JSON.parse((await artE("report run_after --csv tables --json")).stdout).runs).toEqual(["run_after"]);
     expect(rowsOf("tables/scores.csv")[0]).toMatchObject({ runId: "run_after", value: "1" });
+    const stats = await artE("stats --run run_before --csv figures --json");
+    expect(JSON.parse(stats.stdout).runId).toBe("run_before");
+    expect(read("figures/pairs.csv")).toBe(pairs);
+    expect((await artE("stats --csv figures")).stderr).toMatch(/^art-e: --csv goes with --run RUN\.$/m);
   });
 
   it("spoils no other file", async () => {
