@@ -32,7 +32,7 @@ export const gateCommand: Command = {
         "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE.",
       );
     }
-    const sources = new RunSources(context.settings.db);
+    const sources = new RunSources(context.settings.db, "newest");
     try {
       const run = await sources.open(flags.name);
       const why = unfinished(run.head);

@@ -93,9 +93,9 @@ describe("before any task is run, it is refused", () => {
 
 describe("what is not in the file is said in one line:", () => {
   it.concurrent.each([
-    ["stats --run run_1", 'There is no run "run_1"', "art-e stats --runs"],
-    ["export-traces", 'There is no run "latest"', "art-e stats --runs"],
-    ["show latest/1", 'There is no run "latest"', "art-e stats --runs"],
+    ["stats --run run_1", 'There is no run "run_1"', "art-e runs list"],
+    ["export-traces", 'There is no run "latest"', "art-e runs list"],
+    ["show latest/1", 'There is no run "latest"', "art-e runs list"],
     ["show <no@mail>", "There is no mail <no@mail>", "art-e search finds mails."],
     ["search nobody@kestrelplains.example gas", "No mail of nobody@kestrelplains.example has been imported.", "See"],
     ["tools show nothing", 'There is no tool "nothing".', "The tools are:"],

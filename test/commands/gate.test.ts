@@ -32,8 +32,8 @@ describe("gate", () => {
   it("ends with 3 where one is missed, and says which by how much", async () => {
     const { code, stdout, stderr } = await artE("gate latest --fail-under accuracy=0.8,found=0.5 --json");
     expect(code).toBe(3);
-    expect(stderr).toMatch(
-      /^art-e: Run run_\S+ missed 1 of 2 gates: accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.\d+\] n=30, wanted at least 0\.8\.\n/,
+    expect(JSON.parse(stderr).error.message).toMatch(
+      /^Run run_\S+ missed 1 of 2 gates: accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.\d+\] n=30, wanted at least 0\.8\.$/,
     );
     const { passed, gates } = JSON.parse(stdout);
     expect(passed).toBe(false);

@@ -87,7 +87,7 @@ export function throwIfMissed(runId: string, gates: readonly Gate[]): void {
 }
 
 async function readBaseline(name: string, { settings }: AppContext): Promise<ComparableRun> {
-  const sources = new RunSources(settings.db);
+  const sources = new RunSources(settings.db, "newest");
   try {
     const { head, results } = await sources.open(name);
     const why = unfinished(head);

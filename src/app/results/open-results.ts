@@ -4,7 +4,7 @@ import type { RunTotals, TaskResult } from "../../domain/runs/benchmark-result.j
 import { type RunHead, runFileSchema, runHeadSchema } from "../../domain/scores/comparison.js";
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
-import { getRun } from "../../store/runs/runs.js";
+import { getRun, type LatestRun } from "../../store/runs/runs.js";
 import { computeRunTotals } from "./compute-run-totals.js";
 
 /** A run from the database or from a results file. */
@@ -18,7 +18,10 @@ export interface RunSource {
 export class RunSources {
   private db: Db | null = null;
 
-  constructor(private readonly path: string) {}
+  constructor(
+    private readonly path: string,
+    private readonly latest: LatestRun = "completed_a_task",
+  ) {}
 
   async open(name: string): Promise<RunSource> {
     if (statSync(name, { throwIfNoEntry: false })?.isFile()) return fromFile(name);
@@ -26,7 +29,7 @@ export class RunSources {
       throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
     }
     this.db ??= openStore(this.path, { mustExist: true });
-    return fromDatabase(this.db, await computeRunTotals(this.db, getRun(this.db, name)));
+    return fromDatabase(this.db, await computeRunTotals(this.db, getRun(this.db, name, this.latest)));
   }
 
   close(): void {

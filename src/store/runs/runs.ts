@@ -97,11 +97,14 @@ export function lockRun(db: Db, id: string, worker: string, isGone: (holder: str
     .immediate();
 }
 
+/** What `latest` means: the newest run, or the newest that has completed a task. */
+export type LatestRun = "newest" | "completed_a_task";
+
 /**
  * Finds a run by its id, its name, the beginning of its id, or by `latest`: the newest one that has completed a task,
- * or where none has, the newest. To go on with a run, `latest` is the newest, whatever it has completed.
+ * or where none has, the newest. To go on with a run or to gate it, `latest` must mean the newest.
  */
-export function getRun(db: Db, id: string, purpose: "read" | "resume" = "read"): RunRow {
+export function getRun(db: Db, id: string, latest: LatestRun = "completed_a_task"): RunRow {
   const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
       r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
       r.limits, r.output, r.total_tasks AS totalTasks, r.status, r.worker, r.active_ms AS activeMs, r.started_at AS startedAt, r.completed_at AS completedAt,
@@ -111,10 +114,10 @@ export function getRun(db: Db, id: string, purpose: "read" | "resume" = "read"):
     id === "latest"
       ? db
           .prepare(
-            `${select} ORDER BY @purpose = 'read' AND EXISTS (SELECT 1 FROM results WHERE run_id = r.id AND failed = 0) DESC,
+            `${select} ORDER BY @latest = 'completed_a_task' AND EXISTS (SELECT 1 FROM results WHERE run_id = r.id AND failed = 0) DESC,
                r.started_at DESC, r.rowid DESC LIMIT 1`,
           )
-          .all({ purpose })
+          .all({ latest })
       : db
           .prepare(
             `${select} WHERE r.id = @id OR r.name = @id OR substr(r.id, 1, length(@id)) = @id

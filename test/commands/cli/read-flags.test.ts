@@ -71,6 +71,8 @@ it("run without flags is what --help says it is", () => {
     limit: 10,
     stats: false,
     tellTask: false,
+    otlp: false,
+    noContent: false,
     concurrency: "auto",
     epochs: 1,
     retryFailed: false,

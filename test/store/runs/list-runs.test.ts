@@ -89,7 +89,7 @@ describe("a run", () => {
     saveTask("run_a", 1);
     saveTask("run_b", 1, {}, true);
     expect(getRun(test.db, "latest").id).toBe("run_a");
-    expect(getRun(test.db, "latest", "resume").id).toBe("run_b");
+    expect(getRun(test.db, "latest", "newest").id).toBe("run_b");
     saveTask("run_b", 2);
     expect(getRun(test.db, "latest").id).toBe("run_b");
   });

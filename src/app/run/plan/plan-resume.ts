@@ -19,7 +19,7 @@ import { suiteOfRun } from "./suite-of-run.js";
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { options, given, callsModel } = request;
-  const run = getRun(db, name, "resume");
+  const run = getRun(db, name, "newest");
   refuseOptionsOfNewRun(given, "resume", run.id);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
