@@ -1,7 +1,7 @@
 import type { RegressionCase } from "../domain/evals/eval-definition.js";
 import type { EvaluatedTrace } from "../domain/evals/evaluated-trace.js";
-import { isChat } from "../domain/evals/evaluated-trace.js";
 import { STOP_WORDS } from "../domain/mail/stop-words.js";
+import { isChatTrace } from "../domain/runs/chat.js";
 import { isSuiteTrace, type QuestionTrace } from "../domain/runs/trace.js";
 import { isDontKnow } from "../domain/tasks/detect-abstention.js";
 import { containsTerm, wordsOf } from "./run-cases.js";
@@ -38,5 +38,5 @@ export function regressionCaseOf(trace: QuestionTrace, frequencyOf: (word: strin
 
 /** Whether a trace answers a question that has gold. */
 export function hasGold(trace: EvaluatedTrace): trace is QuestionTrace {
-  return !isChat(trace) && !isSuiteTrace(trace) && trace.task.answer.trim() !== "";
+  return !isChatTrace(trace) && !isSuiteTrace(trace) && trace.task.answer.trim() !== "";
 }

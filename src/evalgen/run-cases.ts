@@ -1,12 +1,13 @@
 import type { EvalOf } from "../domain/evals/eval-definition.js";
 import type { EvalOutcome } from "../domain/evals/eval-outcome.js";
-import { type EvaluatedTrace, isChat } from "../domain/evals/evaluated-trace.js";
+import type { EvaluatedTrace } from "../domain/evals/evaluated-trace.js";
+import { isChatTrace } from "../domain/runs/chat.js";
 import { matchesDay, parseDatesAndTimes } from "../domain/values/parse-dates.js";
 import { parseNumbers } from "../domain/values/parse-numbers.js";
 
 /** 1 where the answer holds what the case of its task demands; does not apply to other tasks. */
 export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: EvaluatedTrace): EvalOutcome {
-  const wanted = isChat(trace) ? undefined : cases.find(({ task }) => task === trace.taskId);
+  const wanted = isChatTrace(trace) ? undefined : cases.find(({ task }) => task === trace.taskId);
   if (wanted === undefined) return { score: null, reason: "there is no case of this task", error: null };
   const answer = trace.answer ?? "";
   const missing = wanted.must_contain.filter((term) => !containsTerm(answer, term));

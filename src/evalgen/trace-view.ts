@@ -1,4 +1,5 @@
-import { type EvaluatedTrace, questionOf } from "../domain/evals/evaluated-trace.js";
+import type { EvaluatedTrace } from "../domain/evals/evaluated-trace.js";
+import { askedOf } from "../domain/runs/chat.js";
 import { listedMails, openedMail, type ReturnedMail } from "../domain/runs/returned-mails.js";
 import { isSuiteTrace, type ToolCallRecord, type Turn } from "../domain/runs/trace.js";
 import { isDontKnow } from "../domain/tasks/detect-abstention.js";
@@ -27,7 +28,7 @@ export function viewOf(trace: EvaluatedTrace): TraceView {
   const { answer, ending, sources, toolCalls, turns, durationMs } = trace;
   return {
     isSuite: "task" in trace && isSuiteTrace(trace),
-    question: questionOf(trace),
+    question: askedOf(trace),
     answer: answer ?? "",
     ending,
     abstained: ending === "dont_know" || isDontKnow(answer ?? ""),

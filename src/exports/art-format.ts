@@ -1,11 +1,12 @@
 import type { JsonObject } from "../domain/json.js";
 import type { FinishReason } from "../domain/models/model.js";
+import { isChatTrace } from "../domain/runs/chat.js";
 import { sumCost, sumUsage } from "../domain/runs/cost.js";
 import type { TaskId } from "../domain/tasks/task-id.js";
 import { openaiMessage, openaiTool } from "./openai-messages.js";
 import { knownTools } from "./tools-of-calls.js";
 import type { ExportContext, ExportedTrace, LineFormat } from "./trace-format.js";
-import { epochOf, isChatTrace, taskIdOf } from "./trace-parts.js";
+import { epochOf, taskIdOf } from "./trace-parts.js";
 import { stepsOf } from "./trace-steps.js";
 import { toWellFormedJson } from "./well-formed-json.js";
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../domain/json.js";
 import type { Message } from "../domain/models/conversation.js";
+import { askedOf, isChatTrace } from "../domain/runs/chat.js";
 import type { Turn } from "../domain/runs/trace.js";
 import { argumentsObject, openaiTool } from "./openai-messages.js";
 import { knownTools } from "./tools-of-calls.js";
 import type { ExportContext, ExportedTrace } from "./trace-format.js";
-import { isChatTrace, questionOf } from "./trace-parts.js";
 import { type CallStep, type Step, stepsOf } from "./trace-steps.js";
 import { toWellFormedJson } from "./well-formed-json.js";
 
@@ -15,7 +15,7 @@ const VERSION = "ATIF-v1.7";
 export function atifTrajectory(trace: ExportedTrace, context: ExportContext): string[] {
   const written = stepsOf(trace).flatMap((step) => stepsAround(trace, step));
   // A task that could not be set up has said nothing, and no steps are refused.
-  const asked: AtifStep = { source: "user", message: questionOf(trace), timestamp: trace.startedAt };
+  const asked: AtifStep = { source: "user", message: askedOf(trace), timestamp: trace.startedAt };
   const steps = written.length === 0 ? [asked] : written;
   const tools = knownTools(trace, context).map(openaiTool);
   const trajectory = {

@@ -1,18 +1,8 @@
 import type { Message } from "../domain/models/conversation.js";
-import type { ChatTrace } from "../domain/runs/chat.js";
+import { isChatTrace } from "../domain/runs/chat.js";
 import { isSuiteTrace } from "../domain/runs/trace.js";
-import { instructionOf } from "../domain/tasks/task.js";
 import type { TaskId } from "../domain/tasks/task-id.js";
 import type { ExportedTrace } from "./trace-format.js";
-
-export function isChatTrace(trace: ExportedTrace): trace is ChatTrace {
-  return !("runId" in trace);
-}
-
-/** What the agent was asked. */
-export function questionOf(trace: ExportedTrace): string {
-  return isChatTrace(trace) ? trace.question : instructionOf(trace.task);
-}
 
 /** The gold answer; empty where there is none. */
 export function goldOf(trace: ExportedTrace): string {

@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
 import { type QuestionTrace, traceSchema } from "../../domain/runs/trace.js";
 import type { PlannedTask } from "../../domain/tasks/planned-task.js";
 import type { Question } from "../../domain/tasks/question.js";
 import { readCompressed, StrangeMessage } from "../../queue/compress-json.js";
 import type { ResultMessage, RunManifest } from "../../queue/messages.js";
 import type { FinishedTask } from "../../queue/run-queue.js";
+import { notAttempted, traceFields } from "../run/answer/trace-fields.js";
 
 export interface ReadResult extends Pick<ResultMessage, "isHeld" | "server"> {
   readonly trace: QuestionTrace;
@@ -53,30 +53,9 @@ function checkSameTask(trace: QuestionTrace, { task, epoch }: PlannedTask, { run
 }
 
 /** A fault of the machinery, which is never graded. */
-function failedTrace(why: string, { task, epoch }: PlannedTask, { runId, settings }: RunManifest): QuestionTrace {
-  const now = new Date().toISOString();
-  return {
-    traceId: `trace_${randomUUID()}`,
-    sessionId: `session_${randomUUID()}`,
-    runId,
-    taskId: task.id,
-    epoch,
-    agentId: settings.agentId,
-    model: settings.model,
-    startedAt: now,
-    endedAt: now,
-    durationMs: 0,
-    ending: "interrupted",
-    error: why,
-    messages: [],
-    toolCalls: [],
-    turns: [],
-    maxTurns: settings.maxTurns,
-    answer: null,
-    sources: [],
-    scores: {},
-    judge: null,
-    // Only questions go over the queue.
-    task: task as Question,
-  };
+function failedTrace(why: string, planned: PlannedTask, { runId, settings }: RunManifest): QuestionTrace {
+  const { agentId, model, maxTurns } = settings;
+  const fields = traceFields({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why));
+  // Only questions go over the queue.
+  return { ...fields, task: planned.task as Question };
 }

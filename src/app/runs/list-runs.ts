@@ -3,13 +3,15 @@ import { estimateOf } from "../../evaluation/aggregate/score-aggregate.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { type ListedRun, listRuns, type RunFilter, scoreSums } from "../../store/runs/list-runs.js";
+import { costOfRun, type ListedRun, listRuns, type RunFilter, scoreSums } from "../../store/runs/list-runs.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 
 /** A run with its headline figure over the completed tasks; null: nothing is scored yet. */
 export interface RunWithHeadline extends ListedRun {
   readonly headline: Headline | null;
+  /** US dollars, all attempts; null: the price of the model is not known. */
+  readonly costUsd: number | null;
 }
 
 export interface RunList {
@@ -23,7 +25,10 @@ export function runsWithHeadlines(filter: RunFilter, limit: number, settings: Ap
   return withStore(settings, (db) => {
     const found = listRuns(db, filter);
     const listed = limit === 0 ? found : found.slice(0, limit);
-    return { runs: listed.map((run) => ({ ...run, headline: headlineOf(db, run.id) })), total: found.length };
+    return {
+      runs: listed.map((run) => ({ ...run, headline: headlineOf(db, run.id), costUsd: costOfRun(db, run.id) })),
+      total: found.length,
+    };
   });
 }
 

@@ -1,8 +1,9 @@
 import { createInterface } from "node:readline";
 import type { Labelling, TraceToLabel } from "../../app/evals/open-labelling.js";
 import { UserError } from "../../domain/errors.js";
-import { type EvaluatedTrace, isChat, questionOf } from "../../domain/evals/evaluated-trace.js";
+import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import type { EvalLabel } from "../../domain/evals/label.js";
+import { askedOf, isChatTrace } from "../../domain/runs/chat.js";
 import { isSuiteTrace } from "../../domain/runs/trace.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { traceText } from "../../reports/text/trace-text.js";
@@ -78,9 +79,9 @@ async function ask(
 
 /** What is asked after most: the question, what was answered, and what would have been right. */
 function summaryOf(trace: EvaluatedTrace): string {
-  const gold = isChat(trace) ? null : isSuiteTrace(trace) ? trace.grade.reason : trace.task.answer;
+  const gold = isChatTrace(trace) ? null : isSuiteTrace(trace) ? trace.grade.reason : trace.task.answer;
   return [
-    `Question:  ${questionOf(trace)}`,
+    `Question:  ${askedOf(trace)}`,
     `Answer:    ${trace.answer ?? `none (${trace.ending})`}`,
     `Sources:   ${trace.sources.join(", ") || "none"}`,
     ...(gold === null ? [] : [`Gold:      ${gold}`]),

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { traceSchema } from "./trace.js";
+import { instructionOf } from "../tasks/task.js";
+import { type Trace, traceSchema } from "./trace.js";
 
 /** What a chat may see: a mailbox and its mail up to a day, or all there is. */
 export interface MailboxBinding {
@@ -21,6 +22,15 @@ export const chatTraceSchema = traceSchema
   });
 
 export type ChatTrace = z.output<typeof chatTraceSchema>;
+
+export function isChatTrace(trace: Trace | ChatTrace): trace is ChatTrace {
+  return !("task" in trace);
+}
+
+/** What the agent was asked, in a chat or as a task. */
+export function askedOf(trace: Trace | ChatTrace): string {
+  return isChatTrace(trace) ? trace.question : instructionOf(trace.task);
+}
 
 /** A conversation of one person with one agent: several chats with one mailbox and date limit. */
 export interface ChatSession extends MailboxBinding {

@@ -1,9 +1,10 @@
 import type { JsonObject } from "../../domain/json.js";
+import { askedOf, isChatTrace } from "../../domain/runs/chat.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import { isSuiteTrace } from "../../domain/runs/trace.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
 import type { ExportContext, ExportedTrace } from "../trace-format.js";
-import { epochOf, goldOf, isChatTrace, questionOf, taskIdOf } from "../trace-parts.js";
+import { epochOf, goldOf, taskIdOf } from "../trace-parts.js";
 import { stepsOf } from "../trace-steps.js";
 import { type TranscriptWriter, transcriptOf } from "./inspect-events.js";
 import { inspectMessages } from "./inspect-messages.js";
@@ -66,7 +67,7 @@ function cutField(score: JsonObject, field: string): JsonObject {
 }
 
 function identityOf(trace: ExportedTrace) {
-  return { id: taskIdOf(trace), epoch: epochOf(trace), input: questionOf(trace), target: goldOf(trace) };
+  return { id: taskIdOf(trace), epoch: epochOf(trace), input: askedOf(trace), target: goldOf(trace) };
 }
 
 function figuresOf(trace: ExportedTrace): JsonObject {

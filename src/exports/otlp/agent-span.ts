@@ -1,8 +1,8 @@
+import { askedOf, isChatTrace } from "../../domain/runs/chat.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
 import { conventionalModel } from "../../otlp/gen-ai-names.js";
 import { type KeyValue, SPAN_KIND, type Span, type SpanEvent, STATUS_ERROR } from "../../otlp/traces-data.js";
 import type { ExportedTrace } from "../trace-format.js";
-import { isChatTrace, questionOf } from "../trace-parts.js";
 import { type Attributes, double, integer, jsonText, storable, text, texts, toKeyValues } from "./attributes.js";
 import { toOutputMessage, toParts, toSystemParts } from "./message-parts.js";
 import type { OtlpOptions } from "./otlp-options.js";
@@ -52,7 +52,7 @@ function attributesOf(trace: ExportedTrace, content: boolean, failed: boolean): 
 function contentOf(trace: ExportedTrace): Attributes {
   const { messages, answer, turns } = trace;
   const system = messages.find(({ role }) => role === "system")?.content;
-  const question = questionOf(trace);
+  const question = askedOf(trace);
   const reply = (said: string) =>
     toOutputMessage({ role: "assistant", content: said, toolCalls: [] }, turns.at(-1)?.finishReason ?? "stop");
   return {

@@ -1,9 +1,9 @@
 import type { ToolSpec, Usage } from "../../domain/models/model.js";
+import { isChatTrace } from "../../domain/runs/chat.js";
 import type { Turn } from "../../domain/runs/trace.js";
 import { conventionalModel } from "../../otlp/gen-ai-names.js";
 import { type AnyValue, type KeyValue, SPAN_KIND, type Span, STATUS_ERROR } from "../../otlp/traces-data.js";
 import type { ExportedTrace } from "../trace-format.js";
-import { isChatTrace } from "../trace-parts.js";
 import { rootSpanId } from "./agent-span.js";
 import { type Attributes, double, integer, jsonText, storable, text, texts, toKeyValues } from "./attributes.js";
 import { toOutputMessage, toParts, toSystemParts } from "./message-parts.js";

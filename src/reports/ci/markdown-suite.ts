@@ -1,8 +1,8 @@
 import type { RunFigures } from "../page/report-data.js";
 import type { SuiteFigures } from "../page/report-suite.js";
-import { differenceText, pText } from "../text/difference-text.js";
-import { count, duration, oneDecimal, share } from "../text/format-number.js";
-import { leftOut, TEST_NAMES } from "../text/suite/left-out.js";
+import { count, duration, oneDecimal } from "../text/format-number.js";
+import { leftOut } from "../text/suite/left-out.js";
+import { pairCells } from "../text/suite/pair-cells.js";
 import { details, table } from "./markdown-table.js";
 
 /** Of a run over a suite: failures, steps, and abstract against verbose instructions. */
@@ -29,14 +29,9 @@ export function suiteParts({ label, suite }: RunFigures, hasSeveralRuns: boolean
 }
 
 function pairTable({ metrics, ...guidance }: SuiteFigures["guidance"]): string {
-  const rows = metrics.map(({ label, baseline, candidate, difference, p, test, wins, losses, ties }) => [
-    label,
-    count(difference.n),
-    share(baseline),
-    share(candidate),
-    differenceText(difference),
-    p === null ? "-" : `${pText(p)} (${TEST_NAMES[test]})`,
-    [wins, losses, ties].map(count).join(", "),
+  const rows = metrics.map((metric) => [
+    ...pairCells(metric),
+    [metric.wins, metric.losses, metric.ties].map(count).join(", "),
   ]);
   const columns = ["Score", "Pairs", "Abstract", "Verbose", "Difference, 95 %", "p", "Verbose better, worse, same"];
   return [table(columns, rows), ...leftOut(guidance)].join("\n\n");

@@ -16,11 +16,12 @@ export interface RunLine {
   readonly startedAt: string;
   readonly tasks: number;
   readonly totalTasks: number;
-  readonly costUsd: number | null;
 }
 
 /** One line a run, and below it what the score is where nobody judged. */
-export function runTable(runs: readonly (RunLine & { readonly headline: Headline | null })[]): string {
+export function runTable(
+  runs: readonly (RunLine & { readonly headline: Headline | null; readonly costUsd: number | null })[],
+): string {
   if (runs.length === 0) return "No runs yet: art-e run -a AGENT makes one.";
   const rows = runs.map((run) => [
     run.name === null ? run.id : `${run.id} ${run.name}`,

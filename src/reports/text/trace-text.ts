@@ -1,6 +1,6 @@
 import { repliesBy } from "../../domain/models/answered-by.js";
 import type { Message } from "../../domain/models/conversation.js";
-import type { ChatTrace } from "../../domain/runs/chat.js";
+import { type ChatTrace, isChatTrace } from "../../domain/runs/chat.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { isSuiteTrace } from "../../domain/runs/trace.js";
@@ -24,7 +24,7 @@ const MAX_RECIPIENTS = 6;
 
 /** A trace for the terminal: the question, the messages and calls, the answer and the gold answer. */
 export function traceText(trace: Trace | ChatTrace): string {
-  const isChat = !("task" in trace);
+  const isChat = isChatTrace(trace);
   const heading = `${trace.traceId}  ${trace.agentId} (${trace.model})`;
   const head = isChat
     ? [

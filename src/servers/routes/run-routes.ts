@@ -21,7 +21,6 @@ const runLineShape = z.strictObject({
   completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
   total_tasks: z.number().int(),
   started_at: z.string(),
-  cost_usd: z.number().nullable(),
 });
 
 export function runRoutes({ db }: Services): Route[] {
@@ -35,13 +34,12 @@ export function runRoutes({ db }: Services): Route[] {
       status: 200,
       response: z.strictObject({ runs: z.array(runLineShape) }),
       handle: () => ({
-        runs: listRuns(db).map(({ agentId, completedTasks, totalTasks, startedAt, costUsd, ...same }) => ({
+        runs: listRuns(db).map(({ agentId, completedTasks, totalTasks, startedAt, ...same }) => ({
           ...same,
           agent_id: agentId,
           completed_tasks: completedTasks,
           total_tasks: totalTasks,
           started_at: startedAt,
-          cost_usd: costUsd,
         })),
       }),
     }),

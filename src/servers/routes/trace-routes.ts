@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { type ChatTrace, RATINGS } from "../../domain/runs/chat.js";
+import { askedOf, type ChatTrace, isChatTrace, RATINGS } from "../../domain/runs/chat.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import { instructionOf } from "../../domain/tasks/task.js";
 import { ENDINGS } from "../../domain/tasks/task-ending.js";
 import { iofoldSteps } from "../../exports/iofold-format.js";
 import { listFeedback } from "../../store/chats/feedback.js";
@@ -101,7 +100,7 @@ function summaryJson({ id, runId, taskId, agentId, sessionId, startedAt, duratio
 }
 
 function headJson(trace: Trace | ChatTrace) {
-  const isChat = !("task" in trace);
+  const isChat = isChatTrace(trace);
   return {
     id: trace.traceId,
     trace_id: trace.traceId,
@@ -111,7 +110,7 @@ function headJson(trace: Trace | ChatTrace) {
     session_id: trace.sessionId,
     model: trace.model,
     ending: trace.ending,
-    question: isChat ? trace.question : instructionOf(trace.task),
+    question: askedOf(trace),
     answer: trace.answer,
     started_at: trace.startedAt,
     duration_ms: trace.durationMs,

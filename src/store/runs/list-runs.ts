@@ -19,8 +19,6 @@ export interface ListedRun {
   readonly tasks: number;
   readonly completedTasks: number;
   readonly totalTasks: number;
-  /** All attempts; null: the price of the model is not known. */
-  readonly costUsd: number | null;
 }
 
 /** Which runs to list; each that is given must hold. */
@@ -47,9 +45,7 @@ export function listRuns(db: Db, filter: RunFilter = {}): ListedRun[] {
               r.agent_id AS agentId, r.model, d.source AS dataset, r.split, r.status, r.worker, r.started_at AS startedAt,
               (SELECT count(*) FROM results WHERE run_id = r.id AND superseded = 0) AS tasks,
               (SELECT count(*) FROM results WHERE run_id = r.id AND superseded = 0 AND failed = 0) AS completedTasks,
-              r.total_tasks AS totalTasks,
-              (SELECT CASE WHEN count(*) = count(result ->> '$.costUsd') THEN coalesce(sum(result ->> '$.costUsd'), 0) END
-               FROM results WHERE run_id = r.id) AS costUsd
+              r.total_tasks AS totalTasks
        FROM runs r JOIN datasets d ON d.id = r.dataset_id
        WHERE (@agent IS NULL OR r.agent_id = @agent)
          AND (@model IS NULL OR instr(r.model, @model) > 0)
@@ -82,6 +78,17 @@ const NO_FILTER: Readonly<Record<Exclude<keyof RunFilter, "status">, null>> = {
 
 export function newestRunIds(db: Db, limit: number): string[] {
   return db.prepare("SELECT id FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?").pluck().all(limit) as string[];
+}
+
+/** What all attempts of a run cost; null: the price of the model is not known. Reads every result. */
+export function costOfRun(db: Db, runId: string): number | null {
+  return db
+    .prepare(
+      `SELECT CASE WHEN count(*) = count(result ->> '$.costUsd') THEN coalesce(sum(result ->> '$.costUsd'), 0) END
+       FROM results WHERE run_id = ?`,
+    )
+    .pluck()
+    .get(runId) as number | null;
 }
 
 /** The values that a scorer gave a task's completed attempts: how many, their sum, and the sum of their squares. */

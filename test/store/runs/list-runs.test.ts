@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
 import { deleteRun } from "../../../src/store/runs/delete-run.js";
-import { listRuns, scoreSums } from "../../../src/store/runs/list-runs.js";
+import { costOfRun, listRuns, scoreSums } from "../../../src/store/runs/list-runs.js";
 import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
 import { addRunTags, removeRunTags, setRunName, setRunNote } from "../../../src/store/runs/run-labels.js";
 import { finishRun, getRun } from "../../../src/store/runs/runs.js";
@@ -51,9 +51,11 @@ describe("a list of runs", () => {
     saveTask("run_a", 1, { costUsd: 0.25 }, true);
     saveTask("run_a", 1, { costUsd: 0.5 });
     saveTask("run_a", 2, { costUsd: 0.125 }, true);
-    expect(listRuns(test.db)).toMatchObject([{ tasks: 2, completedTasks: 1, totalTasks: 2, costUsd: 0.875 }]);
+    expect(listRuns(test.db)).toMatchObject([{ tasks: 2, completedTasks: 1, totalTasks: 2 }]);
+    expect(costOfRun(test.db, "run_a")).toBe(0.875);
     saveTask("run_a", 2, { costUsd: null });
-    expect(listRuns(test.db)).toMatchObject([{ completedTasks: 2, costUsd: null }]);
+    expect(listRuns(test.db)).toMatchObject([{ completedTasks: 2 }]);
+    expect(costOfRun(test.db, "run_a")).toBeNull();
   });
 });
 

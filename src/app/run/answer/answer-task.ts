@@ -8,7 +8,7 @@ import { withVerdict } from "../../score/score-trace.js";
 import { agentLoopBackend } from "./agent-loop-backend.js";
 import type { Answering } from "./answering.js";
 import { chargeFailedRetries, endingOfFailure } from "./model-failure.js";
-import { traceFields } from "./trace-fields.js";
+import { notAttempted, traceFields } from "./trace-fields.js";
 
 /**
  * Opens one task, has the agent do it, grades what came of it, closes it, and has the answer judged where there is a
@@ -22,9 +22,11 @@ export async function answerTask(
   onFailure: (error: unknown) => void,
 ): Promise<Trace> {
   const startedAt = new Date();
+  const { runId, agent, model } = shared;
+  const run = { runId, agentId: agent.id, model: model.id, maxTurns: agent.settings.maxTurns };
   const opening = await shared.suite.open(planned.task, signal);
   if (!opening.ok) {
-    return { ...traceFields(shared, planned, notStarted(startedAt, opening.reason)), ...opening.record };
+    return { ...traceFields(run, planned, notAttempted("not_started", opening.reason, startedAt)), ...opening.record };
   }
   const { opened } = opening;
   let trace: Trace;
@@ -35,7 +37,7 @@ export async function answerTask(
       chargeFailedRetries(attempted.rollout, attempted.thrown);
     }
     const record = await opened.grade(attempted.rollout, signal);
-    trace = withoutSecrets({ ...traceFields(shared, planned, attempted), ...record }, opened.secrets ?? []);
+    trace = withoutSecrets({ ...traceFields(run, planned, attempted), ...record }, opened.secrets ?? []);
   } finally {
     await opened.close();
   }
@@ -66,17 +68,4 @@ function attempt(
     },
     signal,
   );
-}
-
-type Attempted = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
-
-function notStarted(startedAt: Date, reason: string): Attempted {
-  const ended = new Date();
-  const times = {
-    startedAt: startedAt.toISOString(),
-    endedAt: ended.toISOString(),
-    durationMs: ended.getTime() - startedAt.getTime(),
-  };
-  const transcript = { messages: [], toolCalls: [], turns: [] };
-  return { times, rollout: { ...transcript, ending: "not_started", answer: null, sources: [] }, error: reason };
 }
