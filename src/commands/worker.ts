@@ -48,7 +48,7 @@ export const workerCommand: Command = {
     const flags = readFlags("worker", schema, argv);
     const queue = queueUrlOf(flags, context.settings);
     // BullMQ takes a fifth of a second to load.
-    const { work } = await import("../app/queue/work.js");
+    const { work } = await import("../app/queue/run-worker.js");
     await work({ ...flags, queue, name: flags.name ?? hostname() }, context);
     return EXIT.done;
   },

@@ -16,7 +16,7 @@ import { type CreatedModel, createModel } from "../run/create-model.js";
 import { type ServerFault, ServerWatch } from "../run/detect-dead-server.js";
 import { createRunJudge } from "../score/create-judge.js";
 import type { AppSettings } from "../use-case-context.js";
-import { accountOf } from "./account.js";
+import { accountOf } from "./provider-account.js";
 import { RecentRate } from "./recent-rate.js";
 
 /** What the runs of a worker share. */

@@ -5,7 +5,7 @@ import { parseQueueUrl } from "../../queue/queue-url.js";
 import { connectRedis } from "../../queue/redis-connection.js";
 import { type QueueCounts, RunQueue } from "../../queue/run-queue.js";
 import { listWorkers } from "../../queue/worker-presence.js";
-import { shorten } from "./check-run.js";
+import { shorten } from "./refuse-run.js";
 
 export interface QueuedRun extends QueueCounts {
   readonly runId: string;

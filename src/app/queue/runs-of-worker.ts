@@ -6,7 +6,7 @@ import type { WorkerState } from "../../queue/messages.js";
 import { listPublishedRuns, readPublishedRun } from "../../queue/published-runs.js";
 import { removeWorker, showWorker } from "../../queue/worker-presence.js";
 import { AnsweredRun, type WorkerResources } from "./answered-run.js";
-import { refusalOf, type WorkerTerms } from "./check-run.js";
+import { refusalOf, type WorkerTerms } from "./refuse-run.js";
 
 /** Slots of a worker whose `auto` finds out what a server takes. */
 const MOST_SLOTS = 256;

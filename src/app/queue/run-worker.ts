@@ -9,8 +9,8 @@ import { openMailbox } from "../../tools/open-mailbox.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
-import { shorten, type WorkerTerms } from "./check-run.js";
 import { connectionNotes } from "./connection-notes.js";
+import { shorten, type WorkerTerms } from "./refuse-run.js";
 import { RunsOfWorker } from "./runs-of-worker.js";
 
 export interface WorkOptions {
