@@ -20,6 +20,7 @@ import { addPage, isPage } from "./playground/serve-page.js";
 import { agentRoutes } from "./routes/agent-routes.js";
 import { versionRoutes } from "./routes/agent-version-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";
+import { labelRoutes } from "./routes/label-routes.js";
 import { isReport, ReportLinks } from "./routes/report-links.js";
 import { runRoutes } from "./routes/run-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
@@ -37,6 +38,7 @@ export function allRoutes(services: Services, reports = new ReportLinks(services
     ...sessionRoutes(services),
     ...traceRoutes(services),
     ...feedbackRoutes(services),
+    ...labelRoutes(services),
     ...runRoutes(services),
     ...reports.routes(),
     ...metaRoutes(services),

@@ -1,6 +1,8 @@
 import { h } from "../../../reports/page/shared/dom.js";
 import { agentList, agentView, toolList, toolView } from "./agent-views.js";
 import { chatView } from "./chat-view.js";
+import { labelList } from "./labelling/label-list.js";
+import { labelView } from "./labelling/label-view.js";
 import { runList, runView } from "./run-views.js";
 import { errorNotice } from "./tables.js";
 import { traceList, traceView } from "./trace-view.js";
@@ -11,7 +13,7 @@ interface Section {
   one?(page: HTMLElement, id: string): Promise<void>;
 }
 
-type SectionName = "chat" | "traces" | "trace" | "agents" | "tools" | "runs";
+type SectionName = "chat" | "traces" | "trace" | "agents" | "tools" | "runs" | "label";
 
 const SECTIONS: Readonly<Record<SectionName, Section>> = {
   chat: { list: (page) => chatView(page, null), one: chatView },
@@ -20,6 +22,7 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
   agents: { list: agentList, one: agentView },
   tools: { list: toolList, one: toolView },
   runs: { list: runList, one: runView },
+  label: { list: labelList, one: labelView },
 };
 
 /** Counts navigations, so that a view that loads slowly does not replace a later one. */

@@ -35,6 +35,8 @@ export async function runView(page: HTMLElement, id: string): Promise<void> {
     h("p", { class: "hint mono" }, run.runId),
     factList(factsOf(run)),
     h("button", { type: "button", click: () => openReport(path) }, "Open the report"),
+    " ",
+    idLink("label", run.runId, "Label its traces"),
     h("h3", {}, "Results"),
     ...results,
   );

@@ -79,13 +79,14 @@ function factsOf(line: TraceLineJson, trace: TraceJson): [string, string][] {
     ["Day", trace.task?.query_date ?? queryDate ?? "no cutoff"],
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
     ["Sources", trace.sources.join(", ") || "none"],
-    ...(trace.task === undefined ? [] : [["Right answer", trace.task.answer] as [string, string]]),
+    ...(trace.task?.answer === undefined ? [] : [["Right answer", trace.task.answer] as [string, string]]),
     ...Object.entries(trace.scores).map(([name, { value }]): [string, string] => [name, String(value ?? "–")]),
     ...(trace.error === null ? [] : [["Error", trace.error] as [string, string]]),
   ];
 }
 
-function messageSections(trace: TraceJson): HTMLElement[] {
+/** What was said, and each tool call with its result. */
+export function messageSections(trace: TraceJson): HTMLElement[] {
   return trace.messages.flatMap(({ role, content, toolCalls = [] }) => {
     if (role === "tool") return [];
     const label = h("div", { class: "hint" }, role);
