@@ -1,21 +1,22 @@
 /**
- * `npm run bench -- import|search|get|harness|suite|export|all [--mails N | --csv FILE] [--tasks N] [--runs N]
+ * `npm run bench -- import|search|get|harness|suite|export|evals|all [--mails N | --csv FILE] [--tasks N] [--runs N]
  * [--keep DIR] [--json]`: ours and what else one would do in the same run, over a corpus made by a seed or over a real
  * file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks unless --tasks says otherwise.
- * `export` writes as many traces as there are tasks in each format.
+ * `export` writes as many traces as there are tasks in each format, and `evals` runs over as many.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../../src/reports/text/text-table.js";
+import { benchEvals, type EvalBenchLine } from "./evals.js";
 import { benchExport, type ExportLine } from "./export.js";
 import { benchHarness, type HarnessBench } from "./harness.js";
 import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
-const SUBJECTS = ["import", "search", "get", "harness", "suite", "export", "all"];
+const SUBJECTS = ["import", "search", "get", "harness", "suite", "export", "evals", "all"];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -46,6 +47,12 @@ if (subject === "suite") {
 if (subject === "export") {
   const lines = benchExport(Number(values.tasks));
   console.log(values.json ? JSON.stringify(lines, null, 2) : exportTable(lines));
+  process.exit();
+}
+
+if (subject === "evals") {
+  const lines = benchEvals(Number(values.tasks));
+  console.log(values.json ? JSON.stringify(lines, null, 2) : evalTable(lines));
   process.exit();
 }
 
@@ -95,6 +102,18 @@ try {
   }
 } finally {
   if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
+}
+
+function evalTable(lines: readonly EvalBenchLine[]): string {
+  const whole = (value: number) => Math.round(value).toLocaleString("en-US");
+  return table(
+    ["evals over traces of the demo", "traces/s", "traces per CPU second"],
+    lines.map(({ what, tracesPerSecond, tracesPerCpuSecond }) => [
+      what,
+      whole(tracesPerSecond),
+      whole(tracesPerCpuSecond),
+    ]),
+  );
 }
 
 function exportTable(lines: readonly ExportLine[]): string {

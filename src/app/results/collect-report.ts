@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { isEvalScore } from "../../domain/evals/score-names.js";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
@@ -9,6 +10,7 @@ import { RunTally } from "../../reports/html/summarize-run.js";
 import { TaskRows } from "../../reports/html/task-rows.js";
 import { type MailSource, traceView } from "../../reports/html/trace-view.js";
 import type {
+  EvalFigures,
   Figure,
   MailView,
   ReportTasks,
@@ -23,7 +25,9 @@ import type { Db } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import type { RunRow } from "../../store/runs/runs.js";
 import { openMailLookup } from "../../store/search/mail-lookup.js";
+import { evalOfRun } from "../evals/evals-as-scorers.js";
 import { computeRunTotals } from "./compute-run-totals.js";
+import { evalFigures } from "./eval-figures.js";
 import { resultsWithTraces } from "./results-with-traces.js";
 
 /** Ctrl-C is checked every so many tasks. */
@@ -43,6 +47,7 @@ export interface StoredReport {
   readonly meanings: readonly ScoreMeaning[];
   readonly leading: string;
   readonly runs: readonly RunFigures[];
+  readonly evals: readonly EvalFigures[];
   readonly tasks: ReportTasks;
 }
 
@@ -78,7 +83,7 @@ export async function collectReport(
       label: labels[index] ?? run.id,
     });
   }
-  return { meanings, leading, runs: figures, tasks: rows.all() };
+  return { meanings, leading, runs: figures, evals: evalFigures(db, runs, meanings), tasks: rows.all() };
 }
 
 /** The results of these runs one by one, each with its run. */
@@ -99,18 +104,25 @@ export function scoreMeanings(db: Db, runs: readonly RunRow[]): { meanings: Scor
     ...[...scored].filter((name) => !(name in SCORES)),
   ];
   const meanings = names.map((name): ScoreMeaning => {
-    const { label, kind, better, meaning } = SCORES[name] ?? UNKNOWN;
+    const { label, kind, better, meaning } = SCORES[name] ?? evalMeaning(db, runs, name) ?? UNKNOWN;
     return { name, label: label === "" ? name : label, kind, better, meaning };
   });
   return { meanings, tasks };
 }
 
-const UNKNOWN = {
+/** The criterion of the version that scored the first of the runs that has one; null: it is no eval. */
+function evalMeaning(db: Db, runs: readonly RunRow[], name: string): typeof UNKNOWN | null {
+  if (!isEvalScore(name)) return null;
+  const [first = null] = runs.map((run) => evalOfRun(db, name, run)).filter((stored) => stored !== null);
+  return { ...UNKNOWN, kind: "rate", meaning: first?.definition.criterion ?? "An eval that is not in this database." };
+}
+
+const UNKNOWN: Omit<ScoreMeaning, "name"> = {
   label: "",
   kind: "mean",
   better: "higher",
   meaning: "Not a score of this version of art-e.",
-} as const;
+};
 
 function mailSource(db: Db): MailSource {
   const mails = openMailLookup(db);

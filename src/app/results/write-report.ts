@@ -86,7 +86,7 @@ export function writePageReport(
 
 async function collect(db: Db, names: readonly string[], traceStore: TraceStore, { progress, signal }: AppContext) {
   const bar = progress("Reporting");
-  const { meanings, leading, runs, tasks } = await collectReport(
+  const { meanings, leading, runs, evals, tasks } = await collectReport(
     db,
     runsOf(db, names),
     {
@@ -101,6 +101,7 @@ async function collect(db: Db, names: readonly string[], traceStore: TraceStore,
     scores: meanings,
     leading,
     runs,
+    evals,
     traces: { kind: "none" },
   };
   return { head, tasks };

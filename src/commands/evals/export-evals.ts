@@ -8,7 +8,7 @@ const schema = z.object({ names: z.array(text).default([]), output: text.default
 
 export const exportEvalsCommand: Command = {
   positionals: {
-    names: { type: "string", describe: "Evals in use, or NAME@2 [default: all that are not retired]" },
+    names: { type: "string", array: true, describe: "Evals in use, or NAME@2 [default: all that are not retired]" },
   },
   flags: {
     output: { alias: "o", type: "string", requiresArg: true, describe: "Folder to write to [default: evals]" },

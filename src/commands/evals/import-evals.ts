@@ -7,7 +7,7 @@ import { readFlags, text } from "../cli/read-flags.js";
 const schema = z.object({ files: z.array(text).min(1, "expected files or folders") });
 
 export const importEvalsCommand: Command = {
-  positionals: { files: { type: "string", describe: "Files or folders that evals export wrote" } },
+  positionals: { files: { type: "string", array: true, describe: "Files or folders that evals export wrote" } },
   flags: {},
   async run(argv, { settings, out }) {
     const { files } = readFlags("evals import", schema, argv);

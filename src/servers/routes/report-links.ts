@@ -74,7 +74,7 @@ export class ReportLinks {
       if (bytes > MAX_TRACE_BYTES) traces.length = 0;
       else traces.push([key, packed]);
     };
-    const { meanings, leading, runs, tasks } = await collectReport(
+    const { meanings, leading, runs, evals, tasks } = await collectReport(
       db,
       [getRun(db, runId)],
       {
@@ -90,6 +90,7 @@ export class ReportLinks {
       scores: meanings,
       leading,
       runs,
+      evals,
       traces: { kind: traces.length === 0 ? ("none" as const) : ("embed" as const) },
     };
     return [...htmlReport({ head, tasks }, readPageAssets(), kept)].join("");

@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs";
+import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
@@ -113,6 +114,13 @@ describe("from labels to a gate", () => {
     expect(figures.corrected.low).toBeLessThanOrEqual(figures.corrected.value);
     const { scores } = await json(`stats --run ${runId}`);
     expect(scores["eval:short_answer"]).toMatchObject({ n: 73, kind: "rate", value: figures.passRate.value });
+    // The version is on record, once.
+    await json(`evals run short_answer --run ${runId}`);
+    const db = new Database(path("art-e.db"), { readonly: true });
+    const settings = db.prepare("SELECT settings FROM runs WHERE id = ?").pluck().get(runId) as string;
+    db.close();
+    const { scorers: recorded } = JSON.parse(settings);
+    expect(recorded.filter((name: string) => name.startsWith("eval:"))).toEqual(["eval:short_answer@1"]);
     expect(await artE(`gate ${runId} --fail-under eval:short_answer=1.0`)).toMatchObject({ code: 3 });
     expect(await artE(`gate ${runId} --fail-under eval:short_answer=0.1`)).toMatchObject({ code: 0 });
     expect(await artE(`report ${runId} -o report.md --format md`)).toMatchObject({ code: 0 });
@@ -197,6 +205,17 @@ describe("eval files", () => {
       status: "active",
       isNew: false,
     });
+  });
+
+  it("are imported, run and exported several at once", async () => {
+    write("one.json", EVAL({ name: "brief_one" }));
+    write("two.json", EVAL({ name: "brief_two", pass: { all: [{ feature: "answer_words", at_most: 10 }] } }));
+    const imported = await json("evals import one.json two.json");
+    expect(imported.map(({ name }: { name: string }) => name)).toEqual(["brief_one", "brief_two"]);
+    const { evals } = await json(`evals run brief_one@1 brief_two@1 --run ${runId}`);
+    expect(evals.map(({ name }: { name: string }) => name)).toEqual(["brief_one", "brief_two"]);
+    const { files } = await json("evals export brief_one@1 brief_two@1 -o several");
+    expect(files).toEqual(["several/brief_one.json", "several/brief_two.json"]);
   });
 
   it.each([

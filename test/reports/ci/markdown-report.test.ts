@@ -30,7 +30,15 @@ function head(label: string): ReportHead {
     slices: {},
     suite: null,
   };
-  return { version: "1", createdAt: "", scores, leading: "semanticScore", runs: [run], traces: { kind: "none" } };
+  return {
+    version: "1",
+    createdAt: "",
+    scores,
+    leading: "semanticScore",
+    runs: [run],
+    evals: [],
+    traces: { kind: "none" },
+  };
 }
 
 describe("a report as Markdown", () => {

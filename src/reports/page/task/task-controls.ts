@@ -15,12 +15,23 @@ const TITLES: Readonly<Record<FilterName, string>> = {
   state: "State",
   stage: "Gold mail",
   ending: "Ending",
+  eval: "Fails",
 };
 
 /** Filters with a list; the others are set by links in the charts. */
-const LISTED: readonly FilterName[] = ["run", "outcome", "state", "tool", "guidance", "stage", "ending", "inbox"];
+const LISTED: readonly FilterName[] = [
+  "run",
+  "outcome",
+  "state",
+  "tool",
+  "guidance",
+  "stage",
+  "ending",
+  "eval",
+  "inbox",
+];
 
-const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "state", "tool", "guidance"]);
+const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "eval", "state", "tool", "guidance"]);
 
 /** The search field, the filter lists, and the active filters, each with a button that removes it. */
 export class TaskControls {
