@@ -6,10 +6,10 @@ import { seededRandom } from "../../../statistics/seeded-random.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";
 import { callOrNull, draftsOfModel, draftsOfPatterns, type UsableMailbox } from "./draft-questions.js";
 import type { MakeOptions } from "./make-options.js";
+import { SpendingLimitReached } from "./metered-model.js";
 import type { NamedCounts } from "./named-counts.js";
 import type { OpenedModels } from "./open-models.js";
 import type { QuestionMailbox } from "./question-mailbox.js";
-import { SpendingLimitReached } from "./spending.js";
 import { asAskedTooEarly, type VerifiedQuestion, verifyDraft } from "./verify-draft.js";
 
 /** Questions checked at once; the rate limiter finds out how many calls the server takes. */

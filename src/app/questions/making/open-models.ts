@@ -2,9 +2,9 @@ import type { Model } from "../../../domain/models/model.js";
 import type { Checker } from "../../../questions/checks/checker.js";
 import type { AppContext } from "../../use-case-context.js";
 import { type MakeOptions, PATTERNS_MODEL } from "./make-options.js";
+import type { Spending } from "./metered-model.js";
 import { openChecker } from "./open-checker.js";
 import { openQuestionModel, type QuestionModel } from "./open-question-model.js";
-import type { Spending } from "./spending.js";
 
 /** The models that make and check questions; null: patterns make them, rules alone check them. */
 export interface OpenedModels {

@@ -12,7 +12,7 @@ import { DEFAULT_RETRY } from "../../../platform/retry.js";
 import { warnOfOtherModel } from "../../run/warn-of-other-model.js";
 import { baseUrlOf, connectionOf } from "../../settings/endpoints.js";
 import type { AppContext } from "../../use-case-context.js";
-import { requirePrice, type Spending } from "./spending.js";
+import { requirePrice, type Spending } from "./metered-model.js";
 
 /** Of one call. A batch of mails is long, and a model may think about it. */
 const TIMEOUT_MS = 300_000;
