@@ -11,6 +11,8 @@ const KINDS = {
   html: ["report page", (start: string) => start.includes("<title>ART-E report")],
   md: ["report in Markdown", (start: string) => start.startsWith("## ART-E")],
   csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
+  questions: ["file of questions", (start: string) => /^\{"id":\d+,"question":/.test(start)],
+  provenance: ["file of how questions were made", (start: string) => /^\{"id":\d+,"made_by":/.test(start)],
 } as const satisfies Record<string, readonly [name: string, is: (start: string) => boolean]>;
 
 const TRACES = /^\{"(?:traceId|step_id|messages|schema_version|trajectories|resourceSpans|version":2,"status)":/;
