@@ -40,7 +40,7 @@ export const demoCommand: Command = {
       [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
       [
         runCommand,
-        { agent: "baseline", dataset: files.questions, limit: 0, output: files.results, overwrite },
+        { agent: "baseline", dataset: files.questions, limit: 0, output: files.results, overwrite, config: "off" },
         `art-e run -a baseline --dataset ${files.questions} -l 0 -o ${files.results} --db ${files.db}`,
       ],
       [
