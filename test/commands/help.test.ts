@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import questions run worker queue score judge stats runs compare gate report export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
+  "demo init import questions run worker queue score judge stats runs compare gate report export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
     " ",
   );
 
@@ -98,6 +98,7 @@ describe("--help", () => {
 
       Commands:
         art-e demo                              Try everything on a bundled mailbox, offline and without an API key
+        art-e init                              Write a file of settings for run and gate, after three questions
         art-e import [source..]                 Import mail into the database
         art-e questions                         Make questions from imported mail, and check those of any dataset
         art-e run                               Let an agent answer the questions, and score its answers
@@ -230,6 +231,8 @@ describe("--help", () => {
             --metric         The score of --baseline and --junit [default: accuracy]                                  [string]
             --junit          Write every task as a test case to FILE (JUnit XML)                                      [string]
             --overwrite      Write over an output file that is of another kind                                       [boolean]
+            --config         A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
+                             database, if there is one]                                                               [string]
       "
     `);
   });

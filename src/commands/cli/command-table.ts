@@ -16,6 +16,11 @@ export const COMMANDS: readonly TableEntry[] = [
     load: async () => (await import("../demo.js")).demoCommand,
   },
   {
+    usage: "init",
+    describe: "Write a file of settings for run and gate, after three questions",
+    load: async () => (await import("../config/init.js")).initCommand,
+  },
+  {
     usage: "import [source..]",
     describe: "Import mail into the database",
     load: async () => (await import("../import/import.js")).importCommand,
