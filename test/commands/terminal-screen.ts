@@ -23,11 +23,25 @@ export function openTerminal(
   const socket = join(folder, `terminal-${columns}`);
   const env = { PATH: process.env.PATH ?? "", HOME: folder, LANG: "C.UTF-8", ...variables };
   const tmux = (...args: string[]) => {
-    const { status, stdout, stderr } = spawnSync("tmux", ["-S", socket, ...args], { cwd: folder, env, encoding: "utf8" });
+    const { status, stdout, stderr } = spawnSync("tmux", ["-S", socket, ...args], {
+      cwd: folder,
+      env,
+      encoding: "utf8",
+    });
     if (status !== 0) throw new Error(`tmux ${args.join(" ")}: ${stderr}`);
     return stdout;
   };
-  tmux("-f", "/dev/null", "new-session", "-d", "-x", String(columns), "-y", "24", "env PS1='$ ' bash --norc --noprofile");
+  tmux(
+    "-f",
+    "/dev/null",
+    "new-session",
+    "-d",
+    "-x",
+    String(columns),
+    "-y",
+    "24",
+    "env PS1='$ ' bash --norc --noprofile",
+  );
   return {
     run: (line) => void tmux("send-keys", "-l", `${process.execPath} ${BIN} ${line}\n`),
     press: (key) => void tmux("send-keys", key),

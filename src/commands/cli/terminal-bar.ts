@@ -6,8 +6,9 @@ let drawn: MultiBar | null = null;
 let hasExitListener = false;
 
 /**
- * Draws a line of stderr, which is a terminal, again and again: `line` gives it for so many columns. The cursor and the
- * terminal's modes stay as they are, so that a killed process leaves nothing to be undone. `stop` takes it off the screen.
+ * Draws a line of stderr, which is a terminal, again and again: `line` gives it for so many columns. The cursor and
+ * the terminal's modes stay as they are, so that a killed process leaves nothing to be undone. `stop` takes it off the
+ * screen.
  */
 export function openTerminalBar(line: (columns: number) => string): { stop(): void } {
   // Loaded only where a bar is drawn.
