@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo init import questions run worker queue score judge stats runs compare gate report export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
+  "demo init import questions run worker queue score judge stats runs compare gate report export-results export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
     " ",
   );
 
@@ -111,6 +111,8 @@ describe("--help", () => {
         art-e compare <runs..>                  Compare runs question by question: is the difference real?
         art-e gate <name>                       Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
         art-e report [runs..]                   Write runs as an HTML page, as Markdown, or as a CSV of tasks
+        art-e export-results [runs..]           Write runs as tables (tasks, turns, tool calls) in Parquet, CSV or JSON lines,
+                                                for pandas, DuckDB and R
         art-e export-traces                     Write the traces of a run as JSON lines
         art-e import-traces <file>              Read traces of another database or another program, to score, show, report and
                                                 export them

@@ -65,6 +65,11 @@ export const COMMANDS: readonly TableEntry[] = [
     load: async () => (await import("../report/report.js")).reportCommand,
   },
   {
+    usage: "export-results [runs..]",
+    describe: "Write runs as tables (tasks, turns, tool calls) in Parquet, CSV or JSON lines, for pandas, DuckDB and R",
+    load: async () => (await import("../export-results.js")).exportResultsCommand,
+  },
+  {
     usage: "export-traces",
     describe: "Write the traces of a run as JSON lines",
     load: async () => (await import("../export-traces.js")).exportTracesCommand,
