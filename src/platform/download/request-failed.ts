@@ -1,4 +1,4 @@
-import { type RetryPolicy, retry } from "../platform/retry.js";
+import { type RetryPolicy, retry } from "../retry.js";
 
 /** A request that got no usable answer. `message` is a clause for the user, without the address. */
 export class RequestFailed extends Error {

@@ -1,8 +1,8 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { downloadFile } from "../../src/huggingface/download.js";
+import { downloadFile } from "../../../src/platform/download/download-file.js";
+import { QUICK, sendFile, startHub } from "../../huggingface/hub-server.js";
 import { downloadSetup, FILE, SHA256, THIRD } from "./download-setup.js";
-import { QUICK, sendFile, startHub } from "./hub-server.js";
 
 const { cache, target, hub, request, left } = downloadSetup();
 

@@ -1,8 +1,10 @@
 import { open } from "node:fs/promises";
-import type { OnProgress } from "./hub.js";
-import { get, withNetworkErrors } from "./hub-http.js";
+import { get, withNetworkErrors } from "./http-get.js";
 import type { PartialDownload } from "./partial-download.js";
 import { RequestFailed } from "./request-failed.js";
+
+/** Bytes so far and in total; null where the total is not known. */
+export type OnProgress = (bytes: number, total: number | null) => void;
 
 export interface RangeRequest {
   readonly url: string;

@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import { connectionFault } from "../platform/http/connection-fault.js";
-import { parseRetryAfter } from "../platform/http/retry-after.js";
-import type { RetryPolicy } from "../platform/retry.js";
+import { connectionFault } from "../http/connection-fault.js";
+import { parseRetryAfter } from "../http/retry-after.js";
+import type { RetryPolicy } from "../retry.js";
 import { RequestFailed, retryRequest } from "./request-failed.js";
 
 const RETRYABLE_STATUS = new Set([408, 425, 429]);

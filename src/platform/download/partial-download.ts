@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { parseJsonOrNull } from "../platform/parse-json.js";
-import { isProcessAlive } from "../platform/process-alive.js";
+import { parseJsonOrNull } from "../parse-json.js";
+import { isProcessAlive } from "../process-alive.js";
 
 /**
  * An unfinished download that a later attempt can resume: a folder `<target>.partial` with the bytes and their ETag.

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
-import { replaceFile } from "../platform/atomic-file.js";
-import { parseJsonOrNull } from "../platform/parse-json.js";
+import { replaceFile } from "../atomic-file.js";
+import { parseJsonOrNull } from "../parse-json.js";
 
 /** The record of a cached file, stored as `<file>.json`. A file without one is not used. */
 const cacheRecordSchema = z.object({

@@ -1,11 +1,10 @@
 import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../retry.js";
 import { type CacheRecord, sha256OfFile, verifiedRecord, writeRecord } from "./download-cache.js";
-import { withDownloadHint } from "./download-errors.js";
-import type { OnProgress } from "./hub.js";
+import { type DownloadHints, withDownloadHint } from "./download-errors.js";
 import { lockPartialDownload, type PartialDownload } from "./partial-download.js";
-import { downloadRange, wrongSize } from "./range-download.js";
+import { downloadRange, type OnProgress, wrongSize } from "./range-download.js";
 import { RequestFailed, retryRequest } from "./request-failed.js";
 
 export interface DownloadRequest {
@@ -21,8 +20,7 @@ export interface DownloadRequest {
   readonly retry?: RetryPolicy | undefined;
   readonly onProgress?: OnProgress | undefined;
   readonly signal: AbortSignal;
-  /** A sentence for the hint of every error: how to do without the download. */
-  readonly manualHint: string;
+  readonly hints: DownloadHints;
 }
 
 /**
@@ -32,7 +30,7 @@ export interface DownloadRequest {
  */
 export async function downloadFile(request: DownloadRequest): Promise<CacheRecord> {
   const { target, signal, revision } = request;
-  return withDownloadHint(request.url, request.manualHint, async () => {
+  return withDownloadHint(request.url, request.hints, async () => {
     const expected = { revision, size: request.expectedSize, sha256: request.expectedSha256 };
     const cached = await verifiedRecord(target, expected, signal);
     if (cached !== null) return cached;

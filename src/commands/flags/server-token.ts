@@ -8,7 +8,7 @@ interface TokenFlags {
   readonly tokenFile?: string | undefined;
 }
 
-/** The token that requests must have: of a flag, else of ART_E_TOKEN; null: none. */
+/** The token of a server: of a flag, else of ART_E_TOKEN; null: none. */
 export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
   if (flags.token !== undefined && flags.tokenFile !== undefined) {
     throw new UserError("flags_contradict", "--token and --token-file are given.", "Give one of them.");
@@ -17,14 +17,4 @@ export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
   const token = (given ?? env.ART_E_TOKEN ?? "").trim();
   if (token === "" && given === undefined) return null;
   return checkToken(token, "The token");
-}
-
-/** The origin whose pages may call the API. */
-export function originOf(cors: string): string {
-  if (URL.canParse(cors) && new URL(cors).origin === cors) return cors;
-  throw new UserError(
-    "flag_invalid",
-    "--cors: expected one origin, such as http://localhost:3000.",
-    "See art-e serve --help.",
-  );
 }

@@ -3,9 +3,10 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
-import type { DownloadRequest } from "../../src/huggingface/download.js";
-import { parquetOf, questionRows } from "../questions/question-rows.js";
-import { type Handler, type HubServer, never, QUICK, startHub } from "./hub-server.js";
+import { hubHints } from "../../../src/huggingface/hub-hints.js";
+import type { DownloadRequest } from "../../../src/platform/download/download-file.js";
+import { type Handler, type HubServer, never, QUICK, startHub } from "../../huggingface/hub-server.js";
+import { parquetOf, questionRows } from "../../questions/question-rows.js";
 
 export const FILE = parquetOf(questionRows(300));
 export const SHA256 = createHash("sha256").update(FILE).digest("hex");
@@ -44,7 +45,7 @@ export function downloadSetup() {
         magic: "PAR1",
         retry: QUICK,
         signal: never,
-        manualHint: "Or give the file yourself: --dataset FILE.",
+        hints: hubHints("Or give the file yourself: --dataset FILE."),
         ...changes,
       };
     },
