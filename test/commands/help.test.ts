@@ -26,6 +26,7 @@ const SUBCOMMANDS = [
   "evals list",
   "evals show",
   "evals review",
+  "evals rank",
   "evals refine",
   "evals use",
   "evals retire",

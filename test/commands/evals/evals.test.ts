@@ -104,6 +104,21 @@ describe("from labels to a gate", () => {
     expect(await json("evals use short_answer")).toEqual({ name: "short_answer", version: 1, retired: null });
   });
 
+  it("ranks traces by how likely they are to be bad, by the training half", async () => {
+    const { traces, area, shuffledArea, good, bad, weights } = await json(`evals rank ${runId} --limit 0`);
+    expect([good + bad, traces.length]).toEqual([expect.any(Number), 73]);
+    expect(good + bad).toBeLessThan(50);
+    expect(area).toBeGreaterThan(0.9);
+    expect(area).toBeGreaterThan(shuffledArea);
+    expect(weights[0].feature).toBe("answer_words");
+    // Also in the half that it was not fitted to: long answers are the bad ones.
+    const labels = traces.map(({ label }: { label: string }) => label);
+    const bads = labels.filter((label: string) => label === "bad").length;
+    expect(labels.slice(0, bads).filter((label: string) => label === "bad").length / bads).toBeGreaterThan(0.85);
+    const { stdout } = await artE(`evals rank ${runId} --limit 3`);
+    expect(stdout).toContain("70 more: --limit 0 lists all.");
+  });
+
   it("runs as a score of a stored run, with the rate corrected for the eval's errors", async () => {
     const { evals, traces } = await json(`evals run short_answer --run ${runId}`);
     expect(traces).toBe(73);
