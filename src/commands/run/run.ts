@@ -1,6 +1,7 @@
 import { throwIfMissed } from "../../app/gates/run-gates.js";
 import { checkOutputs, type InputFile, replayFile } from "../../app/output-files/check-outputs.js";
 import { refuseContradictions } from "../../app/questions/load-dataset.js";
+import type { OpenMonitor } from "../../app/run/execute-run.js";
 import { agentOfNewRun, outputsOf } from "../../app/run/plan/run-options.js";
 import { estimateBenchmark, runBenchmark } from "../../app/run/run-benchmark.js";
 import type { SessionEnd } from "../../app/run/run-tasks.js";
@@ -15,6 +16,7 @@ import { printTotals } from "./print-totals.js";
 import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
 import { runProgress } from "./run-progress.js";
 import { stoppedError } from "./stopped-error.js";
+import { refuseUnwatched, withRunPage } from "./watch-run.js";
 
 export const runCommand: Command = {
   flags: RUN_FLAGS,
@@ -28,6 +30,7 @@ export const runCommand: Command = {
       await printDatasetFigures(flags, context);
       return EXIT.done;
     }
+    refuseUnwatched(flags);
     sendsTraces(flags);
     if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
     checkOutputs(outputsOf(flags), inputsOf(flags), { db: context.settings.db, overwrite: flags.overwrite });
@@ -38,8 +41,9 @@ export const runCommand: Command = {
       printEstimate(await estimateBenchmark(request, context), context);
       return EXIT.done;
     }
-    const { end, gates, output, shortfall } = await runBenchmark(request, context, (activity) =>
-      runProgress(context.settings, activity),
+    const openProgress: OpenMonitor = (activity) => runProgress(context.settings, activity);
+    const { end, gates, output, shortfall } = await withRunPage(flags, context, openProgress, (openMonitor) =>
+      runBenchmark(request, context, openMonitor),
     );
     // A run that could not begin to answer has nothing to show in a table.
     const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { withChatServices } from "../../app/chat/with-chat-services.js";
 import { programVersion } from "../../app/settings/program-version.js";
 import { EXIT } from "../../domain/errors.js";
+import { openInBrowser } from "../../processes/open-in-browser.js";
 import { ChatLimits } from "../../servers/http/chat-limits.js";
 import { startServer } from "../../servers/start-server.js";
 import type { Command, CommandContext } from "../cli/command.js";
@@ -21,6 +22,7 @@ const schema = z.object({
   requestTimeout: wholeNumber(1, 3_600).default(180),
   grace: wholeNumber(0, 3_600).default(10),
   allowPrograms: z.boolean().default(false),
+  open: z.boolean().default(false),
   ...otlpShape,
 });
 
@@ -29,6 +31,7 @@ const HEARTBEAT_MS = 15_000;
 
 export const serveCommand: Command = {
   flags: {
+    open: { type: "boolean", describe: "Open the playground in the browser" },
     port: { type: "number", requiresArg: true, describe: "0: any that is free [default: 8787]" },
     host: {
       type: "string",
@@ -85,6 +88,9 @@ export const serveCommand: Command = {
         { url: running.url, token: token !== null },
         () => `art-e serves ${context.settings.db} at ${running.url}`,
       );
+      if (flags.open && !(await openInBrowser(running.url))) {
+        context.note(`art-e: no browser could be opened here; the page is at ${running.url}`);
+      }
       await untilAborted(context.signal);
       await running.stop(flags.grace * 1_000);
       return EXIT.done;
