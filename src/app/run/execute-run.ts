@@ -16,6 +16,7 @@ import { checkJudgePriced } from "../score/create-judge.js";
 import { openLiveTraces } from "../traces/live-traces.js";
 import type { AppContext } from "../use-case-context.js";
 import { waitForWriter } from "../wait-for-writer.js";
+import type { OnActivity } from "./answer/answering.js";
 import { scoringOf } from "./answer/build-answering.js";
 import { localAnswerer } from "./answer/local-answerer.js";
 import type { AnswererOfRun, RunActivity } from "./answer/task-answerer.js";
@@ -157,7 +158,9 @@ async function answerAll(
     }
     const mailbox = openMailbox(mailDb);
     const mayStart = () => !context.signal.aborted && budget.reached() === null;
-    const answerer = await opening.start({ db, mailbox, budget, mayStart });
+    const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
+      monitor.emit({ type: "task_activity", taskId, epoch, activity });
+    const answerer = await opening.start({ db, mailbox, budget, mayStart, onActivity });
     const end = await runTasks(
       db,
       {

@@ -77,14 +77,14 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
 
   /** Null: interrupted. */
   const answer = async (task: PlannedTask): Promise<Trace | null> => {
-    emit({ type: "task_started", taskId: task.task.id });
+    emit({ type: "task_started", taskId: task.task.id, epoch: task.epoch });
     const answered = await answerer.answer(task, stop);
     if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
     if (answered === null) return null;
     const { trace, isHeld } = answered;
     // Before the slot is free: the next task may exceed the budget.
     budget.add(taskCost(trace), trace.ending);
-    emit({ type: "task_answered", taskId: trace.taskId });
+    emit({ type: "task_answered", taskId: trace.taskId, epoch: trace.epoch });
     if (!isHeld) return trace;
     held.push(trace);
     return null;

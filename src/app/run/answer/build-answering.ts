@@ -12,7 +12,7 @@ import type { Scoring } from "../../score/score-trace.js";
 import type { CreatedModel } from "../create-model.js";
 import { agentOf } from "../plan/stored-settings.js";
 import { warnOfOtherModel } from "../warn-of-other-model.js";
-import type { Answering } from "./answering.js";
+import type { Answering, OnActivity } from "./answering.js";
 
 /** What the answers of a run depend on. */
 export interface AnsweringParts {
@@ -26,6 +26,7 @@ export interface AnsweringParts {
   readonly judge: Judge | null;
   /** An external agent; undefined: the agent loop of this process. */
   readonly backend?: AgentBackend | undefined;
+  readonly onActivity?: OnActivity | undefined;
 }
 
 /** The resources of a run's tools. */
@@ -48,7 +49,7 @@ export function scoringOf(
 
 /** Throws a UserError where a tool cannot be used. */
 export function buildAnswering(
-  { runId, settings, model, tools, suite, evals, judge, backend }: AnsweringParts,
+  { runId, settings, model, tools, suite, evals, judge, backend, onActivity }: AnsweringParts,
   resources: ToolResources,
   note: (text: string) => void,
 ): Answering {
@@ -62,5 +63,6 @@ export function buildAnswering(
     maxTaskCostUsd: settings.maxTaskCostUsd,
     scoring: scoringOf(settings, resources, { evals, judge }),
     backend,
+    onActivity,
   };
 }

@@ -26,7 +26,7 @@ export async function localAnswerer(
     activity: { throttle: model.throttle },
     onConcurrency: model.onConcurrency,
     shortfall: () => judge?.shortfall() ?? null,
-    async start({ mailbox }) {
+    async start({ mailbox, onActivity }) {
       const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
       if (plan.settings.elsewhere !== undefined) {
         const { openAgentTarget } = await import("../open-agent-target.js");
@@ -35,7 +35,8 @@ export async function localAnswerer(
       }
       const evals = evalsAmong(db, plan.settings.scorers);
       const parts = { runId, settings: plan.settings, model, tools, suite, evals, judge: judge?.judge ?? null };
-      return answerHere(buildAnswering({ ...parts, backend: target?.backend }, resources, note), new ServerWatch());
+      const answering = buildAnswering({ ...parts, backend: target?.backend, onActivity }, resources, note);
+      return answerHere(answering, new ServerWatch());
     },
     close: async () => void (await Promise.all([outside.close(), target?.close()])),
   };
