@@ -1,15 +1,41 @@
 import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
+import type { EvalOutcome } from "../../domain/evals/eval-outcome.js";
+import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import { evalOfScore, isEvalScore, scoreNameOf } from "../../domain/evals/score-names.js";
+import { runEvals } from "../../evalgen/run-evals.js";
 import type { Db } from "../../store/connection/open-store.js";
+import { openEvalBackends, requireRunnable } from "./eval-backends.js";
 import { openEvals } from "./open-evals.js";
 
-/** The evals among these scorers. */
-export function evalsAmong(db: Db, scorers: readonly string[]): EvalDefinition[] {
-  return openEvals(db, scorers.filter(isEvalScore).map(evalOfScore)).map(({ definition }) => definition);
+/** Evals that score traces. */
+export interface ScoringEvals {
+  readonly definitions: readonly EvalDefinition[];
+  /** For each trace an outcome of each eval. What fails is an outcome too; throws only the signal's reason. */
+  run(traces: readonly EvaluatedTrace[], signal: AbortSignal): Promise<readonly (readonly EvalOutcome[])[]>;
 }
 
-/** With the version of each eval, so that a run that goes on later is scored by the same. */
-export function pinEvals(db: Db, scorers: readonly string[]): string[] {
-  const pinned = evalsAmong(db, scorers).map((definition) => `${scoreNameOf(definition)}@${definition.version}`);
+export const NO_EVALS: ScoringEvals = { definitions: [], run: async () => [] };
+
+/** The evals among these scorers. */
+export function evalsAmong(db: Db, scorers: readonly string[]): ScoringEvals {
+  return scoringEvals(openEvals(db, scorers.filter(isEvalScore).map(evalOfScore)).map(({ definition }) => definition));
+}
+
+export function scoringEvals(definitions: readonly EvalDefinition[]): ScoringEvals {
+  const backends = openEvalBackends();
+  return {
+    definitions,
+    run: async (traces, signal) => (definitions.length === 0 ? [] : runEvals(definitions, traces, backends, signal)),
+  };
+}
+
+/**
+ * With the version of each eval, so that a run that goes on later is scored by the same. Throws where this machine
+ * cannot run one of them.
+ */
+export async function pinEvals(db: Db, scorers: readonly string[]): Promise<string[]> {
+  const { definitions } = evalsAmong(db, scorers);
+  await requireRunnable(definitions);
+  const pinned = definitions.map((definition) => `${scoreNameOf(definition)}@${definition.version}`);
   return [...scorers.filter((name) => !isEvalScore(name)), ...pinned];
 }

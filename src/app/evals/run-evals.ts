@@ -4,7 +4,6 @@ import { isPass } from "../../domain/evals/eval-outcome.js";
 import type { Agreement } from "../../domain/evals/eval-test.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
-import { runEvals } from "../../evalgen/run-eval.js";
 import { count } from "../../reports/text/format-number.js";
 import { correctedRate } from "../../statistics/rogan-gladen.js";
 import { wilson } from "../../statistics/wilson.js";
@@ -18,6 +17,8 @@ import { rewriteScores } from "../score/score-saved-traces.js";
 import { withEvals } from "../score/score-trace.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
+import { requireRunnable } from "./eval-backends.js";
+import { scoringEvals } from "./evals-as-scorers.js";
 import { openEvals } from "./open-evals.js";
 
 export interface EvalRunFigures {
@@ -39,6 +40,9 @@ export interface EvalRun {
   readonly evals: readonly EvalRunFigures[];
 }
 
+/** Traces per batch: a process of the sandbox takes a tenth of a second to start. */
+const BATCH = 500;
+
 /** Runs evals over the stored traces of a run, beside the scores that these have. */
 export function runEvalsOverRun(names: readonly string[], runName: string, context: AppContext): Promise<EvalRun> {
   const { settings, signal } = context;
@@ -47,19 +51,23 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
     const run = getRun(db, runName);
     const definitions = evals.map(({ definition }) => definition);
     const counts = evals.map(() => ({ passed: 0, failed: 0, notApplicable: 0, errors: 0 }));
+    await requireRunnable(definitions);
     const bar = context.progress("Evals");
-    const score = (trace: Trace): Trace => {
-      const outcomes = runEvals(definitions, trace);
-      for (const [i, outcome] of outcomes.entries()) {
-        const of = counts[i];
-        if (of !== undefined) of[kindOf(outcome)]++;
+    const scoring = scoringEvals(definitions);
+    const score = async (traces: readonly Trace[]): Promise<Trace[]> => {
+      const outcomes = await scoring.run(traces, signal);
+      for (const ofTrace of outcomes) {
+        for (const [i, outcome] of ofTrace.entries()) {
+          const of = counts[i];
+          if (of !== undefined) of[kindOf(outcome)]++;
+        }
       }
-      return withEvals(trace, definitions, outcomes);
+      return traces.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
     };
     acquireRunLock(db, run.id, thisProcess);
     try {
       const onProgress = (done: number) => bar.update(done, run.totalTasks, `${count(done)} traces`);
-      const { scored, stopped } = await rewriteScores(db, run.id, { concurrency: 1, onProgress }, score, signal);
+      const { scored, stopped } = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
       if (stopped) throw new Interrupted(`${count(scored)} traces of ${run.id} are done. Go on with the same command.`);
       if (scored === 0)
         throw new UserError("run_empty", `Run ${run.id} has no traces to run evals over.`, "Name another run.");

@@ -78,8 +78,6 @@ export class AnsweredRun {
         model,
         tools: manifest.tools,
         suite: { open: questionOpener(settings.cutoff) },
-        // Their definitions are in the coordinator's file, and a run with evals is refused.
-        evals: [],
         judge: judge?.judge ?? null,
       },
       resourcesOf(settings, shared.tools),
