@@ -14,6 +14,7 @@ export type EvalBackend<K extends EvalDefinition["kind"]> = (
 /** What runs the kinds of evals that need more than this process. */
 export interface EvalBackends {
   readonly python: EvalBackend<"python">;
+  readonly rubric: EvalBackend<"rubric">;
 }
 
 /** Runs evals over traces: an outcome for each trace, of each eval in order. */
@@ -26,6 +27,7 @@ export async function runEvals(
   const columns = new Map<EvalDefinition, readonly MeasuredOutcome[]>();
   for (const definition of definitions) {
     if (definition.kind === "python") columns.set(definition, await backends.python(definition, traces, signal));
+    if (definition.kind === "rubric") columns.set(definition, await backends.rubric(definition, traces, signal));
   }
   const data = definitions.filter(isDataEval);
   return traces.map((trace, i) => {

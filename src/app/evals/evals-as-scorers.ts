@@ -2,8 +2,9 @@ import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
 import type { EvalOutcome } from "../../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import { evalOfScore, isEvalScore, scoreNameOf } from "../../domain/evals/score-names.js";
-import { runEvals } from "../../evalgen/run-evals.js";
+import { type EvalBackends, runEvals } from "../../evalgen/run-evals.js";
 import type { Db } from "../../store/connection/open-store.js";
+import type { AppSettings } from "../use-case-context.js";
 import { openEvalBackends, requireRunnable } from "./eval-backends.js";
 import { openEvals } from "./open-evals.js";
 
@@ -17,12 +18,15 @@ export interface ScoringEvals {
 export const NO_EVALS: ScoringEvals = { definitions: [], run: async () => [] };
 
 /** The evals among these scorers. */
-export function evalsAmong(db: Db, scorers: readonly string[]): ScoringEvals {
-  return scoringEvals(openEvals(db, scorers.filter(isEvalScore).map(evalOfScore)).map(({ definition }) => definition));
+export function evalsAmong(db: Db, scorers: readonly string[], settings: AppSettings): ScoringEvals {
+  const evals = openEvals(db, scorers.filter(isEvalScore).map(evalOfScore));
+  return scoringEvals(
+    evals.map(({ definition }) => definition),
+    openEvalBackends(settings),
+  );
 }
 
-export function scoringEvals(definitions: readonly EvalDefinition[]): ScoringEvals {
-  const backends = openEvalBackends();
+export function scoringEvals(definitions: readonly EvalDefinition[], backends: EvalBackends): ScoringEvals {
   return {
     definitions,
     run: async (traces, signal) => (definitions.length === 0 ? [] : runEvals(definitions, traces, backends, signal)),
@@ -33,9 +37,9 @@ export function scoringEvals(definitions: readonly EvalDefinition[]): ScoringEva
  * With the version of each eval, so that a run that goes on later is scored by the same. Throws where this machine
  * cannot run one of them.
  */
-export async function pinEvals(db: Db, scorers: readonly string[]): Promise<string[]> {
-  const { definitions } = evalsAmong(db, scorers);
-  await requireRunnable(definitions);
+export async function pinEvals(db: Db, scorers: readonly string[], settings: AppSettings): Promise<string[]> {
+  const { definitions } = evalsAmong(db, scorers, settings);
+  await requireRunnable(definitions, settings);
   const pinned = definitions.map((definition) => `${scoreNameOf(definition)}@${definition.version}`);
   return [...scorers.filter((name) => !isEvalScore(name)), ...pinned];
 }

@@ -12,12 +12,12 @@ export interface LabelledTrace {
 const PAGE = 500;
 
 /** The good and bad traces of one half, in the order of their ids, some at a time. */
-export function* labelledPages(db: Db, criterion: string, half: Half): Generator<LabelledTrace[]> {
+export function* labelledPages(db: Db, criterion: string, half: Half, size = PAGE): Generator<LabelledTrace[]> {
   let page: LabelledTrace[] = [];
   for (const labelled of iterateLabelled(db, criterion)) {
     if (halfOf(questionKey(labelled.trace)) !== half) continue;
     page.push(labelled);
-    if (page.length < PAGE) continue;
+    if (page.length < size) continue;
     yield page;
     page = [];
   }

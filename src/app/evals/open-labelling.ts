@@ -46,7 +46,10 @@ export function openLabelling(db: Db, { run, criterion, seed }: LabellingOptions
     const { traceId } = trace;
     ofRun.add(traceId);
     if (labelled.has(traceId)) continue;
-    ranked.push({ traceId, priority: labellingPriority(runDataEvals(definitions, trace), derived.get(traceId) ?? null) });
+    ranked.push({
+      traceId,
+      priority: labellingPriority(runDataEvals(definitions, trace), derived.get(traceId) ?? null),
+    });
   }
   const order = ranked.sort((a, b) => b.priority - a.priority).map(({ traceId }) => traceId);
   const queue = new LabelQueue(
@@ -69,7 +72,9 @@ export function openLabelling(db: Db, { run, criterion, seed }: LabellingOptions
 
 /** What traces are ranked by: the evals there are, and the templates that need no labels. */
 function candidates(db: Db): DataEval[] {
-  const stored = newestOf(listEvals(db)).map(({ definition }) => definition).filter(isDataEval);
+  const stored = newestOf(listEvals(db))
+    .map(({ definition }) => definition)
+    .filter(isDataEval);
   const templates = TEMPLATES.filter(({ bound }) => bound !== "cut").map((template): DataEval => {
     const { name, criterion } = template;
     const origin = { by: "templates", seed: null, labels: null, parent: null } as const;

@@ -5,7 +5,7 @@ import { measureAgreement } from "../../evalgen/proof/measure-agreement.js";
 import { getEval, listEvals } from "../../store/evals/evals.js";
 import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { openEvalBackends, requireRunnable } from "./eval-backends.js";
+import { BACKENDS_WITHOUT_MODELS, openEvalBackends, requireRunnable } from "./eval-backends.js";
 import { scoringEvals } from "./evals-as-scorers.js";
 import { labelledPages } from "./labelled-pages.js";
 import { runOnHalf } from "./test-eval.js";
@@ -25,8 +25,13 @@ export function reviewEval(
 ): Promise<EvalReview> {
   return withStore(settings, async (db) => {
     const stored = getEval(db, name);
-    await requireRunnable([stored.definition]);
-    const { tested, contradictions } = await runOnHalf(db, stored, { criterion, half: "training", backends: openEvalBackends() }, signal);
+    await requireRunnable([stored.definition], settings);
+    const { tested, contradictions } = await runOnHalf(
+      db,
+      stored,
+      { criterion, half: "training", backends: openEvalBackends(settings) },
+      signal,
+    );
     return { stored, agreement: measureAgreement(tested, stored.id), contradictions };
   });
 }
@@ -44,7 +49,12 @@ export function reviewUncaught(
   { settings, signal }: Pick<AppContext, "settings" | "signal">,
 ): Promise<readonly UncaughtTrace[]> {
   return withStore(settings, async (db) => {
-    const evals = scoringEvals(newestOf(listEvals(db)).map(({ definition }) => definition));
+    const definitions = newestOf(listEvals(db)).map(({ definition }) => definition);
+    // Rubrics are left out: nobody asked for what they cost.
+    const evals = scoringEvals(
+      definitions.filter(({ kind }) => kind !== "rubric"),
+      BACKENDS_WITHOUT_MODELS,
+    );
     const uncaught: UncaughtTrace[] = [];
     for (const labelled of labelledPages(db, criterion, "training")) {
       const bad = labelled.filter(({ label }) => label.label === "bad");

@@ -17,7 +17,7 @@ import { rewriteScores } from "../score/score-saved-traces.js";
 import { withEvals } from "../score/score-trace.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { requireRunnable } from "./eval-backends.js";
+import { openEvalBackends, requireRunnable } from "./eval-backends.js";
 import { scoringEvals } from "./evals-as-scorers.js";
 import { openEvals } from "./open-evals.js";
 
@@ -27,6 +27,8 @@ export interface EvalRunFigures {
   readonly failed: number;
   readonly notApplicable: number;
   readonly errors: number;
+  /** Null: there are none. */
+  readonly firstError: string | null;
   /** As observed, and as it would be without the errors that the newest test measured; null without a test. */
   readonly passRate: Estimate;
   readonly corrected: Estimate | null;
@@ -50,16 +52,18 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
     const evals = openEvals(db, names);
     const run = getRun(db, runName);
     const definitions = evals.map(({ definition }) => definition);
-    const counts = evals.map(() => ({ passed: 0, failed: 0, notApplicable: 0, errors: 0 }));
-    await requireRunnable(definitions);
+    const counts = evals.map(() => ({ ...NO_COUNTS }));
+    await requireRunnable(definitions, settings);
     const bar = context.progress("Evals");
-    const scoring = scoringEvals(definitions);
+    const scoring = scoringEvals(definitions, openEvalBackends(settings));
     const score = async (traces: readonly Trace[]): Promise<Trace[]> => {
       const outcomes = await scoring.run(traces, signal);
       for (const ofTrace of outcomes) {
         for (const [i, outcome] of ofTrace.entries()) {
           const of = counts[i];
-          if (of !== undefined) of[kindOf(outcome)]++;
+          if (of === undefined) continue;
+          of[kindOf(outcome)]++;
+          of.firstError ??= outcome.error;
         }
       }
       return traces.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
@@ -83,15 +87,19 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
   });
 }
 
-const NO_COUNTS = { passed: 0, failed: 0, notApplicable: 0, errors: 0 };
+interface Counts extends Record<"passed" | "failed" | "notApplicable" | "errors", number> {
+  firstError: string | null;
+}
 
-function kindOf({ score, error }: { score: number | null; error: string | null }): keyof typeof NO_COUNTS {
+const NO_COUNTS: Counts = { passed: 0, failed: 0, notApplicable: 0, errors: 0, firstError: null };
+
+function kindOf({ score, error }: { score: number | null; error: string | null }): Exclude<keyof Counts, "firstError"> {
   if (error !== null) return "errors";
   if (score === null) return "notApplicable";
   return isPass(score) ? "passed" : "failed";
 }
 
-function figuresOf(db: Db, stored: StoredEval, counts: typeof NO_COUNTS): EvalRunFigures {
+function figuresOf(db: Db, stored: StoredEval, counts: Counts): EvalRunFigures {
   const { passed, failed } = counts;
   const n = passed + failed;
   const passRate = { value: n === 0 ? null : passed / n, n, ...wilson(passed, n) };

@@ -47,8 +47,13 @@ export function testEval(
         "Use it as it is: art-e evals use.",
       );
     }
-    await requireRunnable([stored.definition]);
-    const half = await runOnHalf(db, stored, { criterion, half: "heldout", backends: openEvalBackends() }, signal);
+    await requireRunnable([stored.definition], settings);
+    const half = await runOnHalf(
+      db,
+      stored,
+      { criterion, half: "heldout", backends: openEvalBackends(settings) },
+      signal,
+    );
     const agreement = measureAgreement(half.tested, stored.id);
     requireOutcomes(stored, half, agreement, criterion);
     const { latencyMs, costUsdPerTrace, contradictions, labelsHash } = half;

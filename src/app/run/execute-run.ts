@@ -156,6 +156,7 @@ async function answerAll(
       for (const { result } of page) budget.charge(result);
     }
     const mailbox = openMailbox(mailDb);
+    const evals = evalsAmong(db, plan.settings.scorers, settings);
     const mayStart = () => !context.signal.aborted && budget.reached() === null;
     const answerer = await opening.start({ db, mailbox, budget, mayStart });
     const end = await runTasks(
@@ -163,7 +164,7 @@ async function answerAll(
       {
         runId: plan.runId,
         answerer,
-        scoring: scoringOf(plan.settings, { mailbox }, { evals: evalsAmong(db, plan.settings.scorers), judge: null }),
+        scoring: scoringOf(plan.settings, { mailbox }, { evals, judge: null }),
         session,
         budget,
         writer,

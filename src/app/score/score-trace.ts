@@ -19,7 +19,11 @@ export interface Scoring {
 }
 
 /** Calls the judge, where there is one, unless the trace has a verdict of the same judge already. */
-export async function withVerdict(trace: Trace, { judge }: Pick<Scoring, "judge">, signal: AbortSignal): Promise<Trace> {
+export async function withVerdict(
+  trace: Trace,
+  { judge }: Pick<Scoring, "judge">,
+  signal: AbortSignal,
+): Promise<Trace> {
   const task = questionOf(trace.task);
   if (judge === null || task === null || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = task;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { evalsToExport, toEvalFile, writeFolder } from "../../app/evals/eval-files.js";
+import { evalsToExport, toEvalFile, writeFolder } from "../../app/evals/export-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -8,7 +8,7 @@ const schema = z.object({ names: z.array(text).default([]), output: text.default
 
 export const exportEvalsCommand: Command = {
   positionals: {
-    names: { type: "string", describe: "Evals in use, or NAME@2 [default: all that are not retired]" },
+    names: { type: "string", array: true, describe: "Evals in use, or NAME@2 [default: all that are not retired]" },
   },
   flags: {
     output: { alias: "o", type: "string", requiresArg: true, describe: "Folder to write to [default: evals]" },

@@ -48,6 +48,8 @@ const common = {
 /** Characters of an eval's code. */
 const MAX_CODE = 100_000;
 
+const MAX_RUBRIC = 10_000;
+
 /** An eval as its JSON file holds it. It is data: code in it runs in the sandbox and nowhere else. */
 export const evalDefinitionSchema = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -61,6 +63,14 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
     kind: z.literal("python"),
     /** Defines `eval_function(task, task_metadata, trace, ctx)`, which returns (score from 0 to 1 or None, feedback). */
     code: z.string().min(1).max(MAX_CODE),
+  }),
+  z.strictObject({
+    ...common,
+    kind: z.literal("rubric"),
+    /** What makes a trace pass and what makes it fail, for a model to read. */
+    rubric: z.string().min(1).max(MAX_RUBRIC),
+    /** `provider/name`. */
+    model: z.string().regex(/^[a-z]+\/\S+$/, "expected provider/name"),
   }),
 ]);
 

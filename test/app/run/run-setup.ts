@@ -2,9 +2,9 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { NO_EVALS } from "../../../src/app/evals/evals-as-scorers.js";
 import { questionOpener } from "../../../src/app/questions/art-e-suite.js";
 import type { Answering } from "../../../src/app/run/answer/answering.js";
-import { NO_EVALS } from "../../../src/app/evals/evals-as-scorers.js";
 import { answerHere } from "../../../src/app/run/answer/task-answerer.js";
 import { Budget } from "../../../src/app/run/budget.js";
 import { createRun, type RunSession, resumeRun } from "../../../src/app/run/create-run.js";

@@ -111,7 +111,12 @@ describe("scoring a stored run again", () => {
     lockRun(demo.db, runId, "elsewhere:7", () => false);
     await expect(grade(RESULT_FILE_SCORERS)).rejects.toMatchObject({ code: "run_busy" });
     const { db } = demo;
-    const scoring = { sameMail: openMailLookup(db).canonicalId, scorers: RESULT_FILE_SCORERS, evals: NO_EVALS, judge: null };
+    const scoring = {
+      sameMail: openMailLookup(db).canonicalId,
+      scorers: RESULT_FILE_SCORERS,
+      evals: NO_EVALS,
+      judge: null,
+    };
     const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
     const request = { scoring, scorers: RESULT_FILE_SCORERS, concurrency: 1, worker, onProgress: () => {} };
     expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ scored: 73 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { QuestionTrace } from "../../../src/domain/runs/trace.js";
 import { runPythonEval } from "../../../src/evalgen/python/run-python-eval.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
@@ -8,8 +9,11 @@ import { called, trace } from "../../scoring/trace.js";
 const choice = await chooseSandbox();
 const never = new AbortController().signal;
 
-const traces = Array.from({ length: 12 }, (_, i) => ({
-  ...trace({ answer: `answer ${i}`, taskId: i, toolCalls: [called("email_search", { emails: [] })] }, { answer: "gold" }),
+const traces: QuestionTrace[] = Array.from({ length: 12 }, (_, i) => ({
+  ...trace(
+    { answer: `answer ${i}`, taskId: i, toolCalls: [called("email_search", { emails: [] })] },
+    { answer: "gold" },
+  ),
   scores: { semanticScore: { value: 0.25 } },
 }));
 
@@ -27,7 +31,20 @@ describe("an eval in Python", needs("sandbox", choice.ok), () => {
     const outcomes = await run(
       body('n = trace["taskId"]', 'return (None, "odd") if n % 2 else (n / 20, f"answer {trace[\'answer\']}")'),
     );
-    expect(outcomes.map(({ score }) => score)).toEqual([0, null, 0.1, null, 0.2, null, 0.3, null, 0.4, null, 0.5, null]);
+    expect(outcomes.map(({ score }) => score)).toEqual([
+      0,
+      null,
+      0.1,
+      null,
+      0.2,
+      null,
+      0.3,
+      null,
+      0.4,
+      null,
+      0.5,
+      null,
+    ]);
     expect(outcomes[2]).toMatchObject({ reason: "answer answer 2", error: null, costUsd: 0 });
     expect(outcomes[1]).toMatchObject({ reason: "odd", error: null });
   });
@@ -84,10 +101,9 @@ describe("hostile or broken Python is an outcome, and nothing else:", needs("san
   });
 
   it("loops and cannot be interrupted", async () => {
-    const lines = ["    while True:", "        try:", "            while True: pass", "        except BaseException: pass"];
-    const errors = await errorsOf(body(bad, ...lines, 'return 1.0, "fine"'));
-    expect(errors[5]).toBe("it ran out of time");
-    expect(errors.filter((one) => one !== null)).toHaveLength(1);
+    const lines = ["import signal", "signal.setitimer(signal.ITIMER_REAL, 0)", "while True: pass"];
+    const outcomes = await run(body(...lines), { over: traces.slice(0, 1) });
+    expect(outcomes).toMatchObject([{ score: null, error: "it ran out of time" }]);
   });
 
   it("loops on every trace: the rest is not tried", async () => {
@@ -118,7 +134,12 @@ describe("hostile or broken Python is an outcome, and nothing else:", needs("san
   });
 
   it("puts something else in the place of the outcomes", async () => {
-    const lines = ["import os", 'os.remove("outcomes.jsonl")', `os.symlink("${SECRET}", "outcomes.jsonl")`, "os._exit(0)"];
+    const lines = [
+      "import os",
+      'os.remove("outcomes.jsonl")',
+      `os.symlink("${SECRET}", "outcomes.jsonl")`,
+      "os._exit(0)",
+    ];
     const outcomes = await run(body(...lines), { over: traces.slice(0, 2) });
     expect(outcomes.map(({ score }) => score)).toEqual([null, null]);
   });
@@ -145,10 +166,8 @@ describe("hostile or broken Python is an outcome, and nothing else:", needs("san
   });
 });
 
-it("runs more than a thousand traces in a batch", needs("sandbox", choice.ok), async () => {
+it("runs traces of several batches in order", needs("sandbox", choice.ok), async () => {
   const many = Array.from({ length: 2_500 }, (_, i) => ({ ...trace({ taskId: i }), scores: {} }));
-  const started = performance.now();
   const outcomes = await run(body('return 1.0, str(trace["taskId"])'), { over: many });
   expect(outcomes.map(({ reason }) => reason)).toEqual(many.map(({ taskId }) => String(taskId)));
-  console.log(2_500 / ((performance.now() - started) / 1_000));
 });

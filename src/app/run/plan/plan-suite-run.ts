@@ -71,7 +71,7 @@ async function suiteSettings(
   const scorers = hasAnswers ? chosenScorers(options.scorers, settings.judge !== null) : suiteEvals(options);
   return {
     ...settings,
-    scorers: await pinEvals(db, recordedScorers("suite", scorers)),
+    scorers: await pinEvals(db, recordedScorers("suite", scorers), context.settings),
     ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
   };
 }
