@@ -1,11 +1,13 @@
+import { UserError } from "../../domain/errors.js";
 import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
 import type { EvalOutcome } from "../../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import { evalOfScore, isEvalScore, scoreNameOf } from "../../domain/evals/score-names.js";
+import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { type EvalBackends, runEvals } from "../../evalgen/run-evals.js";
 import type { Db } from "../../store/connection/open-store.js";
 import type { AppSettings } from "../use-case-context.js";
-import { openEvalBackends, requireRunnable } from "./eval-backends.js";
+import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
 import { openEvals } from "./open-evals.js";
 
 /** Evals that score traces. */
@@ -31,6 +33,17 @@ export function scoringEvals(definitions: readonly EvalDefinition[], backends: E
     definitions,
     run: async (traces, signal) => (definitions.length === 0 ? [] : runEvals(definitions, traces, backends, signal)),
   };
+}
+
+/** Refuses a limit in dollars where a rubric is among the evals: what its model costs stands in no task's result. */
+export function refuseUncountedRubrics({ definitions }: ScoringEvals, { maxCostUsd }: RunLimits): void {
+  const rubric = definitions.find(({ kind }) => kind === "rubric");
+  if (rubric === undefined || maxCostUsd === null) return;
+  throw new UserError(
+    "rubric_uncounted",
+    `--max-cost cannot be kept: the eval ${rubric.name} is a rubric, and the run does not count what its model costs.`,
+    `Run it afterwards: art-e evals run ${rubric.name}.`,
+  );
 }
 
 /**

@@ -5,7 +5,7 @@ import { measureAgreement } from "../../evalgen/proof/measure-agreement.js";
 import { getEval, listEvals } from "../../store/evals/evals.js";
 import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { BACKENDS_WITHOUT_MODELS, openEvalBackends, requireRunnable } from "./eval-backends.js";
+import { BACKENDS_WITHOUT_MODELS, openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
 import { scoringEvals } from "./evals-as-scorers.js";
 import { labelledPages } from "./labelled-pages.js";
 import { runOnHalf } from "./test-eval.js";

@@ -17,7 +17,7 @@ import { rewriteScores } from "../score/score-saved-traces.js";
 import { withEvals } from "../score/score-trace.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { openEvalBackends, requireRunnable } from "./eval-backends.js";
+import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
 import { scoringEvals } from "./evals-as-scorers.js";
 import { openEvals } from "./open-evals.js";
 

@@ -3,7 +3,7 @@ import { isFailure } from "../../domain/tasks/task-ending.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { listEvals } from "../../store/evals/evals.js";
 import { withEvals } from "../score/score-trace.js";
-import { BACKENDS_WITHOUT_MODELS } from "./eval-backends.js";
+import { BACKENDS_WITHOUT_MODELS } from "./backends/eval-backends.js";
 import { scoringEvals } from "./evals-as-scorers.js";
 
 /**

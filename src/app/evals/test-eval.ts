@@ -15,7 +15,7 @@ import { getEval } from "../../store/evals/evals.js";
 import type { EffectiveLabel } from "../../store/evals/labels.js";
 import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { openEvalBackends, requireRunnable } from "./eval-backends.js";
+import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
 import { hashLabels, LOW_SELF_AGREEMENT, requireLabels, summarizeLabels } from "./label-counts.js";
 import { type LabelledTrace, labelledPages } from "./labelled-pages.js";
 

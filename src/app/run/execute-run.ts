@@ -8,7 +8,7 @@ import { attemptPages } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
-import { evalsAmong } from "../evals/evals-as-scorers.js";
+import { evalsAmong, refuseUncountedRubrics } from "../evals/evals-as-scorers.js";
 import { openGates } from "../gates/run-gates.js";
 import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
@@ -78,6 +78,7 @@ export async function execute(
   const { db } = opened;
   return withPlan(db, request, context, async (plan, gates) => {
     checkJudgePriced(plan.settings.judge, plan.limits);
+    refuseUncountedRubrics(evalsAmong(db, plan.settings.scorers, context.settings), plan.limits);
     const opening = await openAnswerer(opened, plan, request.options, context);
     const end = await answerAll(opened, plan, opening, request.options, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { importEvals } from "../../app/evals/import-evals.js";
+import { importEvals } from "../../app/evals/files/import-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";

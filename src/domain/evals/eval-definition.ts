@@ -61,7 +61,7 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     ...common,
     kind: z.literal("python"),
-    /** Defines `eval_function(task, task_metadata, trace, ctx)`, which returns (score from 0 to 1 or None, feedback). */
+    /** Defines `eval_function(task, task_metadata, trace, ctx)`, which gives (0 to 1 or None, feedback). */
     code: z.string().min(1).max(MAX_CODE),
   }),
   z.strictObject({

@@ -1,15 +1,15 @@
 import { join } from "node:path";
-import type { Model } from "../../domain/models/model.js";
-import { priceOfReply } from "../../models/catalog/prices.js";
-import { type JsonFileCache, openJsonFileCache } from "../../models/middleware/json-file-cache.js";
-import { RateLimiter } from "../../models/middleware/rate-limiter.js";
-import { withPrices } from "../../models/middleware/with-prices.js";
-import { parseModelName } from "../../models/model-name.js";
-import { resolveModel } from "../../models/resolve-model.js";
-import { DEFAULT_RETRY } from "../../platform/retry.js";
-import { JUDGE_TIMEOUT_MS } from "../score/create-judge.js";
-import { baseUrlOf, connectionOf } from "../settings/endpoints.js";
-import type { AppSettings } from "../use-case-context.js";
+import type { Model } from "../../../domain/models/model.js";
+import { priceOfReply } from "../../../models/catalog/prices.js";
+import { type JsonFileCache, openJsonFileCache } from "../../../models/middleware/json-file-cache.js";
+import { RateLimiter } from "../../../models/middleware/rate-limiter.js";
+import { withPrices } from "../../../models/middleware/with-prices.js";
+import { parseModelName } from "../../../models/model-name.js";
+import { resolveModel } from "../../../models/resolve-model.js";
+import { DEFAULT_RETRY } from "../../../platform/retry.js";
+import { JUDGE_TIMEOUT_MS } from "../../score/create-judge.js";
+import { baseUrlOf, connectionOf } from "../../settings/endpoints.js";
+import type { AppSettings } from "../../use-case-context.js";
 
 /** A model that reads rubrics, and where it lives. */
 export interface RubricModel {

@@ -1,9 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
-import { UserError } from "../../domain/errors.js";
-import { type EvalDefinition, evalDefinitionSchema } from "../../domain/evals/eval-definition.js";
-import { FEATURES } from "../../evalgen/features/feature-table.js";
-import { describePython } from "../../evalgen/python/describe-python.js";
+import { UserError } from "../../../domain/errors.js";
+import { type EvalDefinition, evalDefinitionSchema } from "../../../domain/evals/eval-definition.js";
+import { withoutMain } from "../../../evalgen/code/python-program.js";
+import { FEATURES } from "../../../evalgen/features/feature-table.js";
+import { describePython } from "../../../evalgen/python/describe-python.js";
 
 const MAX_BYTES = 16_000_000;
 
@@ -42,7 +43,8 @@ function readDefinition(value: unknown): EvalDefinition {
   return data;
 }
 
-function fromPython(code: string, name: string): unknown {
+function fromPython(text: string, name: string): unknown {
+  const code = withoutMain(text);
   const described = describePython(code);
   if (described === null) throw new Error("it defines no eval_function with four parameters");
   const { criterion, usesMetadata } = described;

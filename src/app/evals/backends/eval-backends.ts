@@ -1,11 +1,11 @@
-import { UserError } from "../../domain/errors.js";
-import type { EvalDefinition, EvalOf } from "../../domain/evals/eval-definition.js";
-import type { MeasuredOutcome } from "../../domain/evals/eval-outcome.js";
-import { runPythonEval } from "../../evalgen/python/run-python-eval.js";
-import { runRubric } from "../../evalgen/rubric/run-rubric.js";
-import type { EvalBackend, EvalBackends } from "../../evalgen/run-evals.js";
-import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
-import type { AppSettings } from "../use-case-context.js";
+import { UserError } from "../../../domain/errors.js";
+import type { EvalDefinition, EvalOf } from "../../../domain/evals/eval-definition.js";
+import type { MeasuredOutcome } from "../../../domain/evals/eval-outcome.js";
+import { runPythonEval } from "../../../evalgen/python/run-python-eval.js";
+import { runRubric } from "../../../evalgen/rubric/run-rubric.js";
+import type { EvalBackend, EvalBackends } from "../../../evalgen/run-evals.js";
+import { chooseSandbox } from "../../../sandbox/choose-sandbox.js";
+import type { AppSettings } from "../../use-case-context.js";
 import { openRubricModel, type RubricModel, rubricCache } from "./rubric-model.js";
 
 const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) => {
@@ -55,13 +55,12 @@ function runsOrFails<K extends EvalDefinition["kind"]>(backend: EvalBackend<K>):
 export async function requireRunnable(definitions: readonly EvalDefinition[], settings: AppSettings): Promise<void> {
   for (const definition of definitions) {
     if (definition.kind === "rubric") await openRubricModel(definition.model, settings);
-    if (definition.kind !== "python") continue;
-    const choice = await chooseSandbox();
-    if (choice.ok) continue;
-    throw new UserError(
-      "sandbox_missing",
-      `The eval ${definition.name} is written in Python, which needs a sandbox: ${choice.why}.`,
-      choice.hint,
-    );
+    if (definition.kind === "python") await requireSandbox(`The eval ${definition.name} is written in Python`);
   }
+}
+
+export async function requireSandbox(reason: string): Promise<void> {
+  const choice = await chooseSandbox();
+  if (!choice.ok)
+    throw new UserError("sandbox_missing", `${reason}, which needs a sandbox: ${choice.why}.`, choice.hint);
 }

@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { UserError } from "../../domain/errors.js";
-import type { EvalDefinition, StoredEval } from "../../domain/evals/eval-definition.js";
-import { saveDraft } from "../../store/evals/evals.js";
-import type { AppSettings } from "../use-case-context.js";
-import { withStore } from "../with-store.js";
+import { UserError } from "../../../domain/errors.js";
+import type { EvalDefinition, StoredEval } from "../../../domain/evals/eval-definition.js";
+import { saveDraft } from "../../../store/evals/evals.js";
+import type { AppSettings } from "../../use-case-context.js";
+import { withStore } from "../../with-store.js";
 import { readEvalFile } from "./read-eval-file.js";
 
 export interface ImportedEval {

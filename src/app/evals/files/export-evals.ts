@@ -1,13 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { UserError } from "../../domain/errors.js";
-import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
-import { writeFileAtomically } from "../../platform/atomic-file.js";
-import { listEvals } from "../../store/evals/evals.js";
-import type { AppSettings } from "../use-case-context.js";
-import { withStore } from "../with-store.js";
-import { openEvals } from "./open-evals.js";
-import { newestOf } from "./review-eval.js";
+import { UserError } from "../../../domain/errors.js";
+import type { EvalDefinition } from "../../../domain/evals/eval-definition.js";
+import { writeFileAtomically } from "../../../platform/atomic-file.js";
+import { listEvals } from "../../../store/evals/evals.js";
+import type { AppSettings } from "../../use-case-context.js";
+import { withStore } from "../../with-store.js";
+import { openEvals } from "../open-evals.js";
+import { newestOf } from "../review-eval.js";
 
 /** Evals to write: those named, else of each name the version in use or the newest. */
 export function evalsToExport(names: readonly string[], settings: AppSettings): Promise<EvalDefinition[]> {
@@ -35,9 +35,4 @@ export async function writeFolder(folder: string, files: ReadonlyMap<string, str
     paths.push(path);
   }
   return paths;
-}
-
-/** The file of an eval: `numbers_from_mail.json`. */
-export function toEvalFile(definition: EvalDefinition): readonly [name: string, content: string] {
-  return [`${definition.name}.json`, `${JSON.stringify(definition, null, 2)}\n`];
 }
