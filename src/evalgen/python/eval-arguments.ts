@@ -13,6 +13,8 @@ export interface EvalArguments {
     readonly inbox: string | null;
     /** `YYYY-MM-DD`. */
     readonly query_date: string | null;
+    /** Of a task of a suite. */
+    readonly suite: string | null;
   };
   /** Empty, or with `reference` what is known besides the trace. */
   readonly task_metadata: Readonly<Record<string, unknown>>;
@@ -27,7 +29,7 @@ export function evalArguments(trace: EvaluatedTrace, reference: boolean): EvalAr
   for (const hidden of ["judge", "task", "grade", "left", "question", "inbox", "queryDate"]) delete visible[hidden];
   if (isChatTrace(trace)) {
     const { inbox, queryDate } = trace;
-    const task = { user_message: askedOf(trace), task_id: null, inbox, query_date: queryDate };
+    const task = { user_message: askedOf(trace), task_id: null, inbox, query_date: queryDate, suite: null };
     return { task, task_metadata: reference ? { scores } : {}, trace: visible };
   }
   const question = questionOf(trace.task);
@@ -36,6 +38,7 @@ export function evalArguments(trace: EvaluatedTrace, reference: boolean): EvalAr
     task_id: trace.taskId,
     inbox: question?.inbox_address ?? null,
     query_date: question?.query_date ?? null,
+    suite: isSuiteTrace(trace) ? trace.task.suite : null,
   };
   if (!reference) return { task, task_metadata: {}, trace: visible };
   const metadata = {

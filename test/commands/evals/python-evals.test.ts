@@ -110,5 +110,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     await json("evals export brief -o exported");
     expect(readJson("exported/brief.json")).toMatchObject({ kind: "python", code: SHORT });
     expect(await json("evals import exported")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);
+    await json("evals export brief --format python -o exported-code");
+    expect(await json("evals import exported-code")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);
   });
 });
