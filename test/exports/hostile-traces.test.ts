@@ -12,10 +12,8 @@ import { readChats } from "./readers/chat-reader.js";
 import { readEvalFile, readJsonLog } from "./readers/inspect-reader.js";
 import { stepSchema } from "./step-schema.js";
 
-/** Over all forms more than 10,000 are written and read; fewer of those whose readers are slow. */
-const TRACES = 3_000;
-const OF_SLOW = 600;
-const OF_INSPECT = 200;
+/** Over all forms more than 10,000 are written and read, of each form with ART_E_LONG; fewer of slow readers. */
+const [TRACES, OF_SLOW, OF_INSPECT] = process.env.ART_E_LONG ? [10_000, 10_000, 10_000] : [3_000, 600, 200];
 const SEED = Math.floor(Math.random() * 2 ** 31);
 const traces = fc
   .sample(hostileConversation, { numRuns: TRACES, seed: SEED })
