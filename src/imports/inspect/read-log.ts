@@ -34,7 +34,7 @@ export function readLog(parts: AsyncIterable<LogPart>): ImportSource {
         if (header === null) throw new Error("a log's header is read before its samples");
         const sample = checkValue(sampleSchema, part.sample, where);
         tools.add(sample.events.flatMap((event) => event.tools ?? []));
-        yield { where, trace: ownTrace(sample, where, lacking) ?? otherTrace(part.sample, header, where) };
+        yield { where, trace: ownTrace(sample, where, lacking) ?? otherTrace(sample, part.sample, header, where) };
       }
     },
     tools: () => tools.list(),
@@ -42,10 +42,11 @@ export function readLog(parts: AsyncIterable<LogPart>): ImportSource {
     lacking: () => lacking.counts,
   };
 
-  function otherTrace(value: unknown, head: LogHeader, where: string): ImportedTrace {
-    const { attachments } = value as Sample;
-    const sample = checkValue(sampleSchema, withAttachments(value, attachments ?? {}), where);
-    return toTrace(sample, head, numbers, lacking);
+  function otherTrace(sample: Sample, value: unknown, head: LogHeader, where: string): ImportedTrace {
+    const attachments = sample.attachments ?? {};
+    const isWhole = Object.keys(attachments).length === 0;
+    const whole = isWhole ? sample : checkValue(sampleSchema, withAttachments(value, attachments), where);
+    return toTrace(whole, head, numbers, lacking);
   }
 }
 

@@ -91,6 +91,7 @@ const LIMITS: Readonly<Record<string, Ending>> = {
   working: "timeout",
   token: "out_of_budget",
   cost: "out_of_budget",
+  operator: "interrupted",
 };
 
 function endingOf({ error, limit }: Sample, answer: string | null): Ending {
