@@ -78,7 +78,9 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
       const expected = verdicts.get(name);
       for (const { traceId, score, feedback } of lines)
         expect({ name, traceId, feedback, score }).toEqual({ name, traceId, feedback, score: expected?.get(traceId) });
-      expect(new Set(lines.map(({ score }) => score)).size).toBeGreaterThan(name === "newest" ? 0 : 1);
+      const isMixed = new Set(lines.map(({ score }) => score)).size > 1;
+      if (["short", "several", "regression_cases"].includes(name))
+        expect({ name, isMixed }).toEqual({ name, isMixed: true });
     }
     // An eval holds only those features that it needs.
     expect(read("code/short.py")).not.toContain("def numbers_in_mail");
@@ -147,10 +149,12 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
       'for reply in ("PASS: it is", "fail. It is rude.", "Not applicable"):',
       '    print(*eval_function({"user_message": "?"}, {}, trace, Context(reply)))',
     ];
-    expect(python(["-B", "-c", program.join("\n")])).toEqual(["1.0 it is", "0.0 It is rude.", "None "]);
+    expect(python(["-B", "-c", program.join("\n")])).toEqual(["1.0 it is", "0.0 It is rude.", "None"]);
   });
 
   it("an unknown format is refused", async () => {
-    expect((await artE("evals export --format xml")).stderr).toMatch(/--format: expected .*json, python, promptfoo/);
+    expect((await artE("evals export --format xml")).stderr).toContain(
+      "--format: expected json or python or promptfoo or inspect.",
+    );
   });
 });
