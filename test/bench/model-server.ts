@@ -3,7 +3,7 @@
  * read the first mail found, answer). Run as a program: `model-server.ts [--latency MS] [--rpm N] [--pad
  * CHARACTERS]`; prints its port. With `--rpm` it refuses what comes faster than so many requests a minute (a bucket
  * of ten seconds' worth), with a Retry-After; `GET /figures` tells what it took and refused in each minute. `--pad`
- * makes every reply as long as that.
+ * makes every reply as long as that. Spans are taken too, and dropped.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -47,6 +47,10 @@ function admit(): number {
 const server = createServer((request, response) => {
   if (request.url === "/figures") {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(minutes));
+    return;
+  }
+  if (request.url === "/v1/traces") {
+    request.resume().on("end", () => response.writeHead(200).end());
     return;
   }
   let body = "";

@@ -1,7 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import type { StoredEval } from "../../domain/evals/eval-definition.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import { runEvals } from "../../evalgen/run-eval.js";
 import { count } from "../../reports/text/format-number.js";
 import { getRun } from "../../store/runs/runs.js";
 import { releaseRun, saveScoringSettings } from "../../store/runs/score-writes.js";
@@ -11,7 +10,8 @@ import { rewriteScores } from "../score/score-saved-traces.js";
 import { withEvals } from "../score/score-trace.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { withVersions } from "./evals-as-scorers.js";
+import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
+import { scoringEvals, withVersions } from "./evals-as-scorers.js";
 import { openEvals } from "./open-evals.js";
 import { type PassFigures, PassTally } from "./pass-figures.js";
 
@@ -21,6 +21,8 @@ export interface EvalRunFigures extends PassFigures {
   readonly failed: number;
   readonly notApplicable: number;
   readonly errors: number;
+  /** Null: there are none. */
+  readonly firstError: string | null;
 }
 
 export interface EvalRun {
@@ -29,6 +31,9 @@ export interface EvalRun {
   readonly evals: readonly EvalRunFigures[];
 }
 
+/** Traces per batch: a process of the sandbox takes a tenth of a second to start. */
+const BATCH = 500;
+
 /** Runs evals over the stored traces of a run, beside the scores that these have. */
 export function runEvalsOverRun(names: readonly string[], runName: string, context: AppContext): Promise<EvalRun> {
   const { settings, signal } = context;
@@ -36,22 +41,31 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
     const evals = openEvals(db, names);
     const run = getRun(db, runName);
     const definitions = evals.map(({ definition }) => definition);
-    const tallies = evals.map((stored) => ({ stored, passes: new PassTally(), notApplicable: 0, errors: 0 }));
+    const tallies = evals.map((stored) => ({
+      stored,
+      passes: new PassTally(),
+      ...{ notApplicable: 0, errors: 0, firstError: null as string | null },
+    }));
+    await requireRunnable(definitions, settings);
     const bar = context.progress("Evals");
-    const score = (trace: Trace): Trace => {
-      const outcomes = runEvals(definitions, trace);
-      for (const [i, tally] of tallies.entries()) {
-        const { score = null, error = null } = outcomes[i] ?? {};
-        if (error !== null) tally.errors++;
-        else if (score === null) tally.notApplicable++;
-        else tally.passes.add(trace.taskId, score);
+    const scoring = scoringEvals(definitions, openEvalBackends(settings));
+    const score = async (traces: readonly Trace[]): Promise<Trace[]> => {
+      const outcomes = await scoring.run(traces, signal);
+      for (const [k, { taskId }] of traces.entries()) {
+        for (const [i, tally] of tallies.entries()) {
+          const { score = null, error = null } = outcomes[k]?.[i] ?? {};
+          tally.firstError ??= error;
+          if (error !== null) tally.errors++;
+          else if (score === null) tally.notApplicable++;
+          else tally.passes.add(taskId, score);
+        }
       }
-      return withEvals(trace, definitions, outcomes);
+      return traces.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
     };
     acquireRunLock(db, run.id, thisProcess);
     try {
       const onProgress = (done: number) => bar.update(done, run.totalTasks, `${count(done)} traces`);
-      const { scored, stopped } = await rewriteScores(db, run.id, { concurrency: 1, onProgress }, score, signal);
+      const { scored, stopped } = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
       if (stopped) throw new Interrupted(`${count(scored)} traces of ${run.id} are done. Go on with the same command.`);
       if (scored === 0)
         throw new UserError("run_empty", `Run ${run.id} has no traces to run evals over.`, "Name another run.");

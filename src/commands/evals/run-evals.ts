@@ -49,5 +49,8 @@ function runText({ runId, traces, evals }: EvalRun): string {
         ],
       ),
     ),
+    ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
+      firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
+    ),
   ].join("\n");
 }
