@@ -34,8 +34,7 @@ export async function openAnswering(
   const judge = await createRunJudge(settings, model, timeoutMs, own, note, judgeLimits(manifest, shared));
   const { suite, toTask, close } = await openTasks(manifest, shared);
   const answering = buildAnswering(
-    // The coordinator runs evals: it has their definitions.
-    { runId, settings, model, tools, suite, evals: [], judge: judge?.judge ?? null },
+    { runId, settings, model, tools, suite, judge: judge?.judge ?? null },
     resourcesOf(settings, shared.tools),
     note,
   );

@@ -4,6 +4,7 @@ import { PROVIDERS } from "../../models/provider-names.js";
 import type { Flags } from "../cli/command.js";
 import { failures, numberAbove, numberBetween, oneOf, price, text, wholeNumber } from "../cli/read-flags.js";
 import { concurrency } from "../flags/concurrency.js";
+import { CONFIG_FLAGS } from "../flags/config-flag.js";
 import { GATE_FLAGS, gateShape } from "../flags/gate-flags.js";
 import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
 import { OTLP_FLAGS, otlpShape } from "../flags/otlp-flags.js";
@@ -145,11 +146,13 @@ export const RUN_FLAGS: Flags = {
     requiresArg: true,
     describe: "Keep the model's replies in FILE, for --model-id replay/FILE",
   },
+  watch: { type: "boolean", describe: "Serve a page on this machine that shows the run as it goes on" },
   output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
   ...OVERWRITE_FLAGS,
   ...GATE_FLAGS,
   ...OTLP_FLAGS,
   ...AGENT_TARGET_FLAGS,
+  ...CONFIG_FLAGS,
 };
 
 export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
@@ -194,6 +197,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   ...scorerShape,
   ...judgeShape,
   record: text.optional(),
+  watch: z.boolean().default(false),
   output: text.optional(),
   ...overwriteShape,
   ...gateShape,
