@@ -14,6 +14,7 @@ import { addPage } from "./playground/serve-page.js";
 import { agentRoutes } from "./routes/agent-routes.js";
 import { versionRoutes } from "./routes/agent-version-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";
+import { mailRoutes } from "./routes/mail-routes.js";
 import { ReportLinks } from "./routes/report-links.js";
 import { runRoutes } from "./routes/run-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
@@ -76,6 +77,7 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
     ...runRoutes(services),
     ...runStreamRoutes(services, streams),
     ...reports.routes(),
+    ...mailRoutes(services),
     ...metaRoutes(services),
     ...openaiRoutes(services),
     ...responsesRoutes(services),
