@@ -13,6 +13,7 @@ import { playgroundSessionRoutes } from "./playground/playground-session-routes.
 import { addPage } from "./playground/serve-page.js";
 import { agentRoutes } from "./routes/agent-routes.js";
 import { versionRoutes } from "./routes/agent-version-routes.js";
+import { corpusRoutes } from "./routes/corpus-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";
 import { mailRoutes } from "./routes/mail-routes.js";
 import { ReportLinks } from "./routes/report-links.js";
@@ -76,6 +77,7 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
     ...feedbackRoutes(services),
     ...runRoutes(services),
     ...runStreamRoutes(services, streams),
+    ...corpusRoutes(services),
     ...reports.routes(),
     ...mailRoutes(services),
     ...metaRoutes(services),

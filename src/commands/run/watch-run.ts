@@ -3,7 +3,7 @@ import { programVersion } from "../../app/settings/program-version.js";
 import { UserError } from "../../domain/errors.js";
 import type { RunPage } from "../../servers/watch/run-page.js";
 import type { CommandContext } from "../cli/command.js";
-import { tokenOf } from "../serve/token-and-origin.js";
+import { tokenOf } from "../flags/server-token.js";
 
 /** Refuses --watch where nothing runs. */
 export function refuseUnwatched({ watch, dryRun }: { readonly watch: boolean; readonly dryRun: boolean }): void {
