@@ -118,7 +118,8 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
 
     // The mails of an answer can be opened: those that it found and those that it names.
     const log = page.getByRole("log", { name: "Conversation" });
-    const source = log.getByText("Sources:").first().getByRole("link");
+    // The newest question stands on top.
+    const source = log.getByText("Sources:").last().getByRole("link");
     const messageId = (await source.textContent()) ?? "";
     await source.click();
     await page.getByRole("heading", { name: "Mail", exact: true }).waitFor();
@@ -136,7 +137,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
       { fail: "status", status: 429, message: "not so <fast>", headers: { "retry-after": "1" } },
       { toolCalls: [{ name: "return_final_answer", arguments: { answer: "Forty.", sources: [] } }] },
     );
-    await page.getByLabel("Agent").selectOption("email-search");
+    await page.getByLabel("Agent", { exact: true }).selectOption("email-search");
     await page.getByLabel("Model").fill("openai/test");
     await page.getByRole("textbox", { name: "Question" }).fill("How much?");
     await page.keyboard.press("Enter");
@@ -160,7 +161,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
       ["email-search", "nobody/model", "Nobody knows the provider"],
       ["email-search", "anthropic/claude", "The server has no key for this provider"],
     ] as const) {
-      await page.getByLabel("Agent").selectOption(agent);
+      await page.getByLabel("Agent", { exact: true }).selectOption(agent);
       await page.getByLabel("Model").fill(model === "gpt" ? "some-model" : model);
       await page.getByRole("textbox", { name: "Question" }).fill("?");
       await page.getByRole("button", { name: "Ask", exact: true }).click();
