@@ -105,7 +105,7 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
           listener,
           slot.signal,
         );
-        const trace = scoreChat(db, answered.trace);
+        const trace = await scoreChat(db, answered.trace);
         saveChat(db, trace);
         live?.add(trace);
         return { ...answered, trace };

@@ -1,7 +1,6 @@
 import type { Db } from "../../../store/connection/open-store.js";
 import { openExternalResources } from "../../../tools/external/external-connections.js";
 import type { SearchPool } from "../../../tools/search-pool/search-pool.js";
-import { evalsAmong } from "../../evals/evals-as-scorers.js";
 import { createRunJudge } from "../../score/create-judge.js";
 import type { AppContext } from "../../use-case-context.js";
 import { ServerWatch } from "../detect-dead-server.js";
@@ -33,8 +32,7 @@ export async function localAnswerer(
         const how = { model, options, settings, resources };
         target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
       }
-      const evals = evalsAmong(db, plan.settings.scorers);
-      const parts = { runId, settings: plan.settings, model, tools, suite, evals, judge: judge?.judge ?? null };
+      const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
       const answering = buildAnswering({ ...parts, backend: target?.backend, onActivity }, resources, note);
       return answerHere(answering, new ServerWatch());
     },
