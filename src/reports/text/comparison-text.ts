@@ -1,4 +1,5 @@
-import type { Flip, MetricComparison, RunComparison, RunHead } from "../../domain/scores/comparison.js";
+import type { Flip, RunComparison, RunHead } from "../../domain/scores/comparison.js";
+import type { MetricComparison } from "../../domain/scores/metric-comparison.js";
 import { scorerOfMetric } from "../../domain/scores/metric-name.js";
 import type { PublishedResults } from "../../domain/scores/published-result.js";
 import { stripControls } from "../../platform/strip-controls.js";
