@@ -1,6 +1,7 @@
 /** The data embedded in a report's page: written by `src/reports/html`, read by the page. */
 
 import type { SliceName } from "../../domain/runs/slice.js";
+import type { ReportComparison } from "./report-comparison.js";
 import type { PictureView, SuiteFigures, SuiteOutcomeRow, SuiteTaskRow } from "./report-suite.js";
 
 /** A score and its description for the reader. */
@@ -64,6 +65,8 @@ export interface RunFigures {
   readonly answeredBy: readonly string[];
   readonly split: string;
   readonly status: string;
+  /** False: read from a results file, which has none. */
+  readonly hasConversations: boolean;
   readonly startedAt: string;
   readonly dataset: string;
   readonly corpusFingerprint: string;
@@ -109,6 +112,8 @@ export interface ReportHead {
   /** The score that bands and outcomes are computed from. */
   readonly leading: string;
   readonly runs: readonly RunFigures[];
+  /** Each run but the first against the first. */
+  readonly comparisons: readonly ReportComparison[];
   /** Where the conversations are; `folder` is relative to the page. */
   readonly traces: { readonly kind: "embed" | "none" } | { readonly kind: "folder"; readonly folder: string };
 }
