@@ -100,6 +100,8 @@ it("--help of run names every flag with what it means and what holds without it"
           --agent-command        The agent is a program: questions as JSON lines on its stdin, answers on its stdout[string]
           --agent-url            The agent is the model --agent of this OpenAI-compatible address, and runs its own tools
                                                                                                                     [string]
+          --config               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
+                                 database, if there is one]                                                         [string]
     "
   `);
 });

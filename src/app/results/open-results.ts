@@ -2,10 +2,12 @@ import { readFileSync, statSync } from "node:fs";
 import type { z } from "zod";
 import { UserError } from "../../domain/errors.js";
 import type { RunTotals, TaskResult } from "../../domain/runs/benchmark-result.js";
+import type { Trace } from "../../domain/runs/trace.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../../domain/scores/comparison.js";
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import { getRun, type LatestRun, type RunRow } from "../../store/runs/runs.js";
+import { iterateTraces } from "../../store/runs/traces.js";
 import { computeRunTotals } from "./compute-run-totals.js";
 
 /** A run from the database or from a results file. */
@@ -13,6 +15,8 @@ export interface RunSource {
   readonly head: RunHead;
   /** In the order of task ids and epochs. Can be iterated again. */
   results(): Iterable<TaskResult>;
+  /** As `results`; null: a results file has none. */
+  readonly traces: (() => Iterable<Trace>) | null;
 }
 
 /** What a run's name means: a results file, or a run of the database. */
@@ -57,6 +61,7 @@ export function fromDatabase(db: Db, totals: RunTotals): RunSource {
   return {
     head,
     results: () => iterateResults(db, run.id),
+    traces: () => iterateTraces(db, { runId: run.id }),
   };
 }
 
@@ -69,7 +74,7 @@ export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead)
 
 function fromFile(path: string): RunSource {
   const { taskResults, ...head } = readRunFile(path, runFileSchema);
-  return { head, results: () => taskResults };
+  return { head, results: () => taskResults, traces: null };
 }
 
 /** A results file, as far as the schema reads it. */

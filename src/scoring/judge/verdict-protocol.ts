@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Completion } from "../../domain/models/model.js";
 import { VERDICTS } from "../../domain/scores/judgement.js";
+import { delimitUntrusted } from "../../models/delimit-untrusted.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
-import { delimitUntrusted } from "./delimit-untrusted.js";
+import { judgedTexts } from "./judged-texts.js";
 import { JUDGE_MAX_TOKENS, type JudgeProtocol } from "./protocol.js";
 
 const TOOL = "record_verdict";
@@ -25,7 +26,7 @@ export const verdictProtocol: JudgeProtocol = {
   version: 1,
   request(item) {
     const content = delimitUntrusted(
-      item,
+      judgedTexts(item),
       `Compare the given answer with the correct answer and call ${TOOL} once: first the reason, in one sentence, then the verdict.`,
     );
     return {
