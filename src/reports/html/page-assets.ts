@@ -20,6 +20,7 @@ const STYLES = [
   "style/task",
   "style/suite",
   "style/comparison",
+  "style/timeline",
   "style/media",
 ];
 

@@ -1,6 +1,7 @@
 /** The data embedded in a report's page: written by `src/reports/html`, read by the page. */
 
 import type { SliceName } from "../../domain/runs/slice.js";
+import type { TimelineSegment } from "../../domain/runs/timeline-segment.js";
 import type { ReportComparison } from "./report-comparison.js";
 import type { PictureView, SuiteFigures, SuiteOutcomeRow, SuiteTaskRow } from "./report-suite.js";
 
@@ -174,6 +175,7 @@ export interface CallView {
 
 export interface TurnView {
   readonly latencyMs: number;
+  readonly waitedMs: number;
   readonly tokens: { readonly input: number; readonly output: number } | null;
   readonly costUsd: number | null;
   readonly finishReason: string;
@@ -190,6 +192,8 @@ export interface StepView {
 /** One conversation with its gold mails and scores. */
 export interface TraceView {
   readonly traceId: string;
+  /** What its time went into, in order. */
+  readonly timeline: readonly TimelineSegment[];
   readonly maxTurns: number;
   readonly steps: readonly StepView[];
   readonly sources: readonly string[];

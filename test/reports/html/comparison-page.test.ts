@@ -1,12 +1,29 @@
 /** The report of several runs in a browser. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { QuestionTrace, Turn } from "../../../src/domain/runs/trace.js";
 import { needs } from "../../machine-requirements.js";
 import { type Opened, openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 
 const HOSTILE = '</script><img src=x onerror="window.taken=1"> <b>bold</b> \u202eevil';
+
+/** Its first call waited for a slot, failed once, and paused. */
+const busy = (trace: QuestionTrace): QuestionTrace => ({
+  ...trace,
+  turns: trace.turns.map((turn, i) => (i > 0 ? turn : { ...turn, ...WAITED })),
+});
+
+const WAITED: Partial<Turn> = {
+  waitedMs: 500,
+  waits: [
+    { kind: "slot", durationMs: 250 },
+    { kind: "failed_attempt", durationMs: 150 },
+    { kind: "pause", durationMs: 100 },
+  ],
+  retries: [{ attempt: 1, reason: "503 <b>busy</b>", waitedMs: 100 }],
+};
 
 const counted = (page: Page) => page.locator(".count").textContent();
 const numberIn = (text: string | null) => Number(/[\d,]+/.exec(text ?? "")?.[0].replaceAll(",", ""));
@@ -19,7 +36,9 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   beforeAll(async () => {
     report = await writeReport(
       (db) => {
-        saveSynthetic(db, { id: "run_a", tasks: 80, model: "acme/best", skill: 0.95, price: 0.004 });
+        saveSynthetic(db, {
+          ...{ id: "run_a", tasks: 80, model: "acme/best", skill: 0.95, price: 0.004, change: busy },
+        });
         saveSynthetic(db, { id: "run_b", tasks: 80, model: "acme/weak", skill: 0.1, price: 0.009 });
         saveSynthetic(db, {
           ...{ id: "run_c", tasks: 80, model: "acme/hostile", skill: 0.9, price: 0.001 },
@@ -116,6 +135,28 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     await expect
       .poll(() => dialog.getByRole("heading", { name: /^Conversation/ }).textContent())
       .toBe("Conversation of email-search · acme/best");
+  });
+
+  it("shows a task's time on one line, with what it went into", async () => {
+    const page = await open({ hash: "#task=run_a/1/1" });
+    const time = page.getByRole("dialog").locator(".timeline");
+    await time.waitFor();
+    expect(await time.locator(".legend li").allTextContents()).toEqual([
+      expect.stringMatching(/^model \d/),
+      expect.stringMatching(/^tools \d/),
+      expect.stringMatching(/^waiting for a slot 250 ms$/),
+      expect.stringMatching(/^failed attempts 150 ms$/),
+      expect.stringMatching(/^pauses before retries 100 ms$/),
+      ...((await time.locator(".time-other").count()) > 0 ? [expect.stringMatching(/^other \d/)] : []),
+    ]);
+    const failed = time.locator(".line .time-failed_attempt");
+    expect(await failed.getAttribute("title")).toBe("turn 1, failed attempts: 503 <b>busy</b>, 150 ms");
+    const [line, first] = [
+      await time.locator(".line").boundingBox(),
+      await time.locator(".time-slot").first().boundingBox(),
+    ];
+    expect(first?.x).toBeCloseTo(line?.x ?? -1, 0);
+    expect(await page.getByRole("dialog").locator(".who .meta").first().textContent()).toContain("waited 500 ms");
   });
 
   it("marks the runs that another dominates, by cost and by time", async () => {

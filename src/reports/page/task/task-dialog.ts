@@ -8,6 +8,7 @@ import { type Child, h, replaceChildren, untrustedInline } from "../shared/dom.j
 import { headingOf } from "../suite/suite-task-view.js";
 import { TraceMissing, type TraceSource } from "../trace-source.js";
 import { scoreList, taskSummary, traceColumns } from "./task-view.js";
+import { timeline } from "./timeline.js";
 
 const OF_RESULTS_FILE = "This run was read from a results file, which has no conversations.";
 
@@ -95,7 +96,7 @@ export class TaskDialog {
       const trace = await this.source.load(task);
       if (this.task !== task) return;
       replaceChildren(scores, ...this.scores(task, trace));
-      replaceChildren(columns, traceColumns(trace, this.runLabel(task, " of ", "")));
+      replaceChildren(columns, timeline(trace.timeline), traceColumns(trace, this.runLabel(task, " of ", "")));
     } catch (error) {
       if (this.task !== task) return;
       const reason = error instanceof TraceMissing ? error.message : "The conversation could not be read.";
