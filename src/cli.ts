@@ -9,6 +9,7 @@ import { showMigrationProgress } from "./commands/cli/migration-progress.js";
 import { handleClosedOutput, openOutput } from "./commands/cli/output.js";
 import { openProgressLater } from "./commands/cli/progress.js";
 import { readSettings } from "./commands/cli/settings.js";
+import { writeAboveBar } from "./commands/cli/terminal-bar.js";
 import { refuseEmptyValues } from "./commands/cli/usage-error.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
 import { stripControls } from "./platform/strip-controls.js";
@@ -41,7 +42,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
   } catch (error) {
     const form = { json: args.includes("--json"), verbose: args.includes("--verbose") };
     const { text, exitCode } = formatError(parser.explain(error), form);
-    process.stderr.write(`${stripControls(text)}\n`);
+    writeAboveBar(`${stripControls(text)}\n`);
     return exitCode;
   } finally {
     closeInterrupts();

@@ -15,6 +15,8 @@ export const NEEDS = {
   suites: "the folder of real task suites that ART_E_SUITES names",
   exports: "the folder of export formats, with their schemas and examples, that ART_E_EXPORTS names",
   redis: "redis-server, version 6.2 or newer",
+  terminal: "tmux, which shows what is on a terminal",
+  pandas: "pandas for /usr/bin/python3, such as Debian's python3-pandas",
   root: "root, and a checkout that every user may read",
   linux: "Linux",
 } as const;
@@ -32,6 +34,8 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   suites: () => SUITES !== "",
   exports: () => EXPORTS !== "",
   redis: () => spawnSync("redis-server", ["--version"]).status === 0,
+  terminal: () => spawnSync("tmux", ["-V"]).status === 0,
+  pandas: () => spawnSync("/usr/bin/python3", ["-c", "import pandas"]).status === 0,
   linux: () => process.platform === "linux",
 };
 

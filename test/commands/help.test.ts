@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo init import run worker queue score judge stats runs compare gate report export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
+  "demo init import questions run worker queue score judge stats runs compare gate report export-results export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
     " ",
   );
 
@@ -32,6 +32,8 @@ const SUBCOMMANDS = [
   "evals run",
   "evals export",
   "evals import",
+  "questions make",
+  "questions check",
   "queue status",
   "queue clean",
 ];
@@ -98,6 +100,7 @@ describe("--help", () => {
         art-e demo                              Try everything on a bundled mailbox, offline and without an API key
         art-e init                              Write a file of settings for run and gate, after three questions
         art-e import [source..]                 Import mail into the database
+        art-e questions                         Make questions from imported mail, and check those of any dataset
         art-e run                               Let an agent answer the questions, and score its answers
         art-e worker                            Answer tasks of runs on a queue, beside other machines (run --queue)
         art-e queue                             What is on a queue of runs, and how to clean it
@@ -108,6 +111,8 @@ describe("--help", () => {
         art-e compare <runs..>                  Compare runs question by question: is the difference real?
         art-e gate <name>                       Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
         art-e report [runs..]                   Write runs as an HTML page, as Markdown, or as a CSV of tasks
+        art-e export-results [runs..]           Write runs as tables (tasks, turns, tool calls) in Parquet, CSV or JSON lines,
+                                                for pandas, DuckDB and R
         art-e export-traces                     Write the traces of a run as JSON lines
         art-e import-traces <file>              Read traces of another database or another program, to score, show, report and
                                                 export them
@@ -474,6 +479,8 @@ describe("--help", () => {
         "evals test": "--thresholds --criterion",
         "evals use": "--anyway",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
+        "questions check": "--split --dataset --use-json --revision --limit --min-realism --max-sources --ids --inbox --exclude-known-bad --shuffle --seed --checker --checker-base-url --max-cost",
+        "questions make": "--inbox --number --output --model --base-url --checker --checker-base-url --max-cost --unanswerable --train --seed --overwrite",
         "queue clean": "--queue --all",
         "queue status": "--queue",
         "suite check": "--oracle --functions",

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { UserError } from "../../domain/errors.js";
+import { PARQUET_TABLE_KEY } from "../../exports/tables/table.js";
 
 /** How each kind of output file is recognised by its first bytes. */
 const KINDS = {
@@ -11,7 +12,16 @@ const KINDS = {
   html: ["report page", (start: string) => start.includes("<title>ART-E report")],
   md: ["report in Markdown", (start: string) => start.startsWith("## ART-E")],
   csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
-} as const satisfies Record<string, readonly [name: string, is: (start: string) => boolean]>;
+  questions: ["file of questions", (start: string) => /^\{"id":\d+,"question":/.test(start)],
+  provenance: ["file of how questions were made", (start: string) => /^\{"id":\d+,"made_by":/.test(start)],
+  "jsonl-table": ["table in JSON lines", (start: string) => start.startsWith('{"runId":') && TABLE_ROW.test(start)],
+  "parquet-table": [
+    "table of art-e in Parquet",
+    (start: string, end: () => string) => start.startsWith("PAR1") && end().includes(PARQUET_TABLE_KEY),
+  ],
+} as const satisfies Record<string, readonly [name: string, is: (start: string, end: () => string) => boolean]>;
+
+const TABLE_ROW = /^\{"runId":"[^"]*","agentId":"[^"]*","model":"[^"]*","taskId":/;
 
 const TRACES = /^\{"(?:traceId|step_id|messages|schema_version|trajectories|resourceSpans|version":2,"status)":/;
 
@@ -22,7 +32,7 @@ function isTraces(start: string): boolean {
 
 export type OutputKind = keyof typeof KINDS;
 
-const START_BYTES = 1 << 16;
+const PART_BYTES = 1 << 16;
 
 const SQLITE_MAGIC = "SQLite format 3\0";
 /** Of a write-ahead log: sqlite.org/fileformat2.html#walformat. */
@@ -32,7 +42,8 @@ const WAL_MAGIC = ["\x37\x7f\x06\x82", "\x37\x7f\x06\x83"];
 export function checkKind(flag: string, path: string, kind: OutputKind): void {
   const start = startOf(path);
   const [name, is] = KINDS[kind];
-  if (start === "" || is(Buffer.from(start, "latin1").toString("utf8"))) return;
+  const end = () => partOf(path, Math.max(0, statSync(path).size - PART_BYTES));
+  if (start === "" || is(Buffer.from(start, "latin1").toString("utf8"), end)) return;
   throw new UserError(
     "output_exists",
     `${flag}: ${path} exists and is not a ${name}.`,
@@ -51,11 +62,15 @@ export function isOfSqlite(path: string): boolean {
 /** The first bytes as latin1; empty where there is no regular file or it is empty. */
 function startOf(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined || !stats.isFile() || stats.size === 0) return "";
+  return stats === undefined || !stats.isFile() || stats.size === 0 ? "" : partOf(path, 0);
+}
+
+/** Bytes from a position on, as latin1. */
+function partOf(path: string, position: number): string {
   const file = openSync(path, "r");
   try {
-    const bytes = Buffer.alloc(START_BYTES);
-    return bytes.subarray(0, readSync(file, bytes, 0, START_BYTES, 0)).toString("latin1");
+    const bytes = Buffer.alloc(PART_BYTES);
+    return bytes.subarray(0, readSync(file, bytes, 0, PART_BYTES, position)).toString("latin1");
   } finally {
     closeSync(file);
   }

@@ -1,10 +1,12 @@
 import { readFileSync, statSync } from "node:fs";
 import { UserError } from "../../domain/errors.js";
 import type { RunTotals, TaskResult } from "../../domain/runs/benchmark-result.js";
+import type { Trace } from "../../domain/runs/trace.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../../domain/scores/comparison.js";
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import { getRun, type LatestRun } from "../../store/runs/runs.js";
+import { iterateTraces } from "../../store/runs/traces.js";
 import { computeRunTotals } from "./compute-run-totals.js";
 
 /** A run from the database or from a results file. */
@@ -12,6 +14,8 @@ export interface RunSource {
   readonly head: RunHead;
   /** In the order of task ids and epochs. Can be iterated again. */
   results(): Iterable<TaskResult>;
+  /** As `results`; null: a results file has none. */
+  readonly traces: (() => Iterable<Trace>) | null;
 }
 
 /** Opens runs by name: the path of a results file, or a run of the database, which is opened when first needed. */
@@ -45,6 +49,7 @@ export function fromDatabase(db: Db, totals: RunTotals): RunSource {
   return {
     head,
     results: () => iterateResults(db, run.id),
+    traces: () => iterateTraces(db, { runId: run.id }),
   };
 }
 
@@ -68,7 +73,7 @@ function fromFile(path: string): RunSource {
     throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
   }
   const { taskResults, ...head } = read.data;
-  return { head, results: () => taskResults };
+  return { head, results: () => taskResults, traces: null };
 }
 
 function unusable(path: string, why: string, cause: unknown): UserError {

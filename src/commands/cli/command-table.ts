@@ -1,6 +1,7 @@
 import { AGENTS_GROUP } from "../agents/agents.js";
 import { EVALS_GROUP } from "../evals/evals.js";
 import { JUDGE_GROUP } from "../judge/judge.js";
+import { QUESTIONS_GROUP } from "../questions/questions.js";
 import { QUEUE_GROUP } from "../queue/queue.js";
 import { RUNS_GROUP } from "../runs/runs.js";
 import { SUITE_GROUP } from "../suite/suite.js";
@@ -24,6 +25,7 @@ export const COMMANDS: readonly TableEntry[] = [
     describe: "Import mail into the database",
     load: async () => (await import("../import/import.js")).importCommand,
   },
+  QUESTIONS_GROUP,
   {
     usage: "run",
     describe: "Let an agent answer the questions, and score its answers",
@@ -61,6 +63,11 @@ export const COMMANDS: readonly TableEntry[] = [
     usage: "report [runs..]",
     describe: "Write runs as an HTML page, as Markdown, or as a CSV of tasks",
     load: async () => (await import("../report/report.js")).reportCommand,
+  },
+  {
+    usage: "export-results [runs..]",
+    describe: "Write runs as tables (tasks, turns, tool calls) in Parquet, CSV or JSON lines, for pandas, DuckDB and R",
+    load: async () => (await import("../export-results.js")).exportResultsCommand,
   },
   {
     usage: "export-traces",

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import { Interrupted } from "../../app/use-case-context.js";
 import { EXIT } from "../../domain/errors.js";
 import { isAnyThreadBusy } from "../../platform/worker-rpc.js";
+import { eraseBar, hasBar, writeAboveBar } from "./terminal-bar.js";
 
 export interface Interrupts {
   /** Aborts on the first Ctrl-C (or SIGTERM, or SIGHUP: the terminal was closed). */
@@ -38,7 +39,8 @@ export function listenForInterrupt(): Interrupts & { close(): void } {
   const stop = (signal: Signal) => {
     last = signal;
     if (!first.signal.aborted) {
-      process.stderr.write(`\n${message()}\n`);
+      // The terminal's echo of Ctrl-C is on a line of its own where no bar is drawn over it.
+      writeAboveBar(`${hasBar() ? "" : "\n"}${message()}\n`);
       first.abort(new Interrupted("stopped."));
     } else if (second !== null && !second.signal.aborted) {
       second.abort(new Interrupted("stopped."));
@@ -58,6 +60,7 @@ export function listenForInterrupt(): Interrupts & { close(): void } {
       return second.signal;
     },
     letSignalsEnd() {
+      eraseBar();
       for (const signal of SIGNALS) process.off(signal, stop);
       return listen;
     },

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { stripControls } from "../../platform/strip-controls.js";
 import type { Settings } from "./settings.js";
+import { writeAboveBar } from "./terminal-bar.js";
 
 /** The output of a command: results to stdout, notes to stderr. */
 export interface Output {
@@ -28,7 +29,7 @@ export function openOutput(settings: Settings): Output {
       for (const chunk of chunks) await write(clean(chunk));
     },
     note(text) {
-      if (!settings.quiet) process.stderr.write(`${stripControls(text)}\n`);
+      if (!settings.quiet) writeAboveBar(`${stripControls(text)}\n`);
     },
   };
 }

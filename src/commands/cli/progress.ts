@@ -1,17 +1,14 @@
-import { createRequire } from "node:module";
-import type { Options } from "cli-progress";
-import { stripControls } from "../../platform/strip-controls.js";
-import { duration } from "../../reports/text/format-number.js";
+import { type ProgressDetail, type ProgressState, progressLine, progressText } from "./progress-line.js";
 import type { Settings } from "./settings.js";
+import { openTerminalBar } from "./terminal-bar.js";
 
 /** Milliseconds between two plain lines. */
 const LINE_EVERY = 10_000;
-const BAR_WIDTH = 24;
 
 export interface Progress {
-  /** Sets the progress, in the unit of `total`, and a detail shown beside it. */
-  update(done: number, detail: string): void;
-  /** Stops; a bar stays as it was last drawn. */
+  /** Sets the progress, in the unit of `total`, and what is shown beside it. */
+  update(done: number, detail: string | ProgressDetail): void;
+  /** Stops; a bar is taken off the screen. */
   stop(): void;
 }
 
@@ -42,28 +39,11 @@ export function openProgressLater(settings: Settings, title: string) {
 
 function openBar(title: string, total: number | null): Progress {
   const started = performance.now();
-  let detail = "";
-  // Loaded only where a bar is drawn.
-  const { SingleBar } = createRequire(import.meta.url)("cli-progress") as typeof import("cli-progress");
-  const bar = new SingleBar({
-    stream: process.stderr,
-    hideCursor: true,
-    linewrap: false,
-    fps: 8,
-    // Drawn on a timer, so that the time left keeps moving while the work waits.
-    noTTYOutput: false,
-    format: (_options: Options, { value }: { value: number }) => {
-      const part = total === null || total === 0 ? 0 : Math.min(1, value / total);
-      const filled = Math.round(part * BAR_WIDTH);
-      const drawn = total === null ? "" : `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)} `;
-      return `${stripControls(title)} ${drawn}${describe(value, total, performance.now() - started, detail)}`;
-    },
-  });
-  bar.start(total ?? Number.MAX_SAFE_INTEGER, 0);
+  let state: Omit<ProgressState, "elapsedMs"> = { title, total, done: 0, main: "" };
+  const bar = openTerminalBar((columns) => progressLine({ ...state, elapsedMs: performance.now() - started }, columns));
   return {
-    update(done, text) {
-      detail = text;
-      bar.update(done);
+    update(done, detail) {
+      state = { title, total, done, ...detailOf(detail) };
     },
     stop: () => bar.stop(),
   };
@@ -77,17 +57,13 @@ function openLines(title: string, total: number | null): Progress {
       const now = performance.now();
       if (now - last < LINE_EVERY) return;
       last = now;
-      process.stderr.write(`${stripControls(title)} ${describe(done, total, now - started, detail)}\n`);
+      const text = progressText({ title, total, done, elapsedMs: now - started, ...detailOf(detail) });
+      process.stderr.write(`${text}\n`);
     },
     stop() {},
   };
 }
 
-/** `12 %  34,000 mails  8,100/s  0:42 min left`. */
-function describe(done: number, total: number | null, elapsedMs: number, detail: string): string {
-  const parts = [];
-  if (total !== null && total > 0) parts.push(`${Math.floor((Math.min(done, total) / total) * 100)} %`);
-  if (detail !== "") parts.push(stripControls(detail));
-  if (total !== null && done > 0 && done < total) parts.push(`${duration((elapsedMs / done) * (total - done))} left`);
-  return parts.join("  ");
+function detailOf(detail: string | ProgressDetail): ProgressDetail {
+  return typeof detail === "string" ? { main: detail } : detail;
 }

@@ -2,9 +2,11 @@ import type { RunActivity, WorkersState } from "../../app/run/answer/task-answer
 import type { Emit } from "../../domain/runs/run-event.js";
 import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import type { RateLimiterState } from "../../models/middleware/rate-limiter.js";
-import { count, share, usd } from "../../reports/text/format-number.js";
+import { count, usd } from "../../reports/text/format-number.js";
 import { openProgress, type Progress } from "../cli/progress.js";
+import type { ProgressDetail } from "../cli/progress-line.js";
 import type { Settings } from "../cli/settings.js";
+import { RunningHeadline } from "./running-headline.js";
 
 interface RunProgress {
   readonly emit: Emit;
@@ -13,27 +15,29 @@ interface RunProgress {
   stop(): void;
 }
 
-/** Shows a run's progress: tasks done and failed, score so far, tokens, cost, what requests wait for, time left. */
+/** Shows a run's progress: score so far, tasks done, cost, time left; then failures, what requests wait for, tokens. */
 export function runProgress(settings: Settings, activity: RunActivity): RunProgress {
   const tally = new RunAggregate();
+  const headline = new RunningHeadline();
   let total = 0;
   let underWay = 0;
   let bar: Progress | null = null;
   const { workers = null } = activity;
-  const detail = () => {
+  const detail = (): ProgressDetail => {
     const { done, failed, usage, costUsd, retries } = tally.progress;
     const tokens = usage.inputTokens + usage.outputTokens;
-    return [
-      `${count(done)}/${count(total)}`,
-      failed > 0 ? `${count(failed)} failed` : "",
-      `semantic ${share(tally.averages().avgSemanticScore)}`,
-      tokens > 0 ? `${count(tokens)} tokens  ${usd(costUsd)}` : "",
-      retries > 0 ? `${count(retries)} retried` : "",
-      activity.throttle === null ? "" : flow(activity.throttle.state()),
-      workers === null ? "" : workersText(workers()),
-    ]
-      .filter((part) => part !== "")
-      .join("  ");
+    return {
+      main: [headline.text(), `${count(done)}/${count(total)}`, tokens > 0 ? usd(costUsd) : ""]
+        .filter((part) => part !== "")
+        .join("  "),
+      more: [
+        failed > 0 ? `${count(failed)} failed` : "",
+        workers === null ? "" : workersText(workers()),
+        activity.throttle === null ? "" : flow(activity.throttle.state()),
+        retries > 0 ? `${count(retries)} retried` : "",
+        tokens > 0 ? `${count(tokens)} tokens` : "",
+      ],
+    };
   };
   return {
     emit(event) {
@@ -45,6 +49,7 @@ export function runProgress(settings: Settings, activity: RunActivity): RunProgr
       if (event.type === "task_answered") underWay--;
       if (event.type !== "task_finished" && event.type !== "task_kept") return;
       tally.add(event.result);
+      headline.add(event.result);
       bar?.update(tally.progress.done, detail());
     },
     underWay: () => workers?.().active ?? underWay,

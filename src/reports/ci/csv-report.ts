@@ -1,6 +1,6 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
+import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "../../platform/csv-line.js";
 import type { ScoreMeaning } from "../page/report-data.js";
-import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "./csv-line.js";
 
 /** One line per task. `ofSuites`: with what suites say of their tasks. */
 export function csvHead(meanings: readonly ScoreMeaning[], ofSuites = false): string {

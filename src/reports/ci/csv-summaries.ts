@@ -1,7 +1,7 @@
 import { SLICES } from "../../domain/runs/slice.js";
+import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "../../platform/csv-line.js";
 import type { Figure, ReportHead, RunFigures } from "../page/report-data.js";
 import type { SuiteFigures } from "../page/report-suite.js";
-import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "./csv-line.js";
 
 interface Summary {
   readonly columns: readonly string[];

@@ -1,0 +1,107 @@
+import { statSync } from "node:fs";
+import { z } from "zod";
+import { checkOutputFolder } from "../app/output-files/check-output-folder.js";
+import {
+  type ExportedTables,
+  exportTables,
+  TABLE_FORMATS,
+  TABLES,
+  type TableFormat,
+  tablePath,
+} from "../app/results/export-tables.js";
+import { EXIT, UserError } from "../domain/errors.js";
+import { count } from "../reports/text/format-number.js";
+import type { Command } from "./cli/command.js";
+import { oneOf, readFlags, text } from "./cli/read-flags.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
+
+const schema = z.object({
+  runs: z
+    .array(text)
+    .default(["latest"])
+    .transform((runs) => (runs.length === 0 ? ["latest"] : runs)),
+  format: oneOf(TABLE_FORMATS).default("parquet"),
+  tables: text
+    .transform((list) => [...new Set(list.split(/[\s,]+/).filter((name) => name !== ""))])
+    .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
+    .optional(),
+  output: text.optional(),
+  ...overwriteShape,
+});
+
+type Flags = z.output<typeof schema>;
+
+/** What a table of an earlier export looks like, which is written over. */
+const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as const satisfies Record<
+  TableFormat,
+  string
+>;
+
+export const exportResultsCommand: Command = {
+  positionals: {
+    runs: {
+      type: "string",
+      array: true,
+      describe: "Runs: an id, a name, latest, or a results file [default: latest]",
+    },
+  },
+  flags: {
+    output: {
+      alias: "o",
+      type: "string",
+      requiresArg: true,
+      describe: "Folder to write the tables into, a file for each [default: stdout, for one table]",
+    },
+    format: { type: "string", requiresArg: true, describe: `${TABLE_FORMATS.join(", ")} [default: parquet]` },
+    tables: { type: "string", requiresArg: true, describe: `Which of ${TABLES.join(",")} [default: all]` },
+    ...OVERWRITE_FLAGS,
+  },
+  async run(argv, context) {
+    const flags = readFlags("export-results", schema, argv);
+    const { runs: names, tables, format, output, overwrite } = flags;
+    const { settings, out, note } = context;
+    if (output === undefined) checkStdout(flags, settings.json);
+    else {
+      const files = (tables ?? TABLES).map((table) => ({
+        path: tablePath(output, table, format),
+        kind: KINDS[format],
+      }));
+      const inputs = names.filter(isFile).map((path) => ({ name: "a results file to export", path }));
+      checkOutputFolder("--output", output, files, inputs, { db: settings.db, overwrite });
+    }
+    const exported = await exportTables({ names, tables, format, output }, context, out.pieces);
+    if (settings.json) out.result({ format, ...exported }, () => "");
+    else if (output !== undefined) note(written(exported));
+    if (exported.withoutTraces.length > 0 && exported.tables.some(({ table }) => table !== "tasks")) {
+      note(`Only in tasks, as results files have no traces: ${exported.withoutTraces.join(", ")}.`);
+    }
+    return EXIT.done;
+  },
+};
+
+/** Standard output takes one table, as text. */
+function checkStdout({ tables, format }: Flags, json: boolean): void {
+  const why =
+    format === "parquet"
+      ? "Parquet is no text"
+      : tables?.length !== 1
+        ? "Several tables do not fit into one output"
+        : json
+          ? "--json and a table both want stdout"
+          : null;
+  if (why === null) return;
+  throw new UserError(
+    "flag_missing",
+    `${why}: --output is needed.`,
+    "Name a folder with --output, or print one table: --tables tasks --format csv.",
+  );
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+function written({ runs, tables }: ExportedTables): string {
+  const files = tables.map(({ path, rows }) => `  ${path}  ${count(rows)} ${rows === 1 ? "row" : "rows"}`);
+  return [`${runs.length === 1 ? `Run ${runs[0]}` : `${runs.length} runs`} written to:`, ...files].join("\n");
+}
