@@ -81,6 +81,7 @@ it("--help of run names every flag with what it means and what holds without it"
           --judge-votes          Ask the judge so many times; most votes win [default: 1]                           [number]
           --judge-base-url       Address of a compatible server for the judge                                       [string]
           --record               Keep the model's replies in FILE, for --model-id replay/FILE                       [string]
+          --watch                Serve a page on this machine that shows the run as it goes on                     [boolean]
       -o, --output               Save the results to a JSON file                                                    [string]
           --overwrite            Write over an output file that is of another kind                                 [boolean]
           --fail-under           accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)

@@ -1,4 +1,5 @@
 import type { AgentBackend, Transcript } from "../../domain/agents/agent-backend.js";
+import type { Retry } from "../../domain/models/model.js";
 import type { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { retryWithPolicy } from "../../models/middleware/retry-model.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../../platform/retry.js";
@@ -17,11 +18,17 @@ export function withAgentRetry(
       const attempt = () => {
         for (const list of [transcript.messages, transcript.toolCalls, transcript.turns]) list.length = 0;
         attemptedAt = performance.now();
+        task.onActivity?.({ type: "calling" });
         return backend.answer(task, transcript);
       };
-      const once = throttle === null ? attempt : () => throttle.call(attempt, tokensOf, signal);
+      const limited = (limiter: RateLimiter) => {
+        task.onActivity?.({ type: "queued" });
+        return limiter.call(attempt, tokensOf, signal);
+      };
+      const once = throttle === null ? attempt : () => limited(throttle);
       const startedAt = performance.now();
-      const { done, retries } = await retryWithPolicy(name, once, signal, policy);
+      const onRetry = (retry: Retry) => task.onActivity?.({ type: "retry", retry });
+      const { done, retries } = await retryWithPolicy(name, once, signal, { policy, onRetry });
       const [first] = done.turns;
       first?.retries.push(...retries);
       // Time before the successful attempt.

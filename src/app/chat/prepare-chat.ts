@@ -106,7 +106,7 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
           onStep,
           slot.signal,
         );
-        const trace = scoreChat(db, answered.trace);
+        const trace = await scoreChat(db, answered.trace);
         saveChat(db, trace);
         live?.add(trace);
         return { ...answered, trace };

@@ -85,8 +85,6 @@ export class AnsweredRun {
         model,
         tools: manifest.tools,
         suite: { open: questionOpener(settings.cutoff) },
-        // The coordinator runs them, which has their definitions.
-        evals: [],
         judge: judge?.judge ?? null,
       },
       resourcesOf(settings, shared.tools),

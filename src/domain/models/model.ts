@@ -73,6 +73,8 @@ export interface ModelRequest {
   readonly temperature?: number | undefined;
   /** Identifies the caller; never sent. Distinguishes repeats of a question in the reply cache. */
   readonly task?: { readonly id: TaskId; readonly epoch: number } | undefined;
+  /** Hears what the call waits for; never sent. Must not throw. */
+  readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 }
 
 /** The parameters of a call as they were sent. */
@@ -100,6 +102,15 @@ export type SentParameters = Readonly<z.output<typeof sentParametersSchema>>;
 export const retrySchema = z.object({ attempt: z.number().int(), reason: z.string(), waitedMs: z.number() });
 
 export type Retry = z.output<typeof retrySchema>;
+
+/** What happens to a call before its reply. */
+export type CallProgress =
+  /** It waits in the rate limiter. */
+  | { readonly type: "queued" }
+  /** An attempt is under way. */
+  | { readonly type: "calling" }
+  /** An attempt failed; the next one begins after `waitedMs`. */
+  | { readonly type: "retry"; readonly retry: Retry };
 
 /** One reply. `latencyMs` is the successful attempt alone; failed attempts stand in `retries`. */
 export interface Completion {

@@ -260,11 +260,16 @@ class TokenBudget {
 export function withRateLimit(model: Model, throttle: RateLimiter): Model {
   return {
     id: model.id,
-    complete: (request, signal) =>
-      throttle.call(
-        () => model.complete(request, signal),
+    complete(request, signal) {
+      request.onProgress?.({ type: "queued" });
+      return throttle.call(
+        () => {
+          request.onProgress?.({ type: "calling" });
+          return model.complete(request, signal);
+        },
         ({ usage }) => (usage === null ? 0 : usage.inputTokens + usage.outputTokens),
         signal,
-      ),
+      );
+    },
   };
 }

@@ -8,6 +8,13 @@ export interface Tried<T> {
   readonly retries: readonly Retry[];
 }
 
+export interface RetryOptions {
+  readonly policy?: RetryPolicy | undefined;
+  readonly sleep?: Sleep | undefined;
+  /** Called before each wait. */
+  readonly onRetry?: ((failed: Retry) => void) | undefined;
+}
+
 /**
  * Calls a model, or an agent, again while it fails with a retryable `ModelError`. What was tried stands in `retries`,
  * or in the last error's, whose message `name` begins.
@@ -16,8 +23,7 @@ export async function retryWithPolicy<T>(
   name: string,
   attemptOnce: () => Promise<T>,
   signal: AbortSignal,
-  policy: RetryPolicy = DEFAULT_RETRY,
-  sleep?: Sleep,
+  { policy = DEFAULT_RETRY, sleep, onRetry }: RetryOptions = {},
 ): Promise<Tried<T>> {
   const retries: Retry[] = [];
   try {
@@ -26,8 +32,11 @@ export async function retryWithPolicy<T>(
       signal,
       sleep,
       failureOf: (error) => (error instanceof ModelError ? error : null),
-      onRetry: (error, waitedMs) =>
-        retries.push({ attempt: retries.length + 1, reason: (error as Error).message, waitedMs }),
+      onRetry(error, waitedMs) {
+        const failed = { attempt: retries.length + 1, reason: (error as Error).message, waitedMs };
+        retries.push(failed);
+        onRetry?.(failed);
+      },
     });
     return { done, retries };
   } catch (error) {
@@ -47,7 +56,8 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
     async complete(request, signal): Promise<Completion> {
       const once = () => model.complete(request, signal);
       const startedAt = performance.now();
-      const { done, retries } = await retryWithPolicy(model.id, once, signal, policy, sleep);
+      const onRetry = (retry: Retry) => request.onProgress?.({ type: "retry", retry });
+      const { done, retries } = await retryWithPolicy(model.id, once, signal, { policy, sleep, onRetry });
       const waitedMs = Math.max(0, performance.now() - startedAt - done.latencyMs);
       return { ...done, waitedMs, retries };
     },

@@ -5,7 +5,7 @@ import type { Message } from "../../domain/models/conversation.js";
 import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/route-services.js";
-import { SseWriter } from "../http/sse-writer.js";
+import { EVENT_STREAM_HEADERS, SseWriter } from "../http/sse-writer.js";
 import type { ChatEvent } from "./page/chat-events.js";
 import { chatEventSchema, endingEvents, stepEvents } from "./playground-events.js";
 
@@ -126,14 +126,7 @@ export function eventStreamResponse(
 ): Response {
   const stream = new SseWriter(services.stream, (reason) => chat.abandon(reason), destroyConnection);
   void work(stream).finally(() => stream.close());
-  return new Response(stream.body, {
-    headers: {
-      "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-store",
-      // Proxies that buffer responses would delay the events.
-      "x-accel-buffering": "no",
-    },
-  });
+  return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
 }
 
 /** A message of the conversation; system messages go into the prompt instead. */

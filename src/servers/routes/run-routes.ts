@@ -23,7 +23,7 @@ const runLineShape = z.strictObject({
   started_at: z.string(),
 });
 
-export function runRoutes({ db }: Services): Route[] {
+export function runRoutes({ db }: Pick<Services, "db">): Route[] {
   const tag = "runs";
   return [
     defineRoute({

@@ -96,27 +96,13 @@ export interface ToolCallJson {
 
 export interface RunLineJson {
   readonly id: string;
+  readonly name: string | null;
   readonly agent_id: string;
   readonly model: string;
   readonly status: string;
   readonly tasks: number;
   readonly total_tasks: number;
   readonly started_at: string;
-}
-
-export interface RunJson {
-  readonly runId: string;
-  readonly agentId: string;
-  readonly model: string;
-  readonly split: string;
-  readonly totalTasks: number;
-  readonly completedTasks: number;
-  readonly failedTasks: number;
-  readonly exactMatchAccuracy: number | null;
-  readonly avgSemanticScore: number | null;
-  readonly sourcesCorrect: number | null;
-  readonly foundGold: number | null;
-  readonly costUsd: number | null;
 }
 
 export interface ResultPageJson {
