@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { EvalDefinition } from "../../src/domain/evals/eval-definition.js";
+import type { DataEval } from "../../src/domain/evals/eval-definition.js";
 import type { EvaluatedTrace } from "../../src/domain/evals/evaluated-trace.js";
 import { runDataEvals } from "../../src/evalgen/run-data-evals.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evalgen/templates.js";
@@ -33,7 +33,7 @@ export function benchEvals(traces: number): EvalBenchLine[] {
 
 function measure(
   what: string,
-  definitions: readonly EvalDefinition[],
+  definitions: readonly DataEval[],
   texts: readonly string[],
   traces: number,
 ): EvalBenchLine {
@@ -55,12 +55,12 @@ function measure(
   };
 }
 
-function definitionOf(template: EvalTemplate): EvalDefinition {
+function definitionOf(template: EvalTemplate): DataEval {
   const { name, criterion } = template;
   return {
     ...{ name, version: 1, kind: "rules", reference: false, criterion, pass: { all: [conditionOf(template, 10)] } },
     origin: { by: "templates", seed: null, labels: null, parent: null },
-  } as EvalDefinition;
+  } as DataEval;
 }
 
 function demoTraces(): string[] {

@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- import|search|get|harness|otlp|suite|export|evals|all [--mails N | --csv FILE] [--tasks N]
- * [--runs N] [--keep DIR] [--json]`: ours and what else one would do in the same run, over a corpus made by a seed or
- * over a real file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks unless --tasks says
- * otherwise. `export` writes as many traces as there are tasks in each format, and `evals` runs over as many. `otlp`
- * runs as many pairs of runs, one of which sends its traces, as --runs says.
+ * `npm run bench -- import|search|get|harness|otlp|suite|export|evals|queue|all [--mails N | --csv FILE] [--tasks N]
+ * [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the same run, over a corpus
+ * made by a seed or over a real file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks
+ * unless --tasks says otherwise. `export` writes as many traces as there are tasks in each format, and `evals` runs over
+ * as many. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs says. `queue` is not in `all`: it
+ * runs over Redis with so many workers (1,2,4), and in one process with as many slots.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -18,7 +19,7 @@ import { benchLiveOtlp, type LiveOtlpBench } from "./live-otlp.js";
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
-const SUBJECTS = ["import", "search", "get", "harness", "otlp", "suite", "export", "evals", "all"];
+const SUBJECTS = ["import", "search", "get", "harness", "otlp", "suite", "export", "evals", "queue", "all"];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -28,6 +29,7 @@ const { positionals, values } = parseArgs({
     runs: { type: "string", default: "1" },
     tasks: { type: "string", default: "2000" },
     keep: { type: "string" },
+    workers: { type: "string", default: "1,2,4" },
     json: { type: "boolean", default: false },
   },
 });
@@ -35,7 +37,7 @@ const subject = positionals[0] ?? "all";
 const mails = Number(values.mails);
 if (!SUBJECTS.includes(subject) || !Number.isInteger(mails) || mails < 1) {
   console.error(
-    `usage: npm run bench -- ${SUBJECTS.join("|")} [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--json]`,
+    `usage: npm run bench -- ${SUBJECTS.join("|")} [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`,
   );
   process.exit(2);
 }
@@ -43,6 +45,12 @@ if (!SUBJECTS.includes(subject) || !Number.isInteger(mails) || mails < 1) {
 if (subject === "suite") {
   const { printSuiteBench } = await import("./print-suite-bench.js");
   await printSuiteBench(Number(process.argv.includes("--tasks") ? values.tasks : 100), values.json);
+  process.exit(0);
+}
+
+if (subject === "queue") {
+  const { printQueueBench } = await import("./print-queue-bench.js");
+  await printQueueBench(Number(values.tasks), values);
   process.exit(0);
 }
 

@@ -1,15 +1,17 @@
 import { UserError } from "../../domain/errors.js";
-import type { EvalDefinition, StoredEval } from "../../domain/evals/eval-definition.js";
+import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
 import type { EvalOutcome } from "../../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import { type EvalScore, evalOfScore, isEvalScore, scoreNameOf } from "../../domain/evals/score-names.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { type EvalBackends, runEvals } from "../../evalgen/run-evals.js";
 import type { Db } from "../../store/connection/open-store.js";
+import { latestTest } from "../../store/evals/eval-tests.js";
 import { findEval } from "../../store/evals/evals.js";
 import type { RunRow } from "../../store/runs/runs.js";
 import type { AppSettings } from "../use-case-context.js";
 import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
+import type { DescribedEval } from "./manage-evals.js";
 import { openEvals } from "./open-evals.js";
 
 /** Evals that score traces. */
@@ -68,8 +70,16 @@ export function withVersions(scorers: readonly string[], evals: readonly EvalDef
   return [...others, ...evals.map((definition) => `${scoreNameOf(definition)}@${definition.version}`)];
 }
 
-/** The version of an eval that a run's scores are of: the one on record, else the newest; null: there is none here. */
-export function evalOfRun(db: Db, score: EvalScore, { settings }: Pick<RunRow, "settings">): StoredEval | null {
+/**
+ * The version of an eval that a run's scores are of, with its newest test: the version on record, else the newest one.
+ * Null: there is none of this name here.
+ */
+export function describedEvalOfRun(
+  db: Db,
+  score: EvalScore,
+  { settings }: Pick<RunRow, "settings">,
+): DescribedEval | null {
   const onRecord = settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
-  return findEval(db, evalOfScore(onRecord ?? score));
+  const stored = findEval(db, evalOfScore(onRecord ?? score));
+  return stored === null ? null : { stored, test: latestTest(db, stored.id) };
 }

@@ -1,11 +1,9 @@
-import type { StoredEval } from "../../domain/evals/eval-definition.js";
 import { isPass } from "../../domain/evals/eval-outcome.js";
+import type { Agreement } from "../../domain/evals/eval-test.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
 import { clusteredRate } from "../../statistics/f1.js";
 import { correctedRate, independentTrials } from "../../statistics/rogan-gladen.js";
-import type { Db } from "../../store/connection/open-store.js";
-import { latestTest } from "../../store/evals/eval-tests.js";
 
 /** What an eval says of a run, and what that is worth. */
 export interface PassFigures {
@@ -33,11 +31,10 @@ export class PassTally {
     return this.trials.length - this.passed;
   }
 
-  /** `stored`: the version that gave the scores; null: it is not known. */
-  figures(db: Db, stored: StoredEval | null): PassFigures {
+  /** `agreement`: of the newest test of the version that gave the scores; null: there is none. */
+  figures(agreement: Agreement | null): PassFigures {
     const passRate = clusteredRate(this.trials);
-    const agreement = stored === null ? undefined : latestTest(db, stored.id)?.report.agreement;
-    if (agreement === undefined) return { passRate, corrected: null, falseAlarms: null };
+    if (agreement === null) return { passRate, corrected: null, falseAlarms: null };
     const { truePositiveRate, trueNegativeRate, falseFailureRate } = agreement;
     const corrected = correctedRate(
       independentTrials(passRate),

@@ -2,6 +2,7 @@ import { UserError } from "../../domain/errors.js";
 import type { StoredEval } from "../../domain/evals/eval-definition.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { count } from "../../reports/text/format-number.js";
+import { latestTest } from "../../store/evals/eval-tests.js";
 import { getRun } from "../../store/runs/runs.js";
 import { releaseRun, saveScoringSettings } from "../../store/runs/score-writes.js";
 import { thisProcess } from "../run/lock-owner.js";
@@ -76,7 +77,8 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
         traces: scored,
         evals: tallies.map(({ stored, passes, ...counts }) => {
           const { passed, failed } = passes;
-          return { stored, passed, failed, ...counts, ...passes.figures(db, stored) };
+          const agreement = latestTest(db, stored.id)?.report.agreement ?? null;
+          return { stored, passed, failed, ...counts, ...passes.figures(agreement) };
         }),
       };
     } finally {

@@ -1,32 +1,30 @@
 import { type EvalScore, evalOfScore, isEvalScore } from "../../domain/evals/score-names.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
 import type { EvalFigures, Figure, ScoreMeaning } from "../../reports/page/report-data.js";
-import type { Db } from "../../store/connection/open-store.js";
-import { latestTest } from "../../store/evals/eval-tests.js";
-import { iterateResults } from "../../store/runs/results.js";
-import type { RunRow } from "../../store/runs/runs.js";
-import { evalOfRun } from "../evals/evals-as-scorers.js";
 import { PassTally } from "../evals/pass-figures.js";
+import type { ReportRun } from "./report-runs.js";
 
 /** What evals say of runs, by eval and run, and what their newest tests say of them. */
-export function evalFigures(db: Db, runs: readonly RunRow[], meanings: readonly ScoreMeaning[]): EvalFigures[] {
+export function evalFigures(runs: readonly ReportRun[], meanings: readonly ScoreMeaning[]): EvalFigures[] {
   const scores = meanings
     .map(({ name }) => name)
     .filter(isEvalScore)
     .sort();
   if (scores.length === 0) return [];
-  const tallies = runs.map((run) => tallyRun(db, run, scores));
+  const tallies = runs.map((run) => tallyRun(run, scores));
   const figures = scores.flatMap((score) =>
-    runs.map((run, index): EvalFigures => {
-      const stored = evalOfRun(db, score, run);
-      const { passRate, corrected, falseAlarms } = (tallies[index]?.get(score) ?? new PassTally()).figures(db, stored);
-      const test = stored === null ? null : (latestTest(db, stored.id)?.report ?? null);
+    runs.map(({ stored: database }, run): EvalFigures => {
+      const found = database?.evalOf(score) ?? null;
+      const test = found?.test?.report ?? null;
+      const { passRate, corrected, falseAlarms } = (tallies[run]?.get(score) ?? new PassTally()).figures(
+        test?.agreement ?? null,
+      );
       return {
         score,
-        run: index,
+        run,
         name: evalOfScore(score),
-        version: stored?.definition.version ?? null,
-        reference: stored?.definition.reference ?? false,
+        version: found?.stored.definition.version ?? null,
+        reference: found?.stored.definition.reference ?? false,
         passRate: boundsOf(passRate),
         corrected: corrected && boundsOf(corrected),
         falseAlarms: falseAlarms && boundsOf(falseAlarms),
@@ -42,9 +40,9 @@ export function evalFigures(db: Db, runs: readonly RunRow[], meanings: readonly 
   return figures.filter(({ passRate }) => passRate.n > 0);
 }
 
-function tallyRun(db: Db, { id }: RunRow, scores: readonly EvalScore[]): Map<EvalScore, PassTally> {
+function tallyRun(run: ReportRun, scores: readonly EvalScore[]): Map<EvalScore, PassTally> {
   const tallies = new Map(scores.map((score) => [score, new PassTally()]));
-  for (const { taskId, scores: values } of iterateResults(db, id)) {
+  for (const { taskId, scores: values } of run.results()) {
     for (const [score, tally] of tallies) {
       const value = values[score] ?? null;
       if (value !== null) tally.add(taskId, value);

@@ -3,7 +3,7 @@ import { summarizeLabels } from "../../app/evals/label-counts.js";
 import { openLabelling } from "../../app/evals/open-labelling.js";
 import { saveGivenLabel } from "../../app/evals/save-label.js";
 import { criterionNameSchema, OVERALL } from "../../domain/evals/label.js";
-import { estimateSchema } from "../../domain/scores/interval-estimate.js";
+import { estimateSchema } from "../../domain/scores/estimate-schema.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { deletePersonLabel } from "../../store/evals/labels.js";
 import { ApiError } from "../http/api-error.js";

@@ -17,6 +17,7 @@ function head(label: string): ReportHead {
   const run = {
     ...tally.figures(),
     ...{ runId: "run_1", label, agentId: "a", model: "m", answeredBy: [], split: "test", status: "completed" },
+    hasConversations: true,
     ...{
       startedAt: "2026-01-01T00:00:00Z",
       dataset: "q",
@@ -37,6 +38,7 @@ function head(label: string): ReportHead {
     leading: "semanticScore",
     runs: [run],
     evals: [],
+    comparisons: [],
     traces: { kind: "none" },
   };
 }

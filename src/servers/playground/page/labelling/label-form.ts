@@ -60,16 +60,15 @@ function keyButton(label: string, key: string, className: string, click: () => v
   );
 }
 
-/** Calls the action of a key as long as `element` is on the page; not while something is written. */
-export function listenForKeys(element: HTMLElement, actions: Readonly<Record<string, () => void>>): void {
+/** Calls the action of a key until the signal aborts; not while something is written. */
+export function listenForKeys(actions: Readonly<Record<string, () => void>>, signal: AbortSignal): void {
   const onKey = (event: KeyboardEvent) => {
-    if (!element.isConnected) return document.removeEventListener("keydown", onKey);
     const { key, target, ctrlKey, metaKey, altKey } = event;
     const isWriting = target instanceof Element && target.matches("input, textarea, select, dialog *");
     const action = Object.hasOwn(actions, key) ? actions[key] : undefined;
-    if (isWriting || ctrlKey || metaKey || altKey || event.repeat || action === undefined) return undefined;
+    if (isWriting || ctrlKey || metaKey || altKey || event.repeat || action === undefined) return;
     event.preventDefault();
-    return action();
+    action();
   };
-  document.addEventListener("keydown", onKey);
+  document.addEventListener("keydown", onKey, { signal });
 }

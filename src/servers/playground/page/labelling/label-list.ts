@@ -3,14 +3,14 @@ import { minuteText } from "../../../../reports/page/shared/format.js";
 import type { RunLineJson } from "../api-types.js";
 import { get } from "../request.js";
 import { table } from "../tables.js";
-import { subjectHash } from "./label-types.js";
+import { OVERALL, subjectHash } from "./label-types.js";
 
 /** The runs whose traces can be labelled, and the chats. */
 export async function labelList(page: HTMLElement): Promise<void> {
-  const { runs } = await get<{ runs: RunLineJson[] }>("/api/runs");
-  const criterion = h("input", { id: "criterion", type: "text", value: "overall", autocomplete: "off" });
+  const { runs } = await get<{ runs: RunLineJson[] }>("/api/runs?limit=200");
+  const criterion = h("input", { id: "criterion", type: "text", value: OVERALL, autocomplete: "off" });
   const link = (runId: string | null, text: string) => {
-    const subject = () => subjectHash({ runId, criterion: criterion.value.trim() || "overall" });
+    const subject = () => subjectHash({ runId, criterion: criterion.value.trim() || OVERALL });
     const open = (event: Event) => {
       event.preventDefault();
       location.hash = subject();

@@ -30,12 +30,15 @@ export interface LabelSubject {
 
 const CHATS = "chats";
 
-/** `latest?criterion=tone`: what follows `#label/` in the address. */
-export function readSubject(id: string): LabelSubject {
-  const [run = "", query = ""] = id.split("?");
-  return { runId: run === CHATS ? null : run, criterion: new URLSearchParams(query).get("criterion") || "overall" };
+/** No failure mode in particular. */
+export const OVERALL = "overall";
+
+/** Of an address such as `#label/latest?criterion=tone`. */
+export function readSubject(id: string, query: URLSearchParams): LabelSubject {
+  return { runId: id === CHATS ? null : id, criterion: query.get("criterion") || OVERALL };
 }
 
 export function subjectHash({ runId, criterion }: LabelSubject): string {
-  return `#label/${encodeURIComponent(`${runId ?? CHATS}?criterion=${criterion}`)}`;
+  const query = criterion === OVERALL ? "" : `?${new URLSearchParams({ criterion })}`;
+  return `#label/${encodeURIComponent(runId ?? CHATS)}${query}`;
 }

@@ -8,15 +8,22 @@ import {
   type LabelQueueJson,
   type LabelSubject,
   type LabelSummaryJson,
+  OVERALL,
   type QueuedTraceJson,
   readSubject,
   type SavedLabelJson,
 } from "./label-types.js";
 
 /** One trace after another, to be labelled by keys. */
-export async function labelView(page: HTMLElement, id: string): Promise<void> {
-  const labelling = new Labelling(readSubject(id));
+export async function labelView(
+  page: HTMLElement,
+  id: string,
+  signal: AbortSignal,
+  query: URLSearchParams,
+): Promise<void> {
+  const labelling = new Labelling(readSubject(id, query));
   await labelling.showNext();
+  labelling.listen(signal);
   page.append(...labelling.elements);
 }
 
@@ -36,12 +43,17 @@ class Labelling {
 
   constructor(private readonly subject: LabelSubject) {
     this.elements = [h("h2", {}, "Label traces"), this.source, this.progress, this.body];
-    const labels = { g: "good", b: "bad", s: "skip" } as const;
-    listenForKeys(this.body, {
-      ...Object.fromEntries(Object.entries(labels).map(([key, label]) => [key, () => this.give(label)])),
+  }
+
+  listen(signal: AbortSignal): void {
+    const actions = {
+      g: () => this.give("good"),
+      b: () => this.give("bad"),
+      s: () => this.give("skip"),
       u: () => this.undo(),
       w: () => this.form.note.focus(),
-    });
+    };
+    listenForKeys(actions, signal);
   }
 
   /** Shows the next trace of the queue, which is filled again where it is empty, or says that all are labelled. */
@@ -57,7 +69,7 @@ class Labelling {
       } = await get<LabelQueueJson>(`/api/evals/label-queue?${query}`);
       this.queue = [...queue];
       this.waiting = waiting;
-      this.source.textContent = `${found ?? "chats"}${criterion === "overall" ? "" : `, for ${criterion}`}`;
+      this.source.textContent = `${found ?? "chats"}${criterion === OVERALL ? "" : `, for ${criterion}`}`;
       this.showProgress(summary);
     }
     const [next] = this.queue;
