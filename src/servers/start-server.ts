@@ -15,6 +15,7 @@ import { agentRoutes } from "./routes/agent-routes.js";
 import { versionRoutes } from "./routes/agent-version-routes.js";
 import { corpusRoutes } from "./routes/corpus-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";
+import { labelRoutes } from "./routes/label-routes.js";
 import { mailRoutes } from "./routes/mail-routes.js";
 import { ReportLinks } from "./routes/report-links.js";
 import { runRoutes } from "./routes/run-routes.js";
@@ -75,6 +76,7 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
     ...sessionRoutes(services),
     ...traceRoutes(services),
     ...feedbackRoutes(services),
+    ...labelRoutes(services),
     ...runRoutes(services),
     ...runStreamRoutes(services, streams),
     ...corpusRoutes(services),

@@ -1,10 +1,22 @@
 import { type Estimate, NO_ESTIMATE } from "../domain/scores/interval-estimate.js";
 import { Z_975 } from "./normal.js";
 
-/** Successes out of trials. */
+/** Successes out of trials, which need not be whole numbers. */
 export interface Proportion {
   readonly successes: number;
   readonly n: number;
+}
+
+/**
+ * A rate as that of independent trials: as many as give its interval (Wilson's) its width. So repeats of a question
+ * count as little here as they did there. No trials where there is no interval.
+ */
+export function independentTrials({ value, low, high }: Estimate): Proportion {
+  if (value === null || low === null || high === null) return { successes: 0, n: 0 };
+  // Of a rate of 0 or 1 one bound is the rate itself, and says nothing.
+  const bound = value - low > high - value ? low : high;
+  const n = (Z_975 ** 2 * bound * (1 - bound)) / (value - bound) ** 2;
+  return { successes: value * n, n };
 }
 
 /**

@@ -1,16 +1,17 @@
 /**
- * `npm run bench -- import|search|get|harness|otlp|suite|export|queue|all [--mails N | --csv FILE] [--tasks N]
+ * `npm run bench -- import|search|get|harness|otlp|suite|export|evals|queue|all [--mails N | --csv FILE] [--tasks N]
  * [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the same run, over a corpus
  * made by a seed or over a real file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks
- * unless --tasks says otherwise. `export` writes as many traces as there are tasks in each format. `otlp` runs as many
- * pairs of runs, one of which sends its traces, as --runs says. `queue` is not in `all`: it runs over Redis with so many
- * workers (1,2,4), and in one process with as many slots.
+ * unless --tasks says otherwise. `export` writes as many traces as there are tasks in each format, and `evals` runs over
+ * as many. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs says. `queue` is not in `all`: it
+ * runs over Redis with so many workers (1,2,4), and in one process with as many slots.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../../src/reports/text/text-table.js";
+import { benchEvals, type EvalBenchLine } from "./evals.js";
 import { benchExport, type ExportLine } from "./export.js";
 import { benchHarness, type HarnessBench } from "./harness.js";
 import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
@@ -18,7 +19,7 @@ import { benchLiveOtlp, type LiveOtlpBench } from "./live-otlp.js";
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
-const SUBJECTS = ["import", "search", "get", "harness", "otlp", "suite", "export", "queue", "all"];
+const SUBJECTS = ["import", "search", "get", "harness", "otlp", "suite", "export", "evals", "queue", "all"];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -56,6 +57,12 @@ if (subject === "queue") {
 if (subject === "export") {
   const lines = benchExport(Number(values.tasks));
   console.log(values.json ? JSON.stringify(lines, null, 2) : exportTable(lines));
+  process.exit();
+}
+
+if (subject === "evals") {
+  const lines = benchEvals(Number(values.tasks));
+  console.log(values.json ? JSON.stringify(lines, null, 2) : evalTable(lines));
   process.exit();
 }
 
@@ -113,6 +120,18 @@ try {
   }
 } finally {
   if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
+}
+
+function evalTable(lines: readonly EvalBenchLine[]): string {
+  const whole = (value: number) => Math.round(value).toLocaleString("en-US");
+  return table(
+    ["evals over traces of the demo", "traces/s", "traces per CPU second"],
+    lines.map(({ what, tracesPerSecond, tracesPerCpuSecond }) => [
+      what,
+      whole(tracesPerSecond),
+      whole(tracesPerCpuSecond),
+    ]),
+  );
 }
 
 function exportTable(lines: readonly ExportLine[]): string {

@@ -3,22 +3,30 @@ import type { Interval } from "../../src/domain/scores/interval-estimate.js";
 import { clusteredKappa } from "../../src/statistics/clustered-kappa.js";
 import { clusteredRate, f1 } from "../../src/statistics/f1.js";
 import { pearson } from "../../src/statistics/pearson.js";
-import { correctedRate } from "../../src/statistics/rogan-gladen.js";
+import { correctedRate, independentTrials } from "../../src/statistics/rogan-gladen.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
+import { wilson } from "../../src/statistics/wilson.js";
 
 const ROUNDS = 4_000;
+/** Of what takes long. */
+const FEW_ROUNDS = 1_500;
 const TRACES = 120;
 
 /** How often an interval holds the true value, over simulated samples. */
-function coverage(truth: number, seed: number, sample: (chance: (p: number) => boolean) => Interval): number {
+function coverage(
+  truth: number,
+  seed: number,
+  sample: (chance: (p: number) => boolean) => Interval,
+  rounds = ROUNDS,
+): number {
   const random = seededRandom(seed);
   const chance = (p: number) => random(1_000_000) < p * 1_000_000;
   let covered = 0;
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     const { low, high } = sample(chance);
     if (low !== null && high !== null && low <= truth && truth <= high) covered++;
   }
-  return covered / ROUNDS;
+  return covered / rounds;
 }
 
 /** Good with a chance of 0.6; passed with 0.85 where good, 0.25 where bad. */
@@ -107,6 +115,69 @@ describe("95 % intervals hold the true value in 93 to 97 % of samples", () => {
       ),
     );
   });
+});
+
+describe("the corrected rate of questions that were answered several times", () => {
+  const [questions, labelled, repeats] = [120, 50, 4];
+  const [truth, tpr, tnr] = [0.6, 0.9, 0.85];
+  /** All answers to a question are alike. */
+  const trials = (n: number, event: () => boolean) =>
+    Array.from({ length: n }, (_, i) => ({ success: event(), cluster: String(i) })).flatMap((one) =>
+      Array.from({ length: repeats }, () => one),
+    );
+  const samples = (chance: (p: number) => boolean) =>
+    [
+      trials(questions, () => chance(chance(truth) ? tpr : 1 - tnr)),
+      trials(labelled, () => chance(tpr)),
+      trials(labelled, () => chance(tnr)),
+    ] as const;
+
+  it("has an interval that holds the true one in 93 to 97 % of samples", () =>
+    expectHolds(
+      coverage(
+        truth,
+        7,
+        (chance) => {
+          const [observed, positives, negatives] = samples(chance);
+          const asIndependent = (sample: typeof observed) => independentTrials(clusteredRate(sample));
+          return correctedRate(asIndependent(observed), asIndependent(positives), asIndependent(negatives));
+        },
+        FEW_ROUNDS,
+      ),
+    ));
+
+  it("would not have one where each answer counted", () => {
+    const counted = (sample: readonly { readonly success: boolean }[]) => ({
+      successes: sample.filter(({ success }) => success).length,
+      n: sample.length,
+    });
+    const share = coverage(
+      truth,
+      7,
+      (chance) => {
+        const [observed, positives, negatives] = samples(chance);
+        return correctedRate(counted(observed), counted(positives), counted(negatives));
+      },
+      FEW_ROUNDS,
+    );
+    expect(share).toBeLessThan(0.8);
+  });
+});
+
+describe("independent trials", () => {
+  it.each([
+    [15, 50],
+    [0, 22],
+    [40, 40],
+    [1, 2],
+  ])("are what an interval was made of: %i of %i", (successes, n) => {
+    const trials = independentTrials({ value: successes / n, n, ...wilson(successes, n) });
+    expect(trials.n).toBeCloseTo(n, 6);
+    expect(trials.successes).toBeCloseTo(successes, 6);
+  });
+
+  it("are none where there is no interval", () =>
+    expect(independentTrials({ value: 1, n: 3, low: null, high: null })).toEqual({ successes: 0, n: 0 }));
 });
 
 describe("the corrected rate", () => {

@@ -2,12 +2,16 @@ import { UserError } from "../../domain/errors.js";
 import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
 import type { EvalOutcome } from "../../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
-import { evalOfScore, isEvalScore, scoreNameOf } from "../../domain/evals/score-names.js";
+import { type EvalScore, evalOfScore, isEvalScore, scoreNameOf } from "../../domain/evals/score-names.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { type EvalBackends, runEvals } from "../../evalgen/run-evals.js";
 import type { Db } from "../../store/connection/open-store.js";
+import { latestTest } from "../../store/evals/eval-tests.js";
+import { findEval } from "../../store/evals/evals.js";
+import type { RunRow } from "../../store/runs/runs.js";
 import type { AppSettings } from "../use-case-context.js";
 import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
+import type { DescribedEval } from "./manage-evals.js";
 import { openEvals } from "./open-evals.js";
 
 /** Evals that score traces. */
@@ -53,6 +57,29 @@ export function refuseUncountedRubrics({ definitions }: ScoringEvals, { maxCostU
 export async function pinEvals(db: Db, scorers: readonly string[], settings: AppSettings): Promise<string[]> {
   const { definitions } = evalsAmong(db, scorers, settings);
   await requireRunnable(definitions, settings);
-  const pinned = definitions.map((definition) => `${scoreNameOf(definition)}@${definition.version}`);
-  return [...scorers.filter((name) => !isEvalScore(name)), ...pinned];
+  return withVersions(
+    scorers.filter((name) => !isEvalScore(name)),
+    definitions,
+  );
+}
+
+/** The scorers of a run with these evals, in the place of other versions of them. */
+export function withVersions(scorers: readonly string[], evals: readonly EvalDefinition[]): string[] {
+  const names = new Set<string>(evals.map(scoreNameOf));
+  const others = scorers.filter((name) => !names.has(name.split("@")[0] ?? ""));
+  return [...others, ...evals.map((definition) => `${scoreNameOf(definition)}@${definition.version}`)];
+}
+
+/**
+ * The version of an eval that a run's scores are of, with its newest test: the version on record, else the newest one.
+ * Null: there is none of this name here.
+ */
+export function describedEvalOfRun(
+  db: Db,
+  score: EvalScore,
+  { settings }: Pick<RunRow, "settings">,
+): DescribedEval | null {
+  const onRecord = settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
+  const stored = findEval(db, evalOfScore(onRecord ?? score));
+  return stored === null ? null : { stored, test: latestTest(db, stored.id) };
 }

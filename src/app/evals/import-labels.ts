@@ -1,12 +1,11 @@
 import { UserError } from "../../domain/errors.js";
 import type { EvalLabel, LabelSource, TraceLabel } from "../../domain/evals/label.js";
-import type { Trace } from "../../domain/runs/trace.js";
 import { newestFeedback } from "../../store/chats/feedback.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { saveLabels } from "../../store/evals/labels.js";
-import { iterateTracesToLabel } from "../../store/evals/traces-to-label.js";
+import { traceIdsToLabel } from "../../store/evals/traces-to-label.js";
 import { getRun } from "../../store/runs/runs.js";
-import { getTrace } from "../../store/runs/traces.js";
+import { getTrace, readTraces } from "../../store/runs/traces.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 import { type DerivedLabel, defaultScorer, labelByFeedback, labelByJudge, labelByScore } from "./derive-labels.js";
@@ -64,8 +63,7 @@ function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Gene
       yield { traceId: feedback.traceId, derived: labelByFeedback(feedback) };
   } else if (from === "judge" || from === "scores") {
     const { id } = getRun(db, run ?? "latest");
-    for (const found of iterateTracesToLabel(db, id)) {
-      const trace = found as Trace;
+    for (const trace of readTraces(db, traceIdsToLabel(db, id))) {
       const derived = from === "judge" ? labelByJudge(trace) : labelByScore(trace, score ?? defaultScorer(trace));
       yield { traceId: trace.traceId, derived };
     }

@@ -5,14 +5,16 @@ import { LabelQueue, type QueuedTrace } from "../../evalgen/labelling/label-queu
 import { labellingPriority } from "../../evalgen/labelling/rank-for-labelling.js";
 import { runDataEvals } from "../../evalgen/run-data-evals.js";
 import { conditionOf, TEMPLATES } from "../../evalgen/templates.js";
+import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { listEvals } from "../../store/evals/evals.js";
-import { effectiveLabels, saveLabels } from "../../store/evals/labels.js";
-import { iterateTracesToLabel, labelledByPerson } from "../../store/evals/traces-to-label.js";
+import { effectiveLabels } from "../../store/evals/labels.js";
+import { labelledByPerson, traceIdsToLabel } from "../../store/evals/traces-to-label.js";
 import { getRun } from "../../store/runs/runs.js";
-import { getTrace } from "../../store/runs/traces.js";
+import { getTrace, readTraces } from "../../store/runs/traces.js";
 import { type LabelSummary, summarizeLabels } from "./label-counts.js";
 import { newestOf } from "./review-eval.js";
+import { saveGivenLabel } from "./save-label.js";
 
 export interface LabellingOptions {
   /** A run; null: chats. */
@@ -27,45 +29,47 @@ export interface TraceToLabel extends QueuedTrace {
 
 /** One person's labelling. */
 export interface Labelling {
+  /** Null: chats. */
+  readonly runId: string | null;
   /** How many traces no person has labelled. */
   readonly waiting: number;
+  /** The most urgent first, with some that are asked again. */
+  readonly queue: Iterable<QueuedTrace>;
   traces(): Iterable<TraceToLabel>;
   save(item: QueuedTrace, label: EvalLabel, note: string | null): void;
   summary(): LabelSummary;
 }
 
-/** Queues the traces of a run or of chats, most urgent first, and saves a person's labels as they are given. */
-export function openLabelling(db: Db, { run, criterion, seed }: LabellingOptions): Labelling {
+/** Queues the traces of a run or of chats; other work goes on while they are ranked. */
+export async function openLabelling(db: Db, { run, criterion, seed }: LabellingOptions): Promise<Labelling> {
   const runId = run === null ? null : getRun(db, run).id;
   const labelled = labelledByPerson(db, criterion);
   const derived = new Map(effectiveLabels(db, criterion).map(({ traceId, label }) => [traceId, label]));
   const definitions = candidates(db);
+  const ids = traceIdsToLabel(db, runId);
   const ranked: { traceId: string; priority: number }[] = [];
-  const ofRun = new Set<string>();
-  for (const trace of iterateTracesToLabel(db, runId)) {
+  const waiting = readTraces<EvaluatedTrace>(
+    db,
+    ids.filter((id) => !labelled.has(id)),
+  );
+  for await (const trace of yieldBetween(waiting)) {
     const { traceId } = trace;
-    ofRun.add(traceId);
-    if (labelled.has(traceId)) continue;
     ranked.push({
       traceId,
       priority: labellingPriority(runDataEvals(definitions, trace), derived.get(traceId) ?? null),
     });
   }
   const order = ranked.sort((a, b) => b.priority - a.priority).map(({ traceId }) => traceId);
-  const queue = new LabelQueue(
-    order,
-    [...labelled].filter((id) => ofRun.has(id)),
-    seed,
-  );
+  const asked = ids.filter((id) => labelled.has(id));
+  const queue = new LabelQueue(order, asked, seed);
   return {
+    runId,
     waiting: order.length,
+    queue,
     *traces() {
       for (const queued of queue) yield { ...queued, trace: getTrace(db, queued.traceId) };
     },
-    save({ traceId, isRepeat }, label, note) {
-      const createdAt = new Date().toISOString();
-      saveLabels(db, [{ traceId, criterion, label, source: "person", note, isRepeat, createdAt }]);
-    },
+    save: (item, label, note) => void saveGivenLabel(db, { ...item, criterion, label, note }),
     summary: () => summarizeLabels(db, criterion),
   };
 }

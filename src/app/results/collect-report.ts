@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { isEvalScore } from "../../domain/evals/score-names.js";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import type { Trace } from "../../domain/runs/trace.js";
@@ -11,6 +12,7 @@ import { TaskRows } from "../../reports/html/task-rows.js";
 import { traceView } from "../../reports/html/trace-view.js";
 import type { ReportComparison } from "../../reports/page/report-comparison.js";
 import type {
+  EvalFigures,
   Figure,
   ReportTasks,
   RunFigures,
@@ -21,6 +23,7 @@ import type {
 import { traceKey } from "../../reports/page/report-data.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { compareReportRuns } from "./compare-report-runs.js";
+import { evalFigures } from "./eval-figures.js";
 import type { ReportRun } from "./report-runs.js";
 
 /** Ctrl-C is checked every so many tasks. */
@@ -40,6 +43,7 @@ export interface StoredReport {
   readonly meanings: readonly ScoreMeaning[];
   readonly leading: string;
   readonly runs: readonly RunFigures[];
+  readonly evals: readonly EvalFigures[];
   readonly comparisons: readonly ReportComparison[];
   readonly tasks: ReportTasks;
 }
@@ -81,7 +85,8 @@ export async function collectReport(
       label: labels[index] ?? run.head.runId,
     });
   }
-  return { meanings, leading, runs: figures, comparisons: compareReportRuns(runs), tasks: rows.all() };
+  const evals = evalFigures(runs, meanings);
+  return { meanings, leading, runs: figures, evals, comparisons: compareReportRuns(runs), tasks: rows.all() };
 }
 
 function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResult, Trace | null]> {
@@ -107,18 +112,29 @@ export function scoreMeanings(runs: readonly ReportRun[]): { meanings: ScoreMean
     ...[...scored].filter((name) => !(name in SCORES)),
   ];
   const meanings = names.map((name): ScoreMeaning => {
-    const { label, kind, better, meaning } = SCORES[name] ?? UNKNOWN;
+    const { label, kind, better, meaning } = SCORES[name] ?? evalMeaning(runs, name) ?? UNKNOWN;
     return { name, label: label === "" ? name : label, kind, better, meaning };
   });
   return { meanings, tasks };
 }
 
-const UNKNOWN = {
+/** The criterion of the version that scored the first of the runs that has one; null: it is no eval. */
+function evalMeaning(runs: readonly ReportRun[], name: string): typeof UNKNOWN | null {
+  if (!isEvalScore(name)) return null;
+  const [first] = runs.flatMap(({ stored }) => stored?.evalOf(name) ?? []);
+  return {
+    ...UNKNOWN,
+    kind: "rate",
+    meaning: first?.stored.definition.criterion ?? "An eval that is not in this database.",
+  };
+}
+
+const UNKNOWN: Omit<ScoreMeaning, "name"> = {
   label: "",
   kind: "mean",
   better: "higher",
   meaning: "Not a score of this version of art-e.",
-} as const;
+};
 
 function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[], analysed: readonly AnalysedTask[]) {
   const { usage, costUsd, retries, scores, slices, suite, answeredBy = {}, dataset } = head;

@@ -1,4 +1,5 @@
 import { UserError } from "../../domain/errors.js";
+import type { EvalScore } from "../../domain/evals/score-names.js";
 import { benchmarkResultSchema, type TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { runFileSchema, runHeadSchema } from "../../domain/scores/comparison.js";
@@ -7,6 +8,8 @@ import type { Db } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import type { RunRow } from "../../store/runs/runs.js";
 import { openMailLookup } from "../../store/search/mail-lookup.js";
+import { describedEvalOfRun } from "../evals/evals-as-scorers.js";
+import type { DescribedEval } from "../evals/manage-evals.js";
 import type { AppSettings } from "../use-case-context.js";
 import { computeRunTotals } from "./compute-run-totals.js";
 import { RunSources, readRunFile } from "./open-results.js";
@@ -25,7 +28,12 @@ export interface ReportRun {
   /** In the order of task ids and epochs. Can be iterated again. */
   results(): Iterable<TaskResult>;
   /** Null: of a results file. One trace is in memory at a time. */
-  readonly stored: { traces(): Iterable<readonly [TaskResult, Trace]>; readonly mails: MailSource } | null;
+  readonly stored: {
+    traces(): Iterable<readonly [TaskResult, Trace]>;
+    readonly mails: MailSource;
+    /** The version of an eval that gave its scores; null: it is not in the database. */
+    evalOf(score: EvalScore): DescribedEval | null;
+  } | null;
 }
 
 /** Opens runs by their names, which may be results files, for the length of `use`. */
@@ -55,7 +63,11 @@ export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
   return {
     head: reportedHeadSchema.parse({ ...totals, settings, dataset, corpusFingerprint }),
     results: () => iterateResults(db, run.id),
-    stored: { traces: () => resultsWithTraces(db, run.id), mails: mailSource(db) },
+    stored: {
+      traces: () => resultsWithTraces(db, run.id),
+      mails: mailSource(db),
+      evalOf: (score) => describedEvalOfRun(db, score, run),
+    },
   };
 }
 

@@ -81,7 +81,7 @@ export function writePageReport(
 
 async function collect(reported: readonly ReportRun[], traceStore: TraceStore, { progress, signal }: AppContext) {
   const bar = progress("Reporting");
-  const { meanings, leading, runs, comparisons, tasks } = await collectReport(
+  const { meanings, leading, runs, evals, comparisons, tasks } = await collectReport(
     reported,
     {
       onTask: (done, total) => bar.update(done, total, `${count(done)} tasks`),
@@ -95,6 +95,7 @@ async function collect(reported: readonly ReportRun[], traceStore: TraceStore, {
     scores: meanings,
     leading,
     runs,
+    evals,
     comparisons,
     traces: { kind: "none" },
   };

@@ -52,7 +52,9 @@ export const labelTracesCommand: Command = {
       return EXIT.done;
     }
     await withStore(context.settings, async (db) => {
-      const labelling = openLabelling(db, { run: chats ? null : (run ?? "latest"), criterion, seed: flags.seed });
+      const options = { run: chats ? null : (run ?? "latest"), criterion, seed: flags.seed };
+      const labelling = await openLabelling(db, options);
+      context.out.note(`On a page: art-e serve, then Label, or /#label/${labelling.runId ?? "chats"}.`);
       const labelled = await askLabels(labelling, context);
       printSummary(labelled, labelling.summary(), context);
     });

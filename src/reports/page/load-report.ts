@@ -1,6 +1,7 @@
 import { bandOf, realismBand } from "../../domain/scores/score-bands.js";
 import { difficultyOf } from "../../domain/tasks/difficulty.js";
 import { guidanceOf } from "../../domain/tasks/guidance.js";
+import { failedEvals } from "./failed-evals.js";
 import type { Outcome, QuestionRow, ReportHead, Stage, TaskKey, TaskRow } from "./report-data.js";
 
 /** What a task of a suite has besides. */
@@ -40,6 +41,7 @@ export interface Task {
   readonly stage: Stage;
   readonly outcome: Outcome;
   readonly scores: readonly (number | null)[];
+  readonly failedEvals: readonly string[];
   readonly error: string | null;
   /** Null for a question. */
   readonly suite: SuiteTask | null;
@@ -56,18 +58,18 @@ export interface Loaded {
 export function loadReport(): Loaded {
   const head = read("head") as ReportHead;
   const questions = read("questions") as QuestionRow[];
-  const leading = head.scores.findIndex(({ name }) => name === head.leading);
   const tasks = head.runs.flatMap((_, run) =>
-    ((read(`rows-${run}`) as TaskRow[] | null) ?? []).flatMap((row) => toTask(run, row, questions[row[0]], leading)),
+    ((read(`rows-${run}`) as TaskRow[] | null) ?? []).flatMap((row) => toTask(run, row, questions[row[0]], head)),
   );
   return { head, tasks };
 }
 
-function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, leading: number): Task[] {
+function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, head: ReportHead): Task[] {
   if (question === undefined) return [];
   const [taskId, text, gold, inbox, date, realism, sources] = question;
   const suite = toSuiteTask(row, question);
   const [, epoch, answer, ending, turns, ms, costUsd, stage, scores, error] = row;
+  const leading = head.scores.findIndex(({ name }) => name === head.leading);
   const outcome = stage === "failed" && suite === null ? "failed" : bandOf(scores[leading] ?? null);
   const ofSuite = suite === null ? [] : [suite.tool, ...suite.tags, ...suite.apps, suite.state, suite.reason];
   const words = [taskId, text, answer, gold, inbox, error ?? "", ...ofSuite].join("\n").toLowerCase();
@@ -75,7 +77,7 @@ function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, le
     {
       ...{ run, taskId, epoch, question: text, gold, answer, inbox, date, words },
       ...{ year: date.slice(0, 4), realism: realismBand(realism), sources: String(sources) },
-      ...{ ending, turns, ms, costUsd, stage, outcome, scores, error, suite },
+      ...{ ending, turns, ms, costUsd, stage, outcome, scores, failedEvals: failedEvals(scores, head), error, suite },
     },
   ];
 }

@@ -106,6 +106,31 @@ export interface RunFigures {
   readonly suite: SuiteFigures | null;
 }
 
+/** What an eval says of a run, and what its newest test says of the eval. */
+export interface EvalFigures {
+  /** `eval:NAME`: one of the head's scores. */
+  readonly score: string;
+  /** Index of the run. */
+  readonly run: number;
+  readonly name: string;
+  /** Null: the version is not known here. */
+  readonly version: number | null;
+  /** It sees gold. */
+  readonly reference: boolean;
+  readonly passRate: Figure;
+  /** Without the errors that the test measured; null: it was never tested. */
+  readonly corrected: Figure | null;
+  /** Share of the good traces that it fails; null: it was never tested. */
+  readonly falseAlarms: Figure | null;
+  /** Labels of the held-out half, and whether its thresholds were met. */
+  readonly test: {
+    readonly good: number;
+    readonly bad: number;
+    readonly thresholds: string;
+    readonly passed: boolean;
+  } | null;
+}
+
 export interface ReportHead {
   readonly version: string;
   readonly createdAt: string;
@@ -113,6 +138,8 @@ export interface ReportHead {
   /** The score that bands and outcomes are computed from. */
   readonly leading: string;
   readonly runs: readonly RunFigures[];
+  /** By eval, and of each by run. */
+  readonly evals: readonly EvalFigures[];
   /** Each run but the first against the first. */
   readonly comparisons: readonly ReportComparison[];
   /** Where the conversations are; `folder` is relative to the page. */

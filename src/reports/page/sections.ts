@@ -2,6 +2,7 @@ import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import { endings, errorList, outcomeLegend, profile, toolTable } from "./charts/bar-list.js";
 import { figureOf } from "./charts/chart.js";
 import { distributionChart } from "./charts/distribution-chart.js";
+import { evalTable } from "./charts/eval-table.js";
 import { effortTable, scoreTable } from "./charts/score-table.js";
 import { sliceChart } from "./charts/slice-chart.js";
 import { turnsChart } from "./charts/turns-chart.js";
@@ -23,6 +24,7 @@ export function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLEl
       wide(scoreTable(head)),
       ...(head.runs.length > 1 ? [wide(effortTable(head))] : []),
     ),
+    ...(head.evals.length === 0 ? [] : [evalSection(head)]),
     section(
       "Where tasks are lost",
       `${LOST[kindOf(head)]} A bar leads to its tasks.`,
@@ -41,6 +43,13 @@ export function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLEl
       h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), wide(toolTable(head))),
     ),
   ];
+}
+
+const EVALS =
+  "An eval makes errors. The corrected rate is the pass rate without those that its newest test measured (Rogan and Gladen); false alarms are the share of good traces that it fails. A name leads to the tasks that fail.";
+
+function evalSection(head: ReportHead): HTMLElement {
+  return section("Evals", EVALS, wide(evalTable(head)));
 }
 
 type Kind = "questions" | "suites" | "both";

@@ -87,7 +87,7 @@ export class ReportLinks {
       if (bytes > MAX_TRACE_BYTES) traces.length = 0;
       else traces.push([key, packed]);
     };
-    const { meanings, leading, runs, comparisons, tasks } = await collectReport(
+    const { meanings, leading, runs, evals, comparisons, tasks } = await collectReport(
       await Promise.all(runIds.map((id) => storedRun(db, getRun(db, id)))),
       {
         onTask: () => undefined,
@@ -102,6 +102,7 @@ export class ReportLinks {
       scores: meanings,
       leading,
       runs,
+      evals,
       comparisons,
       traces: { kind: traces.length === 0 ? ("none" as const) : ("embed" as const) },
     };

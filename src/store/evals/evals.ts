@@ -11,13 +11,19 @@ const SELECT = "SELECT id, definition, status, created_at AS createdAt FROM eval
 
 type EvalRow = Omit<StoredEval, "definition"> & { readonly definition: string };
 
-/** The newest version of a name; `name@2`: that version. */
-export function getEval(db: Db, reference: string): StoredEval {
+/** The newest version of a name; `name@2`: that version. Null: there is none. */
+export function findEval(db: Db, reference: string): StoredEval | null {
   const [name = "", version] = reference.split("@");
   const row = db
     .prepare(`${SELECT} WHERE name = ? AND (? IS NULL OR version = ?) ORDER BY version DESC LIMIT 1`)
     .get(name, version ?? null, Number(version ?? 0)) as EvalRow | undefined;
-  if (row !== undefined) return toStored(row);
+  return row === undefined ? null : toStored(row);
+}
+
+/** The same where it must be there. */
+export function getEval(db: Db, reference: string): StoredEval {
+  const found = findEval(db, reference);
+  if (found !== null) return found;
   throw new UserError(
     "eval_unknown",
     `There is no eval "${reference}" in ${db.name}.`,

@@ -3,18 +3,26 @@ import type { EvalLabel, LabelSource, TraceLabel } from "../../domain/evals/labe
 import type { Db } from "../connection/open-store.js";
 
 /** Adds labels, all or none. Their traces must exist. */
-export function saveLabels(db: Db, labels: Iterable<TraceLabel>): number {
-  const add = db.prepare(
-    `INSERT INTO eval_labels (trace_id, criterion, label, source, note, is_repeat, created_at)
-     VALUES (@traceId, @criterion, @label, @source, @note, @isRepeat, @createdAt)`,
-  );
-  return db
-    .transaction(() => {
-      let saved = 0;
-      for (const label of labels) saved += add.run({ ...label, isRepeat: Number(label.isRepeat) }).changes;
-      return saved;
-    })
-    .immediate();
+export function saveLabels(db: Db, labels: Iterable<TraceLabel>): void {
+  db.transaction(() => {
+    for (const label of labels) saveLabel(db, label);
+  }).immediate();
+}
+
+/** Adds a label, whose trace must exist, and returns its id. */
+export function saveLabel(db: Db, label: TraceLabel): number {
+  const { lastInsertRowid } = db
+    .prepare(
+      `INSERT INTO eval_labels (trace_id, criterion, label, source, note, is_repeat, created_at)
+       VALUES (@traceId, @criterion, @label, @source, @note, @isRepeat, @createdAt)`,
+    )
+    .run({ ...label, isRepeat: Number(label.isRepeat) });
+  return Number(lastInsertRowid);
+}
+
+/** Deletes a label that a person gave. False: there is none of this id. */
+export function deletePersonLabel(db: Db, id: number): boolean {
+  return db.prepare("DELETE FROM eval_labels WHERE id = ? AND source = 'person'").run(id).changes > 0;
 }
 
 /** The labels that count: of each trace the newest of its best source. */

@@ -1,19 +1,15 @@
-import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import type { Db } from "../connection/open-store.js";
 
-/** The current traces of a run, of tasks that failed too, or with null all traces of chats; one at a time. */
-export function* iterateTracesToLabel(db: Db, runId: string | null): Generator<EvaluatedTrace> {
-  const rows =
+/** Ids of the current traces of a run, of tasks that failed too, or with null those of all chats. */
+export function traceIdsToLabel(db: Db, runId: string | null): string[] {
+  const ids =
     runId === null
-      ? db.prepare("SELECT trace FROM traces WHERE run_id IS NULL ORDER BY started_at, id").pluck().iterate()
+      ? db.prepare("SELECT id FROM traces WHERE run_id IS NULL ORDER BY started_at, id").pluck().all()
       : db
-          .prepare(
-            `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
-             WHERE r.run_id = ? AND r.superseded = 0 ORDER BY r.task_id, r.epoch`,
-          )
+          .prepare("SELECT trace_id FROM results WHERE run_id = ? AND superseded = 0 ORDER BY task_id, epoch")
           .pluck()
-          .iterate(runId);
-  for (const row of rows as Iterable<string>) yield JSON.parse(row) as EvaluatedTrace;
+          .all(runId);
+  return ids as string[];
 }
 
 /** The traces that a person has labelled for a criterion. */

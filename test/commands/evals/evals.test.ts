@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs";
+import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
@@ -103,6 +104,21 @@ describe("from labels to a gate", () => {
     expect(await json("evals use short_answer")).toEqual({ name: "short_answer", version: 1, retired: null });
   });
 
+  it("ranks traces by how likely they are to be bad, by the training half", async () => {
+    const { traces, area, shuffledArea, good, bad, weights } = await json(`evals rank ${runId} --limit 0`);
+    expect([good + bad, traces.length]).toEqual([expect.any(Number), 73]);
+    expect(good + bad).toBeLessThan(50);
+    expect(area).toBeGreaterThan(0.9);
+    expect(area).toBeGreaterThan(shuffledArea);
+    expect(weights[0].feature).toBe("answer_words");
+    // Also in the half that it was not fitted to: long answers are the bad ones.
+    const labels = traces.map(({ label }: { label: string }) => label);
+    const bads = labels.filter((label: string) => label === "bad").length;
+    expect(labels.slice(0, bads).filter((label: string) => label === "bad").length / bads).toBeGreaterThan(0.85);
+    const { stdout } = await artE(`evals rank ${runId} --limit 3`);
+    expect(stdout).toContain("70 more: --limit 0 lists all.");
+  });
+
   it("runs as a score of a stored run, with the rate corrected for the eval's errors", async () => {
     const { evals, traces } = await json(`evals run short_answer --run ${runId}`);
     expect(traces).toBe(73);
@@ -113,6 +129,13 @@ describe("from labels to a gate", () => {
     expect(figures.corrected.low).toBeLessThanOrEqual(figures.corrected.value);
     const { scores } = await json(`stats --run ${runId}`);
     expect(scores["eval:short_answer"]).toMatchObject({ n: 73, kind: "rate", value: figures.passRate.value });
+    // The version is on record, once.
+    await json(`evals run short_answer --run ${runId}`);
+    const db = new Database(path("art-e.db"), { readonly: true });
+    const settings = db.prepare("SELECT settings FROM runs WHERE id = ?").pluck().get(runId) as string;
+    db.close();
+    const { scorers: recorded } = JSON.parse(settings);
+    expect(recorded.filter((name: string) => name.startsWith("eval:"))).toEqual(["eval:short_answer@1"]);
     expect(await artE(`gate ${runId} --fail-under eval:short_answer=1.0`)).toMatchObject({ code: 3 });
     expect(await artE(`gate ${runId} --fail-under eval:short_answer=0.1`)).toMatchObject({ code: 0 });
     expect(await artE(`report ${runId} -o report.md --format md`)).toMatchObject({ code: 0 });
@@ -197,6 +220,17 @@ describe("eval files", () => {
       status: "active",
       isNew: false,
     });
+  });
+
+  it("are imported, run and exported several at once", async () => {
+    write("one.json", EVAL({ name: "brief_one" }));
+    write("two.json", EVAL({ name: "brief_two", pass: { all: [{ feature: "answer_words", at_most: 10 }] } }));
+    const imported = await json("evals import one.json two.json");
+    expect(imported.map(({ name }: { name: string }) => name)).toEqual(["brief_one", "brief_two"]);
+    const { evals } = await json(`evals run brief_one@1 brief_two@1 --run ${runId}`);
+    expect(evals.map(({ name }: { name: string }) => name)).toEqual(["brief_one", "brief_two"]);
+    const { files } = await json("evals export brief_one@1 brief_two@1 -o several");
+    expect(files).toEqual(["several/brief_one.json", "several/brief_two.json"]);
   });
 
   it.each([

@@ -37,6 +37,7 @@ function head(label: string): ReportHead {
     scores,
     leading: "semanticScore",
     runs: [run],
+    evals: [],
     comparisons: [],
     traces: { kind: "none" },
   };

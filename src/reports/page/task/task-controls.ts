@@ -17,6 +17,7 @@ const TITLES: Readonly<Record<FilterName, string>> = {
   state: "State",
   stage: "Gold mail",
   ending: "Ending",
+  eval: "Fails",
 };
 
 /** Filters with a list; the others are set by links in the charts. */
@@ -29,10 +30,11 @@ const LISTED: readonly FilterName[] = [
   "guidance",
   "stage",
   "ending",
+  "eval",
   "inbox",
 ];
 
-const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "state", "tool", "guidance"]);
+const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "eval", "state", "tool", "guidance"]);
 
 /** The search field, the filter lists, and the active filters, each with a button that removes it. */
 export class TaskControls {

@@ -22,6 +22,8 @@ export function filterValues(
     case "sources":
     case "year":
       return suite === null ? [task[name]] : [];
+    case "eval":
+      return task.failedEvals;
     case "app":
       return suite?.apps ?? [];
     case "tag":
@@ -89,6 +91,7 @@ const READ = {
   question: (task) => task.question.toLowerCase(),
   inbox: (task) => task.inbox,
   score: (task, score) => task.scores[score] ?? null,
+  evals: (task) => task.failedEvals.length,
   stage: (task) => STAGE_ORDER[task.stage],
   ending: (task) => task.ending,
   turns: (task) => task.turns,

@@ -15,7 +15,8 @@ export interface Column {
 }
 
 /** The columns of the task table, for these runs. */
-export function columnsOf({ runs }: ReportHead): readonly Column[] {
+export function columnsOf(head: ReportHead): readonly Column[] {
+  const { runs } = head;
   const [hasQuestions, hasSuites] = [
     runs.some(({ suite }) => suite === null),
     runs.some(({ suite }) => suite !== null),
@@ -52,6 +53,10 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
       ],
     },
     {
+      ...{ key: "evals", title: "Evals failed", className: "evals wide" },
+      cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", {}, line)),
+    },
+    {
       ...{ key: "stage", title: "Gold mail", className: "stage" },
       cell: (task) => [
         h("span", { class: `stage-${task.stage}`, title: STAGE_WORDS[task.stage] }, STAGE_SHORT[task.stage]),
@@ -71,6 +76,9 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
     { key: "costUsd", title: "Cost", className: "figure wide cost", cell: (task) => [costText(task.costUsd)] },
   ];
   const hidden = new Set<SortKey>([
+    ...(head.evals.length > 0 ? [] : (["evals"] as const)),
+    // There is room for one of them; what did not end with an answer has no gold mail either.
+    ...(head.evals.length > 0 && hasQuestions ? (["ending"] as const) : []),
     ...(runs.length > 1 ? [] : (["run"] as const)),
     ...(hasQuestions ? [] : (["inbox", "stage", "ending"] as const)),
     ...(hasSuites ? [] : (["tool", "state", "toolCalls"] as const)),
@@ -82,6 +90,12 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
 function taskLabel({ taskId, epoch }: Task): string {
   const id = typeof taskId === "number" ? String(taskId) : taskId.slice(0, 8);
   return epoch === 1 ? id : `${id}/${epoch}`;
+}
+
+/** Two fit into a row. */
+function evalLines(names: readonly string[]): readonly string[] {
+  if (names.length === 0) return ["none"];
+  return names.length <= 2 ? names : [names[0] ?? "", `and ${names.length - 1} more`];
 }
 
 /** The answer to a question; of a suite's task, why it is not solved. */

@@ -91,7 +91,9 @@ export interface TraceJson {
   readonly toolCalls: readonly ToolCallJson[];
   readonly turns: readonly { readonly retries: readonly RetryJson[] }[];
   readonly scores: Readonly<Record<string, { readonly value: number | null }>>;
-  readonly task?: { readonly inbox_address: string; readonly query_date: string; readonly answer: string };
+  readonly task?: { readonly inbox_address?: string; readonly query_date?: string; readonly answer?: string };
+  /** Of tasks of suites. */
+  readonly grade?: { readonly reason: string };
 }
 
 /** The trace of a chat. */

@@ -1,6 +1,8 @@
 import { h } from "../../../reports/page/shared/dom.js";
 import { agentList, agentView, toolList, toolView } from "./agent-views.js";
 import { chatView } from "./chat-view.js";
+import { labelList } from "./labelling/label-list.js";
+import { labelView } from "./labelling/label-view.js";
 import { mailView } from "./mail-view.js";
 import { runList } from "./runs/run-list.js";
 import { runView } from "./runs/run-view.js";
@@ -13,10 +15,10 @@ interface Section {
   /** `query`: of an address such as `#runs?status=running`. */
   list(page: HTMLElement, query: URLSearchParams): Promise<void>;
   /** Where the address has an id: `#agents/ID`. `signal` aborts when another section is opened. */
-  one?(page: HTMLElement, id: string, signal: AbortSignal): Promise<void>;
+  one?(page: HTMLElement, id: string, signal: AbortSignal, query: URLSearchParams): Promise<void>;
 }
 
-type SectionName = "chat" | "chats" | "mail" | "traces" | "trace" | "agents" | "tools" | "runs";
+type SectionName = "chat" | "chats" | "mail" | "traces" | "trace" | "agents" | "tools" | "runs" | "label";
 
 const SECTIONS: Readonly<Record<SectionName, Section>> = {
   chat: { list: (page) => chatView(page, null), one: chatView },
@@ -27,6 +29,7 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
   agents: { list: agentList, one: agentView },
   tools: { list: toolList, one: toolView },
   runs: { list: runList, one: runView },
+  label: { list: labelList, one: labelView },
 };
 
 /** The page of a run has only these. */
@@ -50,9 +53,8 @@ async function showSection(): Promise<void> {
   const page = h("div", { class: "page" });
   try {
     const { list, one } = SECTIONS[name];
-    await (id !== "" && one !== undefined
-      ? one(page, decodeURIComponent(id), signal)
-      : list(page, new URLSearchParams(query)));
+    const words = new URLSearchParams(query);
+    await (id !== "" && one !== undefined ? one(page, decodeURIComponent(id), signal, words) : list(page, words));
   } catch (error) {
     if (signal.aborted) return;
     page.replaceChildren(errorNotice((error as Error).message));

@@ -19,6 +19,10 @@ export async function post<T>(path: string, body: unknown): Promise<T> {
   return (await request(path, { method: "POST", body })).json() as Promise<T>;
 }
 
+export async function remove(path: string): Promise<void> {
+  await request(path, { method: "DELETE" });
+}
+
 /** The events of a chat; throws where the server breaks off. */
 export async function* chatEvents(agentId: string, body: unknown, signal: AbortSignal): AsyncGenerator<ChatEvent> {
   const path = `/api/agents/${encodeURIComponent(agentId)}/playground/chat`;

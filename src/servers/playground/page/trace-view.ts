@@ -46,7 +46,7 @@ function factsOf(line: TraceLineJson, trace: TraceJson): [string, string | Node]
     ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources)],
     ...(line.run_id === null ? [] : [["Run", idLink("runs", line.run_id)] as [string, Node]]),
     ...retryFacts(trace),
-    ...(trace.task === undefined ? [] : [["Right answer", trace.task.answer] as [string, string]]),
+    ...(trace.task?.answer === undefined ? [] : [["Right answer", trace.task.answer] as [string, string]]),
     ...Object.entries(trace.scores).map(([name, { value }]): [string, string] => [name, String(value ?? "–")]),
     ...(trace.error === null ? [] : [["Error", trace.error] as [string, string]]),
   ];
@@ -62,7 +62,8 @@ function retryFacts({ turns }: TraceJson): [string, string][] {
   ];
 }
 
-function messageSections(trace: TraceJson): HTMLElement[] {
+/** What was said, and each tool call with its result. */
+export function messageSections(trace: TraceJson): HTMLElement[] {
   return trace.messages.flatMap(({ role, content, toolCalls = [] }) => {
     if (role === "tool") return [];
     const label = h("div", { class: "hint" }, role);

@@ -1,5 +1,5 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
-import { errorNotice } from "../tables.js";
+import { errorNotice, idLink } from "../tables.js";
 import { failedTasks, newestTasks } from "./finished-tasks.js";
 import { type Connection, followRun } from "./follow-run.js";
 import { progressFigures } from "./progress-figures.js";
@@ -55,7 +55,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     facts,
     status,
     ...parts.map(({ element }) => element),
-    ...(isRunPage ? [] : [reportButton(id)]),
+    ...(isRunPage ? [] : [reportButton(id), " ", idLink("label", id, "Label its traces")]),
     resultList(id),
     h("p", {}, h("a", { href: `#traces?run_id=${encodeURIComponent(id)}` }, "All traces of this run")),
   );

@@ -1,0 +1,106 @@
+import { areaUnderCurve } from "../../statistics/area-under-curve.js";
+import { fitLogistic, type LogisticModel, predictLogistic } from "../../statistics/logistic-regression.js";
+import { meanOf } from "../../statistics/mean.js";
+import { quantile } from "../../statistics/quantile.js";
+import type { MeasuredTemplate, TrainingLabels } from "./measure-templates.js";
+import { labelShuffler } from "./shuffle-labels.js";
+
+/** The squares of standardised weights are as likely as one more trace's label: scikit-learn's default. */
+const PENALTY = 1;
+const SHUFFLES = 39;
+
+/** How likely a trace is to be bad, from all features together. It ranks; nothing passes or fails by it. */
+export interface RankingScore {
+  /** Names of the features that vary, in the order of the weights. */
+  readonly features: readonly string[];
+  readonly model: LogisticModel;
+  /** Between 0 and 1, from the values of these features. */
+  of(values: readonly (number | null)[]): number;
+}
+
+export interface MeasuredRanking {
+  readonly score: RankingScore;
+  /** Area under the ROC curve, by cross-validation; 0.5 is chance. Null where it cannot be told. */
+  readonly area: number | null;
+  /** 95 % of those with shuffled labels are below. */
+  readonly shuffledArea: number | null;
+}
+
+/** Fits the score to all training labels, and measures it by cross-validation beside what shuffled labels give. */
+export function measureRanking(
+  measured: readonly MeasuredTemplate[],
+  labels: TrainingLabels,
+  seed: number,
+): MeasuredRanking {
+  const { bad } = labels;
+  const shuffle = labelShuffler(labels, seed);
+  const areas = Array.from({ length: SHUFFLES }, () => crossValidatedArea(measured, shuffle(), labels.folds));
+  return {
+    score: fitRanking(measured, bad, () => true),
+    area: crossValidatedArea(measured, bad, labels.folds),
+    shuffledArea: quantile(
+      areas.filter((area) => area !== null),
+      0.95,
+    ),
+  };
+}
+
+function crossValidatedArea(
+  measured: readonly MeasuredTemplate[],
+  bad: readonly boolean[],
+  folds: readonly number[],
+): number | null {
+  const scores = bad.map(() => 0);
+  for (const fold of new Set(folds)) {
+    const score = fitRanking(measured, bad, (trace) => folds[trace] !== fold);
+    for (const [trace, other] of folds.entries()) {
+      if (other !== fold) continue;
+      scores[trace] = score.of(score.features.map((feature) => featureValue(measured, feature, trace)));
+    }
+  }
+  return areaUnderCurve(scores, bad);
+}
+
+function featureValue(measured: readonly MeasuredTemplate[], feature: string, trace: number): number | null {
+  return measured.find(({ template }) => template.feature === feature)?.values[trace] ?? null;
+}
+
+/** Fits to some of the traces. Features that are the same for all of these are left out. */
+function fitRanking(
+  measured: readonly MeasuredTemplate[],
+  bad: readonly boolean[],
+  isUsed: (trace: number) => boolean,
+): RankingScore {
+  const used = bad.flatMap((_, trace) => (isUsed(trace) ? [trace] : []));
+  const columns = measured.flatMap(({ template: { feature }, values }) => {
+    const scale = scaleOf(used.flatMap((trace) => values[trace] ?? []).map(compress));
+    return scale === null ? [] : [{ feature, values, scale }];
+  });
+  const rows = used.map((trace) => columns.map(({ values, scale }) => scale(values[trace] ?? null)));
+  const labels = used.map((trace) => bad[trace] === true);
+  const isOneKind = labels.every((label) => label === labels[0]);
+  const model = isOneKind ? { weights: columns.map(() => 0), intercept: 0 } : fitLogistic(rows, labels, PENALTY);
+  return {
+    features: columns.map(({ feature }) => feature),
+    model,
+    of: (values) =>
+      predictLogistic(
+        model,
+        columns.map(({ scale }, i) => scale(values[i] ?? null)),
+      ),
+  };
+}
+
+/** Costs and times are skewed: of two that are large, the difference says little. */
+function compress(value: number): number {
+  return Math.sign(value) * Math.log1p(Math.abs(value));
+}
+
+/** To a mean of 0 and a standard deviation of 1; a missing value is the mean. Null where all values are equal. */
+function scaleOf(values: readonly number[]): ((value: number | null) => number) | null {
+  const mean = meanOf(values);
+  if (mean === null) return null;
+  const deviation = Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)) ?? 0);
+  if (deviation < 1e-9) return null;
+  return (value) => (value === null ? 0 : (compress(value) - mean) / deviation);
+}
