@@ -1,26 +1,27 @@
 import { spawn } from "node:child_process";
 
-/** Some openers stay as long as the browser they started; one that has not failed by then has not failed. */
-const PATIENCE_MS = 2_000;
+/** The program that opens an address, with its first arguments; on other systems xdg-open. */
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ["open"],
+  // Not `start`: that is of the shell, which would read the & of an address as its own.
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
 
-/** Opens a file or an address as the platform does. False where it has no opener, or that fails. */
+/** An opener that still runs after so long has opened something: some end with the browser. */
+const SETTLED_MS = 3_000;
+
+/** Opens a file or an address in the user's browser. False: this machine has no program for it, or it failed. */
 export function openInBrowser(target: string): Promise<boolean> {
-  const [program, ...args] = openerOf(process.platform);
-  const opener = spawn(program, [...args, target], { detached: true, stdio: "ignore" });
-  opener.unref();
+  const [program = "", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(true), PATIENCE_MS);
-    const settle = (isOpen: boolean) => {
-      clearTimeout(timer);
+    const opener = spawn(program, [...args, target], { detached: true, stdio: "ignore" });
+    opener.unref();
+    const settled = setTimeout(() => resolve(true), SETTLED_MS);
+    const end = (isOpen: boolean) => {
+      clearTimeout(settled);
       resolve(isOpen);
     };
-    opener.on("error", () => settle(false)).on("exit", (code) => settle(code === 0));
+    opener.once("error", () => end(false));
+    opener.once("exit", (code) => end(code === 0));
   });
-}
-
-function openerOf(platform: NodeJS.Platform): readonly [program: string, ...args: string[]] {
-  if (platform === "darwin") return ["open"];
-  // Not `start`: that is of the shell, which would read an address's & as its own.
-  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
-  return ["xdg-open"];
 }
