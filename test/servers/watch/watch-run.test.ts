@@ -81,7 +81,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     const run = start(runLine(provider, "-l 4 --concurrency 2 -o watched.json"), { OPENAI_API_KEY: "key" });
     const { page, wrong } = await open(await addressOf(run));
     const underWay = page.getByRole("region", { name: "Under way" });
-    await underWay.getByText("calls the model").nth(1).waitFor();
+    await underWay.getByText("waits for a reply").nth(1).waitFor();
     expect(await status(page)).toBe("Running.");
     expect(await text(page)).toContain("0 of 4 tasks done");
     expect(await text(page)).toContain("2 of at most 2 calls under way");

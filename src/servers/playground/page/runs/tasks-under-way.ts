@@ -51,14 +51,14 @@ function retryCells(retry: ProcessStateJson["retries"][number]) {
   return [at.slice(11, 19), taskName(retry), attempt, duration(waitedMs), untrustedText(reason, "clip", "span")];
 }
 
-function activityText({ activity }: UnderWayJson, { limiter }: ProcessStateJson): string {
+function activityText({ activity }: UnderWayJson, { limiter, workers }: ProcessStateJson): string {
   switch (activity?.type) {
     case undefined:
-      return "is being prepared";
+      return workers === null ? "is being prepared" : "is with the workers";
     case "queued":
       return `waits for ${WAITS_FOR[limiter?.why ?? "concurrency"]}`;
     case "calling":
-      return "calls the model";
+      return "waits for a reply";
     case "tool":
       return `uses ${activity.name}`;
     case "judging":
