@@ -121,8 +121,8 @@ export const runProgressSchema = z
       .nullable()
       .describe("Lately; null where too few have finished to tell, or none goes on."),
     msLeft: ms.nullable().describe("At this rate."),
-    newest: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 15."),
-    failures: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 50."),
+    newest: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
+    failures: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
     process: processStateSchema.nullable().describe("Null: another process executes the run, or none does."),
   })
   .describe("How far a run has got.");
