@@ -38,10 +38,7 @@ export function withAgentRetry(
       const [first] = done.turns;
       first?.retries.push(...retries);
       // Time before the successful attempt.
-      if (first !== undefined) {
-        first.waitedMs = attemptedAt - startedAt;
-        first.waits = waits.all();
-      }
+      if (first !== undefined) Object.assign(first, { waitedMs: attemptedAt - startedAt, ...waits.told() });
       return done;
     },
   };

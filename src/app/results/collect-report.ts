@@ -49,8 +49,8 @@ export interface StoredReport {
 }
 
 /**
- * Reads the figures of finished or stopped runs, task by task, with one trace in memory at a time, and compares each run
- * with the first.
+ * Reads the figures of finished or stopped runs, task by task, with one trace in memory at a time, and compares each
+ * run with the first.
  */
 export async function collectReport(
   runs: readonly ReportRun[],

@@ -142,7 +142,7 @@ export interface Completion {
   readonly latencyMs: number;
   /** Time spent on rate limiting, failed attempts and pauses between them; absent if none. */
   readonly waitedMs?: number | undefined;
-  /** What that time went into, in order; absent where it is not known. */
+  /** What that time went into, in order; absent where there was none, or it is not known. */
   readonly waits?: readonly CallWait[] | undefined;
   readonly retries: readonly Retry[];
   /** From the cache of an earlier run (`--cache`): no request was made. */

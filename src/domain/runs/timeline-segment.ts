@@ -1,7 +1,7 @@
 /**
- * What a stretch of a task's time went into. `slot`: a call waited for others to end. `throttled`: it waited for a limit
- * of requests or tokens, or for the server's patience. `waiting`: one of the four, in traces that do not tell them
- * apart. `other`: what is left, such as opening and closing the task.
+ * What a stretch of a task's time went into. `slot`: a call waited for others to end. `throttled`: it waited for a
+ * limit of requests or tokens, or for the server's patience. `waiting`: one of these or of what follows a failed
+ * attempt, in traces that do not tell them apart. `other`: what is left, such as opening and closing the task.
  */
 export const TIMELINE_KINDS = [
   "model",

@@ -42,7 +42,7 @@ export const turnSchema = z.object({
   sent: sentParametersSchema.optional(),
   /** Time spent on rate limiting, failed attempts and pauses before the call. */
   waitedMs: z.number().nonnegative().optional(),
-  /** What that time went into, in order; absent where it is not known. */
+  /** What that time went into, in order; absent where there was none, or it is not known. */
   waits: z.array(callWaitSchema).optional(),
   /** The reply came from the cache: usage, cost, latency, waiting and retries are those of the original call. */
   cached: z.boolean().default(false),

@@ -26,8 +26,9 @@ export class CallWaits {
     this.since += durationMs;
   }
 
-  all(): CallWait[] {
-    return this.waits;
+  /** As the field of a reply: none where there was no waiting. */
+  told(): { waits?: CallWait[] } {
+    return this.waits.length === 0 ? {} : { waits: this.waits };
   }
 
   private push(wait: CallWait): void {

@@ -27,10 +27,10 @@ const LETTERS: Readonly<Record<TimelineKind, string>> = {
 /** Characters of the line; a stretch shorter than half of one is not seen in it. */
 const WIDTH = 60;
 
-/** A line of time, a letter for what most of each part of it went into, and what the letters mean. None without time. */
+/** A line of time, a letter for what each part of it went into, and what they mean; none where nothing is known. */
 export function timelineText(segments: readonly TimelineSegment[]): string[] {
   const total = segments.reduce((sum, { durationMs }) => sum + durationMs, 0);
-  if (total === 0) return [];
+  if (segments.every(({ kind }) => kind === "other")) return [];
   const at = (ms: number) => Math.round((ms / total) * WIDTH);
   const line = segments.map(({ kind, startMs, durationMs }) =>
     LETTERS[kind].repeat(at(startMs + durationMs) - at(startMs)),

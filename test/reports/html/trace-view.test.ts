@@ -29,7 +29,14 @@ describe("a trace for the page", () => {
       { name: "email_get", arguments: { message_id: "<1@x>" }, result: null, error: null, durationMs: null },
     ]);
     expect(steps[2]?.turn).toEqual({
-      ...{ latencyMs: 800, tokens: { input: 100, output: 20 }, costUsd: 0.001, finishReason: "tool_calls", retries: 0 },
+      ...{
+        latencyMs: 800,
+        waitedMs: 0,
+        tokens: { input: 100, output: 20 },
+        costUsd: 0.001,
+        finishReason: "tool_calls",
+        retries: 0,
+      },
     });
     expect(steps[3]?.turn?.tokens).toBeNull();
   });

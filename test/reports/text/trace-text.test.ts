@@ -36,6 +36,8 @@ describe("a trace as text", () => {
 
       Ending:   answered after 2 turns, 3.5 s
       Time:     model 1.7 s, tools 13 ms, waiting 0 ms
+                MMMMMMMMMMMMMMMMMMMMMMMMMMMMM-------------------------------
+                M model 1.7 s, t tools 13 ms, - other 1.8 s
       Answer:   On Friday.
       Sources:  <1@x>
       Gold:     Friday

@@ -6,7 +6,7 @@ import { h } from "../shared/dom.js";
 /** One line of time: what each stretch of a task went into, and the sums; nothing where no time is known. */
 export function timeline(segments: readonly TimelineSegment[]): HTMLElement | null {
   const total = segments.reduce((sum, { durationMs }) => sum + durationMs, 0);
-  if (total === 0) return null;
+  if (segments.every(({ kind }) => kind === "other")) return null;
   return h(
     "section",
     { class: "timeline" },

@@ -132,6 +132,7 @@ export interface RunLineJson {
   readonly model: string;
   readonly status: string;
   readonly tasks: number;
+  readonly completed_tasks: number;
   readonly total_tasks: number;
   readonly started_at: string;
 }
