@@ -1,4 +1,5 @@
-import { type Command, type Flags, nameOf, type TableEntry } from "../../src/commands/cli/command.js";
+import { type Command, type CommandHelp, type Flags, nameOf, type TableEntry } from "../../src/commands/cli/command.js";
+import { groupFlags, placeholderOf } from "../../src/commands/cli/command-help.js";
 import { GLOBAL_FLAGS } from "../../src/commands/cli/global-flags.js";
 
 /** What follows this line of a page is written by hand and stays when the page is generated again. */
@@ -39,7 +40,7 @@ export function cliIndex(table: readonly TableEntry[]): string {
 
 const code = (entry: TableEntry) => `\`${nameOf(entry)}\``;
 
-function sections(usage: string, { positionals = {}, flags }: Command): string[] {
+function sections(usage: string, { positionals = {}, flags, help }: Command): string[] {
   const args = Object.entries(positionals).map(([name, options]) => {
     const [meaning, fallback] = splitDefault(options.describe ?? "");
     return [`\`${name}\``, meaning, escapeMarkdown(options.defaultDescription ?? fallback)];
@@ -47,15 +48,27 @@ function sections(usage: string, { positionals = {}, flags }: Command): string[]
   return [
     `\`\`\`\nart-e ${usage}\n\`\`\``,
     ...(args.length === 0 ? [] : [markdownTable(["argument", "meaning", "default"], args)]),
-    ...(Object.keys(flags).length === 0 ? [] : [flagTable(flags)]),
+    ...(help === undefined ? [] : [exampleLines(help)]),
+    ...flagTables(flags, help),
   ];
 }
 
-function flagTable(flags: Flags): string {
-  const rows = Object.entries(flags).map(([name, { alias = [], type, describe = "" }]) => {
+function exampleLines({ examples }: CommandHelp): string {
+  return ["```bash", ...examples.flatMap(([line, does]) => [`# ${does}`, line]), "```"].join("\n");
+}
+
+function flagTables(flags: Flags, help?: CommandHelp): string[] {
+  if (Object.keys(flags).length === 0) return [];
+  if (help === undefined) return [flagTable(flags)];
+  return groupFlags(help, flags).flatMap((group) => [`**${group.title}**`, flagTable(group.flags, help)]);
+}
+
+function flagTable(flags: Flags, help?: CommandHelp): string {
+  const rows = Object.entries(flags).map(([name, options]) => {
+    const { alias = [], describe = "" } = options;
     const names = [...[alias].flat().filter((other) => other.length === 1), name];
     const longer = [alias].flat().filter((other) => other.length > 1);
-    const value = type === "boolean" ? "" : type === "number" ? " N" : " VALUE";
+    const value = placeholderOf(name, options, help);
     const written = [...names, ...longer].map((one) => `\`${one.length === 1 ? "-" : "--"}${one}${value}\``);
     return [written.join(", "), ...splitDefault(describe)];
   });

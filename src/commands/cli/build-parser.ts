@@ -1,6 +1,7 @@
 import yargs, { type Argv } from "yargs";
 import { programVersion } from "../../app/settings/program-version.js";
 import { type Command, type CommandEntry, type CommandGroup, type Flags, nameOf, type TableEntry } from "./command.js";
+import { commandHelp } from "./command-help.js";
 import { GLOBAL_FLAGS } from "./global-flags.js";
 import { type CommandInUse, usageError } from "./usage-error.js";
 
@@ -19,6 +20,8 @@ export interface Parser {
 export function buildParser(args: readonly string[], table: readonly TableEntry[], execute: Execute): Parser {
   // Builders run from the outer command to the inner one: the last one set is the command that was called.
   let inUse: CommandInUse | null = null;
+  // Of a command that shows its flags in its own way.
+  let ownHelp: string | null = null;
   const commands = table.map(nameOf);
 
   const addCommand = (parser: Argv, entry: CommandEntry, group?: CommandGroup): Argv =>
@@ -29,6 +32,8 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
         const command = await entry.load();
         const usage = group === undefined ? entry.usage : `${nameOf(group)} ${entry.usage}`;
         inUse = { usage, parent: group, known: writtenFlags({ ...command.flags, ...GLOBAL_FLAGS }) };
+        const { help, flags } = command;
+        if (help !== undefined) ownHelp = commandHelp(usage, entry.describe, flags, help, helpColumns());
         return addFlags(command, sub);
       },
       async (argv) => execute(await entry.load(), argv),
@@ -51,7 +56,11 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
   });
   return {
     async parse() {
-      await parser.parseAsync();
+      let help = "";
+      await parser.parseAsync([...args], {}, (_error, _argv, output) => {
+        help = output;
+      });
+      if (help !== "") process.stdout.write(`${ownHelp === null ? help : ownHelp + globalPart(help)}\n`);
     },
     explain: (error) =>
       // A flag without its value is an exception of the parser, which `fail` does not see.
@@ -73,7 +82,7 @@ function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
   return parser.options(Object.fromEntries(hidden));
 }
 
-function addFlags({ positionals = {}, flags }: Command, parser: Argv): Argv {
+function addFlags({ positionals = {}, flags, help }: Command, parser: Argv): Argv {
   const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
   // An array positional needs duplicates to be collected; of a flag that is given twice, the last one still counts.
   const hasArray = Object.values(positionals).some(({ array }) => array === true);
@@ -81,10 +90,20 @@ function addFlags({ positionals = {}, flags }: Command, parser: Argv): Argv {
   // Without a group, yargs lists them below the global flags.
   const grouped = Object.entries(flags).map(([name, options]) => [
     name,
-    { ...options, group: "Options:", ...(hasArray ? { coerce } : {}) },
+    // Those of a command with a help of its own are listed in that.
+    { ...options, group: "Options:", hidden: help !== undefined, ...(hasArray ? { coerce } : {}) },
   ]);
   const complete = named.options(Object.fromEntries(grouped));
   return hasArray ? complete.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true }) : complete;
+}
+
+/** What every help ends with. */
+function globalPart(help: string): string {
+  return `\n${help.slice(help.indexOf("\nGlobal:"))}`;
+}
+
+function helpColumns(): number {
+  return Math.min(120, process.stdout.columns ?? 120);
 }
 
 function globalParser(args: readonly string[]): Argv {
@@ -102,7 +121,7 @@ function globalParser(args: readonly string[]): Argv {
     .help("help")
     .alias("help", "h")
     .version(programVersion())
-    .wrap(Math.min(120, process.stdout.columns ?? 120))
+    .wrap(helpColumns())
     .exitProcess(false)
     .showHelpOnFail(false)
     .epilogue(
