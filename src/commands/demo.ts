@@ -5,6 +5,7 @@ import { z } from "zod";
 import { type ExitCode, UserError } from "../domain/errors.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import type { Output } from "./cli/output.js";
+import { programCall } from "./cli/program-call.js";
 import { readFlags, text } from "./cli/read-flags.js";
 import { exportTracesCommand } from "./export-traces.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
@@ -40,7 +41,7 @@ export const demoCommand: Command = {
       [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
       [
         runCommand,
-        { agent: "baseline", dataset: files.questions, limit: 0, output: files.results, overwrite },
+        { agent: "baseline", dataset: files.questions, limit: 0, output: files.results, overwrite, config: "off" },
         `art-e run -a baseline --dataset ${files.questions} -l 0 -o ${files.results} --db ${files.db}`,
       ],
       [
@@ -57,13 +58,13 @@ export const demoCommand: Command = {
     }
     const [imported, run] = results;
     if (settings.json) out.result({ import: imported, run, files }, () => "");
-    out.note(nextSteps(files.db, join(output, "report.html")));
+    out.note(nextSteps(programCall(settings.env), files.db, join(output, "report.html")));
     return code;
   },
 };
 
-/** Commands to try next; `npx` also finds an installation in this folder. */
-function nextSteps(db: string, report: string): string {
+/** Commands to try next. */
+function nextSteps(program: string, db: string, report: string): string {
   const next = [
     ["show latest/1", "one task: what the agent said and did"],
     ["search marcus.hale@kestrelplains.example Merriwell base quantity", "the mail, as agents search it"],
@@ -72,7 +73,7 @@ function nextSteps(db: string, report: string): string {
   ] as const;
   return [
     "\nLook for yourself:",
-    ...next.map(([typed, shows]) => `  # ${shows}\n  npx art-e ${typed} --db ${db}`),
+    ...next.map(([typed, shows]) => `  # ${shows}\n  ${program} ${typed} --db ${db}`),
   ].join("\n");
 }
 

@@ -6,6 +6,8 @@ import { EXIT, UserError } from "../domain/errors.js";
 import { gateText } from "../reports/text/gate-text.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, text } from "./cli/read-flags.js";
+import { readConfig } from "./config/read-config.js";
+import { CONFIG_FLAGS } from "./flags/config-flag.js";
 import { GATE_FLAGS, gateShape } from "./flags/gate-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 
@@ -13,14 +15,16 @@ const schema = z.object({ name: text, ...overwriteShape, ...gateShape });
 
 export const gateCommand: Command = {
   positionals: { name: { type: "string", describe: "A run: its id, the beginning of it, latest, or a results file" } },
-  flags: { ...GATE_FLAGS, ...OVERWRITE_FLAGS },
+  flags: { ...GATE_FLAGS, ...OVERWRITE_FLAGS, ...CONFIG_FLAGS },
   async run(argv, context) {
-    const flags = readFlags("gate", schema, argv);
+    const configured = await readConfig(argv, context, ["gates"]);
+    const flags = readFlags("gate", schema, configured.argv);
     checkOutputs(
       [{ flag: "--junit", path: flags.junit, kind: "junit" }],
       [
         { name: "the results file", path: flags.name },
         { name: "the baseline", path: flags.baseline },
+        { name: "the file of settings", path: configured.path },
       ],
       { db: context.settings.db, overwrite: flags.overwrite },
     );
@@ -29,7 +33,7 @@ export const gateCommand: Command = {
       throw new UserError(
         "gate_missing",
         "No gate is given.",
-        "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE.",
+        "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or write gates into art-e.yaml.",
       );
     }
     const sources = new RunSources(context.settings.db, "newest");

@@ -9,6 +9,7 @@ import { isLoopback } from "../platform/http/host-and-origin.js";
 import { checkToken } from "./cli/check-token.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { day, readFlags, text, wholeNumber } from "./cli/read-flags.js";
+import { mcpClientConfig } from "./mcp-client-config.js";
 
 const DEFAULT_PORT = 8788;
 /** Concurrent connections with --http. */
@@ -18,6 +19,7 @@ const schema = z.object({
   inbox: text,
   before: day.optional(),
   http: z.boolean().default(false),
+  printConfig: z.boolean().default(false),
   host: text.default("127.0.0.1"),
   port: wholeNumber(0, 65_535).default(DEFAULT_PORT),
 });
@@ -29,6 +31,7 @@ export const mcpCommand: Command = {
   flags: {
     inbox: { type: "string", requiresArg: true, describe: "The mailbox: its email address; required" },
     before: { type: "string", requiresArg: true, describe: "Mail from this day on is invisible, YYYY-MM-DD" },
+    "print-config": { type: "boolean", describe: "Print the configuration for programs that start it, and exit" },
     http: { type: "boolean", describe: "Streamable HTTP instead of stdio" },
     host: {
       type: "string",
@@ -50,8 +53,20 @@ export const mcpCommand: Command = {
     if (httpOnly !== undefined && !flags.http) {
       throw new UserError("flags_contradict", `--${httpOnly} is for --http, which is not given.`, "Add --http.");
     }
+    if (flags.printConfig && flags.http) {
+      throw new UserError(
+        "flags_contradict",
+        "--print-config is for programs that start the server, --http for those that call it.",
+        "Leave one of them out; over HTTP a client needs the address only.",
+      );
+    }
     return withStore(context.settings, async (db) => {
       const offer = offerMailbox(db, flags.inbox, flags.before, context.signal);
+      if (flags.printConfig) {
+        const config = mcpClientConfig(flags, context.settings.db);
+        context.out.result(config, () => JSON.stringify(config, null, 2));
+        return EXIT.done;
+      }
       await (flags.http ? overHttp(offer, flags, context) : overStdio(offer, context));
       return EXIT.done;
     });

@@ -1,11 +1,13 @@
 import { hostname } from "node:os";
 import { z } from "zod";
-import { EXIT } from "../domain/errors.js";
+import type { CorpusServer } from "../app/corpus-snapshot/fetch-snapshot.js";
+import { EXIT, UserError } from "../domain/errors.js";
 import { limitHeapGrowth } from "../platform/heap-growth.js";
-import type { Command } from "./cli/command.js";
-import { readFlags, wholeNumber } from "./cli/read-flags.js";
+import type { Command, CommandContext } from "./cli/command.js";
+import { readFlags, text, wholeNumber } from "./cli/read-flags.js";
 import { concurrency } from "./flags/concurrency.js";
 import { QUEUE_FLAGS, queueShape, queueUrlOf } from "./flags/queue-flag.js";
+import { tokenOf } from "./flags/server-token.js";
 
 const schema = z.object({
   ...queueShape,
@@ -17,6 +19,8 @@ const schema = z.object({
   lock: wholeNumber(2, 3_600).default(60),
   grace: wholeNumber(0, 86_400).default(30),
   allowPrograms: z.boolean().default(false),
+  fetchCorpus: text.optional(),
+  tokenFile: text.optional(),
 });
 
 export const workerCommand: Command = {
@@ -38,6 +42,12 @@ export const workerCommand: Command = {
       requiresArg: true,
       describe: "Seconds that tasks under way may take when the worker is stopped [default: 30]",
     },
+    "fetch-corpus": {
+      type: "string",
+      requiresArg: true,
+      describe: "Fetch the mail from art-e serve at this address, instead of --db; it is kept in the cache folder",
+    },
+    "token-file": { type: "string", requiresArg: true, describe: "A file with the token of that server [ART_E_TOKEN]" },
     "allow-programs": {
       type: "boolean",
       describe: "Answer runs whose tools run programs or ask other servers, with this machine's rights",
@@ -47,9 +57,23 @@ export const workerCommand: Command = {
     limitHeapGrowth();
     const flags = readFlags("worker", schema, argv);
     const queue = queueUrlOf(flags, context.settings);
+    const corpus = corpusOf(flags, argv.db !== undefined, context);
     // BullMQ takes a fifth of a second to load.
     const { work } = await import("../app/queue/run-worker.js");
-    await work({ ...flags, queue, name: flags.name ?? hostname() }, context);
+    await work({ ...flags, queue, corpus, name: flags.name ?? hostname() }, context);
     return EXIT.done;
   },
 };
+
+/** Null: the mail is in a database of this machine. */
+function corpusOf(
+  { fetchCorpus, tokenFile }: z.output<typeof schema>,
+  hasDb: boolean,
+  { settings }: CommandContext,
+): CorpusServer | null {
+  if (fetchCorpus !== undefined && !hasDb) return { url: fetchCorpus, token: tokenOf({ tokenFile }, settings) };
+  if (fetchCorpus === undefined && tokenFile === undefined) return null;
+  throw fetchCorpus === undefined
+    ? new UserError("flags_contradict", "--token-file is for --fetch-corpus.", "Give both, or neither.")
+    : new UserError("flags_contradict", "--fetch-corpus and --db are given.", "Give one of them.");
+}

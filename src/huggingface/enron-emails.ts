@@ -2,20 +2,13 @@ import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "../platform/atomic-file.js";
-import { downloadFile } from "./download.js";
-import { readJson } from "./download-cache.js";
-import { withDownloadHint } from "./download-errors.js";
-import {
-  authorization,
-  datasetPage,
-  EMAILS_DATASET,
-  fileUrl,
-  type Hub,
-  listFolder,
-  type OnProgress,
-  resolveRevision,
-} from "./hub.js";
-import { RequestFailed } from "./request-failed.js";
+import { readJson } from "../platform/download/download-cache.js";
+import { withDownloadHint } from "../platform/download/download-errors.js";
+import { downloadFile } from "../platform/download/download-file.js";
+import type { OnProgress } from "../platform/download/range-download.js";
+import { RequestFailed } from "../platform/download/request-failed.js";
+import { authorization, datasetPage, EMAILS_DATASET, fileUrl, type Hub, listFolder, resolveRevision } from "./hub.js";
+import { hubHints } from "./hub-hints.js";
 
 /** `data/train-00000-of-00003.parquet` */
 const SHARD = /^data\/train-\d{5}-of-(\d{5})\.parquet$/;
@@ -44,11 +37,11 @@ export async function downloadEnronEmails(
   onProgress?: OnProgress,
 ): Promise<string> {
   const page = datasetPage(hub, EMAILS_DATASET);
-  const manualHint = `Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`;
+  const hints = hubHints(`Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`);
   const pinPath = join(cacheDir, EMAILS_DATASET, "main.json");
   const pin =
     (await readJson(pinPath, pinSchema)) ??
-    (await withDownloadHint(page, manualHint, () => createPin(hub, pinPath, signal)));
+    (await withDownloadHint(page, hints, () => createPin(hub, pinPath, signal)));
   const folder = join(cacheDir, EMAILS_DATASET, pin.commit);
   const total = pin.files.reduce((sum, file) => sum + file.size, 0);
   let done = 0;
@@ -65,7 +58,7 @@ export async function downloadEnronEmails(
       retry: hub.retry,
       onProgress: (bytes) => onProgress?.(before + bytes, total),
       signal,
-      manualHint,
+      hints,
     });
     done += size;
     onProgress?.(done, total);

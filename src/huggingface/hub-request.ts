@@ -1,5 +1,8 @@
 import type { Split } from "../domain/tasks/question.js";
-import { datasetPage, type Hub, type OnProgress, QUESTIONS_DATASET } from "./hub.js";
+import type { DownloadHints } from "../platform/download/download-errors.js";
+import type { OnProgress } from "../platform/download/range-download.js";
+import { datasetPage, type Hub, QUESTIONS_DATASET } from "./hub.js";
+import { hubHints } from "./hub-hints.js";
 
 /** Which questions of the hub's dataset, and where to cache them. */
 export interface HubRequest {
@@ -10,7 +13,9 @@ export interface HubRequest {
   readonly onProgress?: OnProgress | undefined;
 }
 
-/** For the hint of an error. */
-export function manualDownloadHint(hub: Hub): string {
-  return `Or fetch the questions yourself from ${datasetPage(hub, QUESTIONS_DATASET)} and give the file: --dataset FILE.`;
+/** For a failed download of the questions. */
+export function questionHints(hub: Hub): DownloadHints {
+  return hubHints(
+    `Or fetch the questions yourself from ${datasetPage(hub, QUESTIONS_DATASET)} and give the file: --dataset FILE.`,
+  );
 }

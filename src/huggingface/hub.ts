@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { UserError } from "../domain/errors.js";
 import { trimEndOf } from "../domain/trim-end.js";
+import { getJson } from "../platform/download/http-get.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
-import { getJson } from "./hub-http.js";
 
 export const QUESTIONS_DATASET = "corbt/enron_emails_sample_questions";
 export const EMAILS_DATASET = "corbt/enron-emails";
@@ -21,9 +21,6 @@ export interface Hub {
   readonly token: string | null;
   readonly retry?: RetryPolicy | undefined;
 }
-
-/** Bytes so far and in total; null where the total is not known. */
-export type OnProgress = (bytes: number, total: number | null) => void;
 
 export function authorization(token: string | null): Record<string, string> {
   return token === null ? {} : { authorization: `Bearer ${token}` };

@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../domain/errors.js";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
-import { downloadFile } from "../huggingface/download.js";
-import { withDownloadHint } from "../huggingface/download-errors.js";
 import { authorization, fileUrl, QUESTIONS_DATASET, QUESTIONS_REVISION, resolveRevision } from "../huggingface/hub.js";
-import { type HubRequest, manualDownloadHint } from "../huggingface/hub-request.js";
+import { type HubRequest, questionHints } from "../huggingface/hub-request.js";
+import { withDownloadHint } from "../platform/download/download-errors.js";
+import { downloadFile } from "../platform/download/download-file.js";
 import { parquetRows } from "./parquet-rows.js";
 import { validateQuestions } from "./validate-questions.js";
 
@@ -15,8 +15,8 @@ const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520
 /** Questions from the dataset's Parquet file, cached in `<cacheDir>/<dataset>/<commit>/`. */
 export async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
   const { split, hub, cacheDir } = request;
-  const manualHint = manualDownloadHint(hub);
-  const revision = await withDownloadHint(`revision ${hub.revision} of ${QUESTIONS_DATASET}`, manualHint, () =>
+  const hints = questionHints(hub);
+  const revision = await withDownloadHint(`revision ${hub.revision} of ${QUESTIONS_DATASET}`, hints, () =>
     resolveRevision(hub, QUESTIONS_DATASET, hub.revision, signal),
   );
   const name = `${split}-00000-of-00001.parquet`;
@@ -31,11 +31,11 @@ export async function loadHubParquet(request: HubRequest, signal: AbortSignal): 
     retry: hub.retry,
     onProgress: request.onProgress,
     signal,
-    manualHint,
+    hints,
   });
   const rows = await parquetRows(await readFile(target)).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UserError("questions_unreadable", `could not read ${target}: ${reason}`, manualHint, undefined, {
+    throw new UserError("questions_unreadable", `could not read ${target}: ${reason}`, hints.manual, undefined, {
       cause,
     });
   });

@@ -2,21 +2,21 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
-import { type CacheRecord, sha256Of, verifiedRecord, writeRecord } from "../huggingface/download-cache.js";
-import { withDownloadHint } from "../huggingface/download-errors.js";
 import {
   authorization,
   checkedEndpoint,
   DEFAULT_ENDPOINT,
   DEFAULT_ROWS_ENDPOINT,
   type Hub,
-  type OnProgress,
   QUESTIONS_DATASET,
 } from "../huggingface/hub.js";
-import { getJson } from "../huggingface/hub-http.js";
-import { type HubRequest, manualDownloadHint } from "../huggingface/hub-request.js";
-import { RequestFailed } from "../huggingface/request-failed.js";
+import { type HubRequest, questionHints } from "../huggingface/hub-request.js";
 import { replaceFile } from "../platform/atomic-file.js";
+import { type CacheRecord, sha256Of, verifiedRecord, writeRecord } from "../platform/download/download-cache.js";
+import { withDownloadHint } from "../platform/download/download-errors.js";
+import { getJson } from "../platform/download/http-get.js";
+import type { OnProgress } from "../platform/download/range-download.js";
+import { RequestFailed } from "../platform/download/request-failed.js";
 import { DEFAULT_RETRY } from "../platform/retry.js";
 import { jsonLinesRows } from "./json-rows.js";
 import { validateQuestions } from "./validate-questions.js";
@@ -45,7 +45,7 @@ export async function loadHubRows(request: HubRequest, signal: AbortSignal): Pro
   const { split, hub, cacheDir } = request;
   const file = join(cacheDir, QUESTIONS_DATASET, "rows-api", `${split}.jsonl`);
   const url = splitUrl(hub, split);
-  const record = await withDownloadHint(url, manualDownloadHint(hub), async () => {
+  const record = await withDownloadHint(url, questionHints(hub), async () => {
     const cached = await verifiedRecord(file, {}, signal);
     return cached ?? (await fetchAndCache(url, hub, file, request.onProgress, signal));
   });

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import { UserError } from "../domain/errors.js";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
-import { sha256Of } from "../huggingface/download-cache.js";
+import { sha256Of } from "../platform/download/download-cache.js";
 import { detectQuestionFormat } from "./detect-question-format.js";
 import { jsonLinesRows, jsonRows } from "./json-rows.js";
 import type { RawRow } from "./raw-row.js";

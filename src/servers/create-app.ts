@@ -19,6 +19,7 @@ import { playgroundSessionRoutes } from "./playground/playground-session-routes.
 import { addPage, isPage } from "./playground/serve-page.js";
 import { agentRoutes } from "./routes/agent-routes.js";
 import { versionRoutes } from "./routes/agent-version-routes.js";
+import { corpusRoutes } from "./routes/corpus-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";
 import { isReport, ReportLinks } from "./routes/report-links.js";
 import { runRoutes } from "./routes/run-routes.js";
@@ -38,6 +39,7 @@ export function allRoutes(services: Services, reports = new ReportLinks(services
     ...traceRoutes(services),
     ...feedbackRoutes(services),
     ...runRoutes(services),
+    ...corpusRoutes(services),
     ...reports.routes(),
     ...metaRoutes(services),
     ...openaiRoutes(services),

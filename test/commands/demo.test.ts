@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { traceSchema } from "../../src/domain/runs/trace.js";
-import { demoQuestion, jsonLines, workFolder } from "./art-e.js";
+import { BIN, demoQuestion, jsonLines, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
 
 const { artE, path, read, readJson, write } = workFolder();
@@ -18,7 +18,8 @@ describe("demo", () => {
     expect(stdout).toMatch(/ART-E Import[\s\S]+ART-E Benchmark Results: baseline/);
 
     // What it advises to type next works as it stands there.
-    const typed = [...stderr.matchAll(/^ {2}npx art-e (.+)$/gm)].map(([, line = ""]) => line);
+    const typed = [...stderr.matchAll(/^ {2}node (\S+) (.+)$/gm)].map(([, , line = ""]) => line);
+    expect(stderr).toContain(`node ${BIN} show `);
     expect(typed.map((line) => line.split(" ")[0])).toEqual(["show", "search", "report", "serve"]);
     // A server would not end.
     for (const line of typed.slice(0, 3)) expect(await artE(`${line} --quiet`)).toMatchObject({ code: 0, stderr: "" });

@@ -45,11 +45,13 @@ it("--help of mcp does so too", async () => {
     Start an MCP server for one mailbox: search, read, and the mails as resources
 
     Options:
-          --inbox   The mailbox: its email address; required                                                        [string]
-          --before  Mail from this day on is invisible, YYYY-MM-DD                                                  [string]
-          --http    Streamable HTTP instead of stdio                                                               [boolean]
-          --host    With --http: the address to listen on; any but loopback needs ART_E_TOKEN [default: 127.0.0.1]  [string]
-          --port    With --http; 0: any that is free [default: 8788]                                                [number]
+          --inbox         The mailbox: its email address; required                                                  [string]
+          --before        Mail from this day on is invisible, YYYY-MM-DD                                            [string]
+          --print-config  Print the configuration for programs that start it, and exit                             [boolean]
+          --http          Streamable HTTP instead of stdio                                                         [boolean]
+          --host          With --http: the address to listen on; any but loopback needs ART_E_TOKEN [default: 127.0.0.1]
+                                                                                                                    [string]
+          --port          With --http; 0: any that is free [default: 8788]                                          [number]
     "
   `);
 });

@@ -20,6 +20,8 @@ it("--help of run names every flag with what it means and what holds without it"
 
     What to run:
       -a, --agent ID                  Agent to test (art-e agents list); required
+          --config FILE               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside
+                                      the database, if there is one]
           --resume RUN                Go on with a run: its id, the beginning of it, or latest
           --repeat RUN                A new run that asks what RUN asked, with the agent and the settings it had
           --retry-failed              With --resume: answer the failed tasks again too

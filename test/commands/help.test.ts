@@ -3,7 +3,7 @@ import { programVersion } from "../../src/app/settings/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =
-  "demo import run worker queue score judge stats runs compare gate report export-results export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
+  "demo init import questions run worker queue score judge stats runs compare gate report export-results export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
     " ",
   );
 
@@ -32,6 +32,8 @@ const SUBCOMMANDS = [
   "evals run",
   "evals export",
   "evals import",
+  "questions make",
+  "questions check",
   "queue status",
   "queue clean",
 ];
@@ -96,7 +98,9 @@ describe("--help", () => {
 
       Commands:
         art-e demo                              Try everything on a bundled mailbox, offline and without an API key
+        art-e init                              Write a file of settings for run and gate, after three questions
         art-e import [source..]                 Import mail into the database
+        art-e questions                         Make questions from imported mail, and check those of any dataset
         art-e run                               Let an agent answer the questions, and score its answers
         art-e worker                            Answer tasks of runs on a queue, beside other machines (run --queue)
         art-e queue                             What is on a queue of runs, and how to clean it
@@ -229,6 +233,8 @@ describe("--help", () => {
             --metric         The score of --baseline and --junit [default: accuracy]                                  [string]
             --junit          Write every task as a test case to FILE (JUnit XML)                                      [string]
             --overwrite      Write over an output file that is of another kind                                       [boolean]
+            --config         A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
+                             database, if there is one]                                                               [string]
       "
     `);
   });
@@ -473,6 +479,8 @@ describe("--help", () => {
         "evals test": "--thresholds --criterion",
         "evals use": "--anyway",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
+        "questions check": "--split --dataset --use-json --revision --limit --min-realism --max-sources --ids --inbox --exclude-known-bad --shuffle --seed --checker --checker-base-url --max-cost",
+        "questions make": "--inbox --number --output --model --base-url --checker --checker-base-url --max-cost --unanswerable --train --seed --overwrite",
         "queue clean": "--queue --all",
         "queue status": "--queue",
         "suite check": "--oracle --functions",

@@ -57,6 +57,25 @@ function post(url: string, headers: Record<string, string>, body = "{}"): Promis
   });
 }
 
+describe("--print-config", () => {
+  it("prints what starts the server in any folder and with any PATH", async () => {
+    const { code, stdout } = await artE(`mcp --inbox ${MARCUS} --before 2001-06-01 --print-config`);
+    expect(code).toBe(0);
+    const { command, args } = JSON.parse(stdout).mcpServers.mail;
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(new StdioClientTransport({ command, args, cwd: "/", env: { PATH: "" } }));
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain("email_search");
+    await client.close();
+    expect(args).toEqual(expect.arrayContaining(["--before", "2001-06-01"]));
+  });
+
+  it("is refused for a mailbox that is not there, and beside --http", async () => {
+    expect(await artE("mcp --inbox nobody@nowhere.example --print-config")).toMatchObject({ code: 2, stdout: "" });
+    const both = await artE(`mcp --inbox ${MARCUS} --print-config --http`);
+    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("--http for those that call it") });
+  });
+});
+
 describe.each(["stdio", "http"])("the server over %s", (transport) => {
   let client: Client;
   let server: Started | null = null;

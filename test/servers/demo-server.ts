@@ -2,9 +2,11 @@
  * A server over the demo mail on a port of its own, and a client that holds every answer against the OpenAPI
  * document.
  */
+import { tmpdir } from "node:os";
 import { expect } from "vitest";
 import { z } from "zod";
 import { ServedModels } from "../../src/app/chat/served-models.js";
+import { CorpusSnapshots } from "../../src/app/corpus-snapshot/create-snapshot.js";
 import type { JsonObject, JsonValue } from "../../src/domain/json.js";
 import type { Access } from "../../src/servers/http/auth.js";
 import { ChatLimits } from "../../src/servers/http/chat-limits.js";
@@ -66,6 +68,7 @@ export async function startDemoServer(changes: Changes = {}): Promise<DemoServer
         "offline/baseline",
       ),
       chats,
+      corpus: new CorpusSnapshots(test.db, tmpdir(), "1.2.3"),
       stream: { heartbeatMs: 15_000, stallMs: 60_000 },
       chatTimeoutMs: 60_000,
       live: null,

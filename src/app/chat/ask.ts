@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { ChatTrace } from "../../domain/runs/chat.js";
-import { ANSWERING_MODELS } from "../../models/catalog/default-models.js";
 import { API_KEY_VARIABLES } from "../../models/provider-names.js";
 import { saveChat } from "../../store/chats/sessions.js";
 import type { Db } from "../../store/connection/open-store.js";
@@ -17,7 +16,7 @@ import type { RunOptions } from "../run/plan/run-options.js";
 import { notesOnSent } from "../run/plan/sent-parameters.js";
 import { agentOf } from "../run/plan/stored-settings.js";
 import { warnOfOtherModel } from "../run/warn-of-other-model.js";
-import { hasKey } from "../settings/endpoints.js";
+import { answeringModelOf } from "../settings/answering-model.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 import { type AnsweredChat, answerChat } from "./answer-chat.js";
@@ -47,20 +46,18 @@ export function ask(options: AskOptions, context: AppContext): Promise<AnsweredQ
   });
 }
 
-const KEYED = Object.entries(ANSWERING_MODELS) as [keyof typeof ANSWERING_MODELS, string][];
-
 /** The agent and model where none is named: what the keys of the environment allow. Notes its choice. */
 function chooseAgent(options: AskOptions, { settings, note }: AppContext): { agentId: string; chosen: AskOptions } {
   const isModelGiven =
     options.modelId !== undefined || options.modelProvider !== undefined || options.baseUrl !== undefined;
   const agentId = options.agent ?? "email-search";
   if (isModelGiven || options.agent !== undefined) return { agentId, chosen: options };
-  const [, modelId] = KEYED.find(([provider]) => hasKey(provider, settings.env)) ?? [];
-  if (modelId !== undefined) {
+  const modelId = answeringModelOf(settings.env);
+  if (modelId !== null) {
     note(`Asking ${agentId} with ${modelId}.`);
     return { agentId, chosen: { ...options, modelId } };
   }
-  const variables = KEYED.flatMap(([provider]) => API_KEY_VARIABLES[provider]).join(", ");
+  const variables = Object.values(API_KEY_VARIABLES).flat().join(", ");
   note(`No API key is set (${variables}): asking the offline baseline, which is no language model.`);
   return { agentId: "baseline", chosen: options };
 }

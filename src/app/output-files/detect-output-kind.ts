@@ -12,6 +12,8 @@ const KINDS = {
   html: ["report page", (start: string) => start.includes("<title>ART-E report")],
   md: ["report in Markdown", (start: string) => start.startsWith("## ART-E")],
   csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
+  questions: ["file of questions", (start: string) => /^\{"id":\d+,"question":/.test(start)],
+  provenance: ["file of how questions were made", (start: string) => /^\{"id":\d+,"made_by":/.test(start)],
   "jsonl-table": ["table in JSON lines", (start: string) => start.startsWith('{"runId":') && TABLE_ROW.test(start)],
   "parquet-table": [
     "table of art-e in Parquet",

@@ -65,12 +65,19 @@ export class AnsweredRun {
   static async open(manifest: RunManifest, attempt: string, shared: WorkerResources): Promise<AnsweredRun> {
     const { runId, settings, requests } = manifest;
     const { timeoutMs, rpm, tpm, cache } = requests;
-    const account = accountOf(settings, shared.settings.env);
-    const limits = new SharedLimits(shared.redis, { runId, account, rpm, tpm });
+    const { env } = shared.settings;
+    const limits = new SharedLimits(shared.redis, { runId, account: accountOf(settings, env), rpm, tpm });
     const options = { concurrency: shared.concurrency, requestTimeout: timeoutMs / 1_000, cache, shared: limits };
     const how = { append: false, callsModel: true };
     const model = await createModel(settings, options, shared.settings, how);
-    const judge = await createRunJudge(settings, model, timeoutMs, shared.settings, shared.note);
+    const judge = await createRunJudge(
+      settings,
+      model,
+      timeoutMs,
+      shared.settings,
+      shared.note,
+      judgeLimits(manifest, shared),
+    );
     const answering = buildAnswering(
       {
         runId,
@@ -78,7 +85,7 @@ export class AnsweredRun {
         model,
         tools: manifest.tools,
         suite: { open: questionOpener(settings.cutoff) },
-        // Their definitions are in the coordinator's file, and a run with evals is refused.
+        // The coordinator runs them, which has their definitions.
         evals: [],
         judge: judge?.judge ?? null,
       },
@@ -165,4 +172,14 @@ export class AnsweredRun {
       this.active--;
     }
   }
+}
+
+/** A server that refuses the judge at one worker is left alone by all. Undefined: there is no judge. */
+function judgeLimits(
+  { runId, settings: { judge } }: RunManifest,
+  { redis, settings: { env } }: WorkerResources,
+): SharedLimits | undefined {
+  if (judge === null) return undefined;
+  const account = accountOf({ ...judge, wireApi: null }, env);
+  return new SharedLimits(redis, { runId, account, rpm: null, tpm: null });
 }

@@ -1,5 +1,4 @@
 import { UserError } from "../../domain/errors.js";
-import { isEvalScore } from "../../domain/evals/score-names.js";
 import { flagName } from "../../platform/flag-name.js";
 import type { RunOptionName, RunRequest } from "../run/plan/run-options.js";
 import type { RunPlan } from "../run/plan/run-plan.js";
@@ -19,7 +18,6 @@ export function refuseFlagsQueueIgnores({ given }: Pick<RunRequest, "given">): v
 export function checkQueueRun({ settings, over }: Pick<RunPlan, "settings" | "over">): void {
   if (settings.elsewhere !== undefined) throw contradiction("An external agent is asked from this machine only");
   if (over.split === "suite") throw contradiction("Tasks of a suite need its folder, which is on this machine");
-  if (settings.scorers.some(isEvalScore)) throw contradiction("Evals are run here, afterwards: art-e evals run");
   if (settings.model.startsWith("replay/")) throw contradiction("The file of replies is on this machine");
 }
 

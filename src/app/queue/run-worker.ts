@@ -7,6 +7,7 @@ import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { openExternalResources } from "../../tools/external/external-connections.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
+import { type CorpusServer, fetchCorpus } from "../corpus-snapshot/fetch-snapshot.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
 import { connectionNotes } from "./connection-notes.js";
@@ -23,6 +24,8 @@ export interface WorkOptions {
   /** Seconds that tasks under way may take when the worker is stopped. */
   readonly grace: number;
   readonly allowPrograms: boolean;
+  /** Where the mail comes from; null: it is in the database of the settings. */
+  readonly corpus: CorpusServer | null;
 }
 
 /** How often a worker looks for runs, and shows itself. */
@@ -33,7 +36,9 @@ const LOOK_EVERY_MS = 1_000;
  * and is given back after it.
  */
 export async function work(options: WorkOptions, context: AppContext): Promise<void> {
-  const { settings, note } = context;
+  const { note } = context;
+  const settings = { ...context.settings };
+  if (options.corpus !== null) settings.db = await fetchCorpus(options.corpus, context);
   const db = openStore(settings.db, { mustExist: true });
   limitPageCache(db);
   const mailDb = openReadOnly(settings.db);

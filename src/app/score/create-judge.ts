@@ -5,7 +5,7 @@ import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Judge, JudgeSettings } from "../../domain/scores/judgement.js";
 import { priceOf, priceOfReply } from "../../models/catalog/prices.js";
 import { openJsonFileCache } from "../../models/middleware/json-file-cache.js";
-import { RateLimiter } from "../../models/middleware/rate-limiter.js";
+import { RateLimiter, type SharedLimiter } from "../../models/middleware/rate-limiter.js";
 import { withPrices } from "../../models/middleware/with-prices.js";
 import { parseModelName } from "../../models/model-name.js";
 import { resolveModel } from "../../models/resolve-model.js";
@@ -71,19 +71,24 @@ export async function createJudge(
   };
 }
 
-/** Null: the run has none. A judge at the agent's own server shares its rate limiter: the limits are the account's. */
+/**
+ * Null: the run has none. A judge at the agent's own server shares its rate limiter: the limits are the account's.
+ * `shared`: of an account elsewhere, limits that other machines keep too.
+ */
 export async function createRunJudge(
   run: RunSettings,
   model: { readonly throttle: RateLimiter | null },
   timeoutMs: number,
   settings: AppSettings,
   note: (text: string) => void,
+  shared?: SharedLimiter,
 ): Promise<CreatedJudge | null> {
   const { judge } = run;
   if (judge === null) return null;
   const providerOf = (id: string) => id.split("/")[0];
   const isShared = providerOf(judge.model) === providerOf(run.model) && judge.baseUrl === run.baseUrl;
-  return createJudge(judge, settings, { timeoutMs, throttle: isShared ? model.throttle : null, note });
+  const throttle = isShared ? model.throttle : new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
+  return createJudge(judge, settings, { timeoutMs, throttle, note });
 }
 
 /** Refuses a limit in dollars where the price of the judge is not known. */

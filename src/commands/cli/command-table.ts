@@ -1,6 +1,7 @@
 import { AGENTS_GROUP } from "../agents/agents.js";
 import { EVALS_GROUP } from "../evals/evals.js";
 import { JUDGE_GROUP } from "../judge/judge.js";
+import { QUESTIONS_GROUP } from "../questions/questions.js";
 import { QUEUE_GROUP } from "../queue/queue.js";
 import { RUNS_GROUP } from "../runs/runs.js";
 import { SUITE_GROUP } from "../suite/suite.js";
@@ -15,10 +16,16 @@ export const COMMANDS: readonly TableEntry[] = [
     load: async () => (await import("../demo.js")).demoCommand,
   },
   {
+    usage: "init",
+    describe: "Write a file of settings for run and gate, after three questions",
+    load: async () => (await import("../config/init.js")).initCommand,
+  },
+  {
     usage: "import [source..]",
     describe: "Import mail into the database",
     load: async () => (await import("../import/import.js")).importCommand,
   },
+  QUESTIONS_GROUP,
   {
     usage: "run",
     describe: "Let an agent answer the questions, and score its answers",

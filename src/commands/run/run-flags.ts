@@ -4,6 +4,7 @@ import { PROVIDERS } from "../../models/provider-names.js";
 import type { Flags } from "../cli/command.js";
 import { failures, numberAbove, numberBetween, oneOf, price, text, wholeNumber } from "../cli/read-flags.js";
 import { concurrency } from "../flags/concurrency.js";
+import { CONFIG_FLAGS } from "../flags/config-flag.js";
 import { GATE_FLAGS, gateShape } from "../flags/gate-flags.js";
 import { JUDGE_FLAGS, judgeShape } from "../flags/judge-flags.js";
 import { OTLP_FLAGS, otlpShape } from "../flags/otlp-flags.js";
@@ -150,6 +151,7 @@ export const RUN_FLAGS: Flags = {
   ...GATE_FLAGS,
   ...OTLP_FLAGS,
   ...AGENT_TARGET_FLAGS,
+  ...CONFIG_FLAGS,
 };
 
 export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({

@@ -8,6 +8,7 @@ import { EXIT, type ExitCode } from "../../domain/errors.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { givenFlags, readFlags } from "../cli/read-flags.js";
+import { type ConfiguredFlags, explainConfigured, readConfig } from "../config/read-config.js";
 import { sendsTraces } from "../flags/otlp-flags.js";
 import { withProtocol } from "../flags/protocol-flag.js";
 import { printEstimate } from "./print-estimate.js";
@@ -22,36 +23,46 @@ export const runCommand: Command = {
   help: RUN_HELP,
   async run(argv, context) {
     limitHeapGrowth();
-    const preset = withProtocol(argv, context.settings.env);
-    const flags = readFlags("run", runSchema, preset);
-    refuseContradictions(flags);
-    if (flags.stats) {
-      const { printDatasetFigures } = await import("../stats/print-dataset.js");
-      await printDatasetFigures(flags, context);
-      return EXIT.done;
+    const configured = await readConfig(argv, context);
+    try {
+      return await execute(configured, context);
+    } catch (error) {
+      throw explainConfigured(error, configured);
     }
-    sendsTraces(flags);
-    if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
-    checkOutputs(outputsOf(flags), inputsOf(flags), { db: context.settings.db, overwrite: flags.overwrite });
-    const queue = flags.queue ?? (context.settings.env.ART_E_QUEUE_URL || undefined);
-    const options = { ...flags, queue };
-    const request = { options, given: givenFlags(preset), callsModel: !flags.dryRun && queue === undefined };
-    if (flags.dryRun) {
-      printEstimate(await estimateBenchmark(request, context), context);
-      return EXIT.done;
-    }
-    const { end, gates, output, shortfall } = await runBenchmark(request, context, (activity) =>
-      runProgress(context.settings, activity),
-    );
-    // A run that could not begin to answer has nothing to show in a table.
-    const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
-    if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
-    if (shortfall !== null) context.note(`${shortfall}. Ask again: art-e score --run ${end.totals.runId}`);
-    const code = exitCodeOf(end, context);
-    throwIfMissed(end.totals.runId, gates);
-    return code;
   },
 };
+
+async function execute(configured: ConfiguredFlags, context: CommandContext): Promise<ExitCode> {
+  const preset = withProtocol(configured.argv, context.settings.env);
+  const flags = readFlags("run", runSchema, preset);
+  refuseContradictions(flags);
+  if (flags.stats) {
+    const { printDatasetFigures } = await import("../stats/print-dataset.js");
+    await printDatasetFigures(flags, context);
+    return EXIT.done;
+  }
+  sendsTraces(flags);
+  if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
+  const inputs = [{ name: "the file of settings", path: configured.path }, ...inputsOf(flags)];
+  checkOutputs(outputsOf(flags), inputs, { db: context.settings.db, overwrite: flags.overwrite });
+  const queue = flags.queue ?? (context.settings.env.ART_E_QUEUE_URL || undefined);
+  const options = { ...flags, queue };
+  const request = { options, given: givenFlags(preset), callsModel: !flags.dryRun && queue === undefined };
+  if (flags.dryRun) {
+    printEstimate(await estimateBenchmark(request, context), configured, context);
+    return EXIT.done;
+  }
+  const { end, gates, output, shortfall } = await runBenchmark(request, context, (activity) =>
+    runProgress(context.settings, activity),
+  );
+  // A run that could not begin to answer has nothing to show in a table.
+  const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
+  if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
+  if (shortfall !== null) context.note(`${shortfall}. Ask again: art-e score --run ${end.totals.runId}`);
+  const code = exitCodeOf(end, context);
+  throwIfMissed(end.totals.runId, gates);
+  return code;
+}
 
 function inputsOf({ dataset, baseline, oracle, modelId, judge }: RunFlags): readonly InputFile[] {
   return [

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { withChatServices } from "../../app/chat/with-chat-services.js";
+import { CorpusSnapshots } from "../../app/corpus-snapshot/create-snapshot.js";
 import { programVersion } from "../../app/settings/program-version.js";
 import { EXIT } from "../../domain/errors.js";
 import { ChatLimits } from "../../servers/http/chat-limits.js";
@@ -7,7 +8,8 @@ import { startServer } from "../../servers/start-server.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags, text, wholeNumber } from "../cli/read-flags.js";
 import { OTLP_FLAGS, otlpShape, sendsTraces } from "../flags/otlp-flags.js";
-import { originOf, tokenOf } from "./token-and-origin.js";
+import { tokenOf } from "../flags/server-token.js";
+import { originOf } from "./allowed-origin.js";
 
 const schema = z.object({
   port: wholeNumber(0, 65_535).default(8787),
@@ -68,10 +70,12 @@ export const serveCommand: Command = {
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
     return withChatServices(timeouts, flags, context, async (services) => {
+      const corpus = new CorpusSnapshots(services.db, context.settings.cacheDir, programVersion());
       const running = await startServer(
         {
           ...services,
           version: programVersion(),
+          corpus,
           chats: new ChatLimits(flags.maxChats),
           stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
           allowPrograms: flags.allowPrograms,
@@ -87,6 +91,7 @@ export const serveCommand: Command = {
       );
       await untilAborted(context.signal);
       await running.stop(flags.grace * 1_000);
+      await corpus.close();
       return EXIT.done;
     });
   },

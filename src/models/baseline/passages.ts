@@ -87,7 +87,7 @@ function coverage(text: string, weights: ReadonlyMap<string, number>): number {
 }
 
 function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants: RegExp | undefined): string {
-  const passages = split(mail.text);
+  const passages = splitPassages(mail.text);
   const total = [...weights.values()].reduce((a, b) => a + b, 0);
   const own = passages.map((passage) => coverage(passage, weights));
   let best = { passage: mail.subject, score: 0 };
@@ -102,7 +102,7 @@ function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants
 }
 
 /** Sentences of wrapped prose, lines of everything else. */
-function split(text: string): string[] {
+export function splitPassages(text: string): string[] {
   return text
     .split(/\n\s*\n/)
     .flatMap((paragraph) => {

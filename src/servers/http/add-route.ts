@@ -15,6 +15,7 @@ export function addRoute(app: OpenAPIHono<Env>, route: Route, readJson: Middlewa
       query: route.query && valid.call(c.req, "query"),
       body: route.body && valid.call(c.req, "json"),
       requestId: c.get("requestId"),
+      header: (name) => c.req.header(name),
       signal: c.req.raw.signal,
       destroyConnection: () => void c.env.outgoing.destroy(),
       log: c.get("log"),

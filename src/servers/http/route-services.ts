@@ -1,4 +1,5 @@
 import type { ChatServices } from "../../app/chat/prepare-chat.js";
+import type { CorpusSnapshots } from "../../app/corpus-snapshot/create-snapshot.js";
 import type { ChatLimits } from "./chat-limits.js";
 import type { StreamLimits } from "./sse-writer.js";
 
@@ -7,6 +8,7 @@ export interface Services extends ChatServices {
   readonly version: string;
   readonly chats: ChatLimits;
   readonly stream: StreamLimits;
+  readonly corpus: CorpusSnapshots;
   /** Whether tools may be made that run programs here, read the environment or reach private addresses. */
   readonly allowPrograms: boolean;
   /** Logs an error that is a bug of this program. */

@@ -15,6 +15,8 @@ export interface RouteRequest<Params, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly requestId: string;
+  /** Undefined where the request has none of this name. */
+  readonly header: (name: string) => string | undefined;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /** Closes the connection without an answer. */

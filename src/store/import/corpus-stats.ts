@@ -43,7 +43,7 @@ export function readFingerprint(db: Db): string | null {
 }
 
 /** SHA-256 over every Message-ID in order, the content it stands for and the mailboxes that hold it. */
-export function updateFingerprint(db: Db): void {
+export function computeFingerprint(db: Db): string {
   const rows = db.prepare(
     `SELECT x.message_id AS id, hex(m.content_hash) AS content,
             (SELECT group_concat(address, ' ') FROM
@@ -55,8 +55,12 @@ export function updateFingerprint(db: Db): void {
   for (const row of rows.iterate() as Iterable<{ id: string; content: string; inboxes: string | null }>) {
     hash.update(`${row.id}\t${row.content}\t${row.inboxes ?? ""}\n`);
   }
+  return hash.digest("hex");
+}
+
+export function updateFingerprint(db: Db): void {
   db.prepare(
     `INSERT INTO corpus_state (id, fingerprint, updated_at) VALUES (1, ?, ?)
      ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, updated_at = excluded.updated_at`,
-  ).run(hash.digest("hex"), new Date().toISOString());
+  ).run(computeFingerprint(db), new Date().toISOString());
 }

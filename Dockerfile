@@ -1,0 +1,33 @@
+# art-e with what its Python sandbox needs. docs/container.md says how to run it.
+FROM node:24-slim AS build
+WORKDIR /opt/art-e
+# For better-sqlite3, where no prebuilt binary can be downloaded.
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends g++ make python3 \
+  && rm -rf /var/lib/apt/lists/*
+COPY . .
+RUN npm ci --no-audit --no-fund && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-slim
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends bubblewrap ca-certificates python3 \
+  && rm -rf /var/lib/apt/lists/*
+WORKDIR /opt/art-e
+COPY --from=build /opt/art-e/package.json /opt/art-e/CHANGELOG.md ./
+COPY --from=build /opt/art-e/bin bin
+COPY --from=build /opt/art-e/dist dist
+COPY --from=build /opt/art-e/sql sql
+COPY --from=build /opt/art-e/schema schema
+COPY --from=build /opt/art-e/docs docs
+COPY --from=build /opt/art-e/fixtures/demo fixtures/demo
+COPY --from=build /opt/art-e/fixtures/suites fixtures/suites
+COPY --from=build /opt/art-e/node_modules node_modules
+RUN ln -s /opt/art-e/bin/art-e.js /usr/local/bin/art-e \
+  && mkdir /data \
+  && chown node:node /data
+# The database, the download cache, art-e.yaml and .env lie here.
+VOLUME /data
+WORKDIR /data
+USER node
+ENTRYPOINT ["art-e"]
+CMD ["--help"]

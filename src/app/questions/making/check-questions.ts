@@ -1,0 +1,98 @@
+import pLimit from "p-limit";
+import type { Question } from "../../../domain/tasks/question.js";
+import type { QuestionCheck } from "../../../domain/tasks/question-provenance.js";
+import { NearDuplicates } from "../../../questions/generation/near-duplicates.js";
+import { count } from "../../../reports/text/format-number.js";
+import { checkMailboxes } from "../../run/plan/check-mailboxes.js";
+import { type AppContext, Interrupted } from "../../use-case-context.js";
+import { withStore } from "../../with-store.js";
+import { type DatasetOptions, loadDataset, type SelectionOptions, select } from "../load-dataset.js";
+import { callOrNull } from "./draft-questions.js";
+import { PATTERNS_MODEL } from "./make-options.js";
+import { Spending, SpendingLimitReached } from "./metered-model.js";
+import { openModels } from "./open-models.js";
+import { questionMailboxes } from "./question-mailbox.js";
+import { checkQuestion, isEasy } from "./verify-draft.js";
+
+export interface CheckOptions extends DatasetOptions, SelectionOptions {
+  /** 0: all. */
+  readonly limit: number;
+  /** provider/model; undefined: rules alone. */
+  readonly checker?: string | undefined;
+  readonly checkerBaseUrl?: string | undefined;
+  readonly maxCost?: number | undefined;
+}
+
+export interface CheckedQuestion {
+  readonly question: Question;
+  readonly checks: readonly QuestionCheck[];
+  /** It repeats a phrase of its mail, and the first search finds it. */
+  readonly easy: boolean;
+  readonly duplicate: boolean;
+  /** Why it is doubtful; empty: it is not. */
+  readonly doubts: readonly string[];
+}
+
+export interface CheckedDataset {
+  readonly source: string;
+  readonly checker: string | null;
+  readonly questions: readonly CheckedQuestion[];
+  /** Not checked, as --max-cost was reached. */
+  readonly unchecked: number;
+  readonly costUsd: number;
+}
+
+const CHECKED_AT_ONCE = 20;
+
+/** Checks the questions of any dataset as new ones are checked. */
+export function checkQuestions(options: CheckOptions, context: AppContext): Promise<CheckedDataset> {
+  const { settings, signal, progress } = context;
+  return withStore(settings, async (db) => {
+    const set = await loadDataset(options, context);
+    const questions = select(set, options, options.limit);
+    checkMailboxes(db, questions, false);
+    const spending = new Spending(options.maxCost ?? null);
+    const { checker } = await openModels({ ...options, model: PATTERNS_MODEL }, spending, context);
+    const open = questionMailboxes(db);
+    const duplicates = new NearDuplicates();
+    const bar = progress("Checking");
+    let done = 0;
+    const checked = await pLimit(CHECKED_AT_ONCE)
+      .map([...questions], async (question) => {
+        if (signal.aborted) return null;
+        const mailbox = open(question.inbox_address);
+        const duplicate = !duplicates.add({ inbox: question.inbox_address, question: question.question });
+        const outcome = await unlessSpent(() => callOrNull(() => checkQuestion(question, mailbox, checker, signal)));
+        if (outcome === "spent") return null;
+        bar.update(++done, questions.length, `${count(done)} of ${count(questions.length)}`);
+        const checks = outcome?.checks ?? [];
+        const failed = checks.flatMap(({ passed, reason }) => (passed ? [] : [reason]));
+        const doubts = [
+          ...(outcome === null ? ["the checker's call failed"] : failed),
+          ...(duplicate ? ["it asks nearly the same as one before it"] : []),
+        ];
+        return { question, checks, easy: isEasy(question, mailbox), duplicate, doubts };
+      })
+      .finally(() => bar.stop());
+    if (signal.aborted) {
+      throw new Interrupted("stopped. The same command goes on: the checker's replies are in the cache.");
+    }
+    const kept = checked.filter((one) => one !== null);
+    return {
+      source: set.source,
+      checker: checker?.id ?? null,
+      questions: kept,
+      unchecked: questions.length - kept.length,
+      costUsd: spending.costUsd,
+    };
+  });
+}
+
+async function unlessSpent<T>(call: () => Promise<T>): Promise<T | "spent"> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof SpendingLimitReached) return "spent";
+    throw error;
+  }
+}

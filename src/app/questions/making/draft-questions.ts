@@ -1,0 +1,114 @@
+import pLimit from "p-limit";
+import { UserError } from "../../../domain/errors.js";
+import type { Email } from "../../../domain/mail/email.js";
+import { type Model, ModelError } from "../../../domain/models/model.js";
+import {
+  draftRequest,
+  QUESTIONS_PER_BATCH,
+  readWrittenQuestions,
+} from "../../../questions/generation/draft-protocol.js";
+import { locateSources } from "../../../questions/generation/locate-sources.js";
+import { mailBatches } from "../../../questions/generation/mail-batches.js";
+import { draftPatternQuestions } from "../../../questions/generation/patterns/draft-pattern-questions.js";
+import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
+import { spreadDrafts } from "../../../questions/generation/spread-drafts.js";
+import type { NamedCounts } from "./named-counts.js";
+
+/** The mails of one mailbox: those that questions are made of, and all. */
+export interface UsableMailbox {
+  readonly address: string;
+  readonly usable: readonly Email[];
+  readonly all: readonly Email[];
+}
+
+/** Batches whose drafts are checked before further ones are asked for. */
+const BATCHES_AT_ONCE = 8;
+
+/** Drafts for values that patterns find, a group at a time, spread over mailboxes, kinds, months and senders. */
+export function* draftsOfPatterns(
+  mailboxes: readonly UsableMailbox[],
+  seed: number,
+  refusals: NamedCounts,
+): Generator<QuestionDraft[]> {
+  const all = mailboxes.flatMap(({ address, usable, all }) => {
+    const { drafts, refused } = draftPatternQuestions(address, usable, all);
+    for (const [reason, count] of Object.entries(refused)) refusals.add(reason, count);
+    return drafts;
+  });
+  for (const draft of spreadDrafts(all, seed)) yield [draft];
+}
+
+/** The batches of all mailboxes in turn, each spread over its time. */
+export function batchesInTurn(
+  mailboxes: readonly UsableMailbox[],
+): { readonly address: string; readonly mails: readonly Email[] }[] {
+  const lists = mailboxes.map(({ address, usable }) => mailBatches(usable).map((mails) => ({ address, mails })));
+  const longest = Math.max(0, ...lists.map((list) => list.length));
+  return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list[i] ?? [])).flat();
+}
+
+/** Batches that are probably needed for so many questions: half of what is written passes. */
+export function batchesFor(questions: number): number {
+  return Math.ceil(questions / (QUESTIONS_PER_BATCH / 2));
+}
+
+/** Drafts that a model writes, some batches at a time. A batch whose call fails is counted and passed over. */
+export async function* draftsOfModel(
+  mailboxes: readonly UsableMailbox[],
+  model: Model,
+  { number, unanswerable }: { readonly number: number; readonly unanswerable: number },
+  refusals: NamedCounts,
+  signal: AbortSignal,
+): AsyncGenerator<QuestionDraft[]> {
+  const batches = batchesInTurn(mailboxes);
+  const limit = pLimit(BATCHES_AT_ONCE);
+  // Half of the unanswerable ones ask for a detail that no mail holds; the others are asked before their mail came.
+  const everyNth =
+    unanswerable === 0 ? 0 : Math.max(1, Math.round(batchesFor(number) / Math.max(1, unanswerable * number)));
+  for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
+    const drafts = await limit.map(batches.slice(from, from + BATCHES_AT_ONCE), ({ address, mails }, i) =>
+      writeBatch(address, mails, everyNth > 0 && (from + i) % everyNth === 0 ? 1 : 0, model, refusals, signal),
+    );
+    yield drafts.flat();
+  }
+}
+
+async function writeBatch(
+  address: string,
+  mails: readonly Email[],
+  absent: number,
+  model: Model,
+  refusals: NamedCounts,
+  signal: AbortSignal,
+): Promise<QuestionDraft[]> {
+  const reply = await callOrNull(() => model.complete(draftRequest(address, mails, absent), signal));
+  const written = reply === null ? null : readWrittenQuestions(reply);
+  if (written === null) {
+    refusals.add(reply === null ? "the model's call failed" : "the model's reply records no questions");
+    return [];
+  }
+  refusals.add("the model wrote no whole question", written.malformed);
+  return written.questions.flatMap((one) => {
+    const located = locateSources(one, address, mails);
+    if ("draft" in located) return [located.draft];
+    refusals.add(located.refused);
+    return [];
+  });
+}
+
+/** Null for a call that failed after its retries. What fails for every call ends the command. */
+export async function callOrNull<T>(call: () => Promise<T>): Promise<T | null> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    if (!["auth", "not_found"].includes(error.kind) && !error.unreachable) return null;
+    throw new UserError(
+      "model_failed",
+      `No questions were written: ${error.message}`,
+      "Replies so far are in the cache: the same command goes on from there.",
+      1,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,46 @@
+import { UserError } from "../../domain/errors.js";
+import { flagName } from "../../platform/flag-name.js";
+import { didYouMean } from "../../platform/nearest-names.js";
+import { RUN_FLAGS } from "../run/run-flags.js";
+import type { ConfigField } from "./config-field.js";
+import { SECTIONS } from "./config-sections.js";
+import { isSecretName, secretInFile } from "./refuse-secrets.js";
+
+interface UnknownKey {
+  readonly path: string;
+  readonly line: number | undefined;
+  /** Of the section, or empty for a section itself. */
+  readonly parents: readonly string[];
+  readonly key: string;
+}
+
+/** The error for a key that is no setting, with what was probably meant. */
+export function unknownKeyError({ path, line, parents, key }: UnknownKey): UserError {
+  const at = `${path}:${line ?? 1}`;
+  const [section] = parents;
+  const fields = fieldsOf(section);
+  const known = parents.length > 1 ? [] : Object.keys(fields ?? SECTIONS);
+  const meant = probablyMeant(key, section, known);
+  if (meant === "" && isSecretName(key)) return secretInFile(`${at}: ${key}`);
+  const what = section === undefined ? "There is no section" : `${parents.join(".")} has no setting`;
+  const takes = known.length === 0 ? "" : `${section ?? "The file"} takes ${known.join(", ")}.`;
+  return new UserError("config_invalid", `${at}: ${what} ${key}.`, `${meant}${takes}`.trim());
+}
+
+/** By its name in another section, by its flag, or by the nearest name in this section. */
+function probablyMeant(key: string, section: string | undefined, known: readonly string[]): string {
+  const word = flagName(key.replaceAll("_", "-").replace(/^-+/, "")).slice("--".length);
+  const near = didYouMean(word, known);
+  if (near !== "") return near;
+  const elsewhere = Object.entries(SECTIONS).flatMap(([name, fields]) =>
+    Object.entries(fields)
+      .filter(([other, { flag }]) => name !== section && (other === word || flagName(flag) === `--${word}`))
+      .map(([other]) => `${name}.${other}`),
+  );
+  if (elsewhere.length > 0) return `Did you mean ${elsewhere.join(" or ")}? `;
+  return word in RUN_FLAGS ? `--${word} is for the command line only. ` : "";
+}
+
+function fieldsOf(section: string | undefined): Readonly<Record<string, ConfigField>> | undefined {
+  return section === undefined ? undefined : (SECTIONS as Record<string, Record<string, ConfigField>>)[section];
+}

@@ -1,0 +1,18 @@
+import type { CommandGroup } from "../cli/command.js";
+
+export const QUESTIONS_GROUP: CommandGroup = {
+  usage: "questions",
+  describe: "Make questions from imported mail, and check those of any dataset",
+  subcommands: [
+    {
+      usage: "make",
+      describe: "Make questions with gold answers from mailboxes, each one checked",
+      load: async () => (await import("./make-questions.js")).makeQuestionsCommand,
+    },
+    {
+      usage: "check",
+      describe: "Check the questions of a dataset, and list the doubtful ones",
+      load: async () => (await import("./check-questions.js")).checkQuestionsCommand,
+    },
+  ],
+};

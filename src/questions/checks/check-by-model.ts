@@ -1,0 +1,123 @@
+import type { Email } from "../../domain/mail/email.js";
+import type { Question } from "../../domain/tasks/question.js";
+import type { QuestionCheck } from "../../domain/tasks/question-provenance.js";
+import type { Checker, CheckerAnswer } from "./checker.js";
+
+/** The mails of a question. */
+export interface QuestionMails {
+  /** Those it cites; none for one that cannot be answered. */
+  readonly sources: readonly Email[];
+  /** The best other matches of the mailbox up to the query date. */
+  readonly others: readonly Email[];
+}
+
+export interface ModelChecks {
+  /** In the order they were made; one that fails is the last. */
+  readonly checks: readonly QuestionCheck[];
+  /** Message-IDs of other mails that give the same answer, and so are gold too. */
+  readonly equivalent: readonly string[];
+}
+
+interface CheckContext extends QuestionMails {
+  readonly question: Question;
+  readonly checker: Checker;
+  readonly signal: AbortSignal;
+}
+
+type Outcome = Pick<QuestionCheck, "passed" | "answer" | "reason"> & { readonly equivalent?: readonly string[] };
+
+/** What the checker answers, and whether it is the gold answer; null where a reply cannot be read. */
+type Comparison = CheckerAnswer & { readonly isGold: boolean };
+
+/**
+ * Three checks by a model: it answers from the cited mails as the gold answer says; it does not know the answer without
+ * a mail; it finds no different answer in the best other matches. A question that cannot be answered has the last one
+ * only: nothing may be found.
+ */
+export async function checkByModel(
+  question: Question,
+  mails: QuestionMails,
+  checker: Checker,
+  signal: AbortSignal,
+): Promise<ModelChecks> {
+  const context = { question, checker, signal, ...mails };
+  const checks: QuestionCheck[] = [];
+  const planned =
+    mails.sources.length === 0
+      ? ([["other_mails", nothingInOthers]] as const)
+      : ([
+          ["sources", goldInSources],
+          ["without_mail", unknownWithoutMail],
+          ["other_mails", sameInOthers],
+        ] as const);
+  let equivalent: readonly string[] = [];
+  for (const [check, run] of planned) {
+    const { equivalent: found = [], ...outcome } = (await run(context)) ?? UNREADABLE;
+    checks.push({ check, by: checker.id, ...outcome });
+    if (!outcome.passed) break;
+    equivalent = found;
+  }
+  return { checks, equivalent };
+}
+
+const UNREADABLE: Outcome = { passed: false, answer: null, reason: "the checker's reply could not be read" };
+
+async function goldInSources(context: CheckContext): Promise<Outcome | null> {
+  const compared = await compare(context, context.sources);
+  if (compared === null) return null;
+  const { found, isGold, answer } = compared;
+  if (!found) return { passed: false, answer: null, reason: "the cited mails do not answer it" };
+  return { passed: isGold, answer, reason: `the cited mails give ${isGold ? "the gold" : "another"} answer` };
+}
+
+async function unknownWithoutMail(context: CheckContext): Promise<Outcome | null> {
+  const compared = await compare(context, []);
+  if (compared === null) return null;
+  const { found, isGold, answer } = compared;
+  return {
+    passed: !isGold,
+    answer: found ? answer : null,
+    reason: `it is ${isGold ? "" : "not "}known without any mail`,
+  };
+}
+
+async function sameInOthers(context: CheckContext): Promise<Outcome | null> {
+  if (context.others.length === 0) return { passed: true, answer: null, reason: "no other mail matches" };
+  const compared = await compare(context, context.others);
+  if (compared === null) return null;
+  const { found, isGold, answer, messageIds } = compared;
+  if (!found) return { passed: true, answer: null, reason: "no other mail gives an answer" };
+  if (!isGold) return { passed: false, answer, reason: "other mails give a different answer" };
+  const shown = new Map(context.others.map(({ messageId }) => [bareId(messageId), messageId]));
+  const equivalent = messageIds.flatMap((id) => shown.get(bareId(id)) ?? []);
+  return { passed: true, answer, reason: "other mails give the same answer", equivalent };
+}
+
+async function nothingInOthers({ question, others, checker, signal }: CheckContext): Promise<Outcome | null> {
+  if (others.length === 0) return { passed: true, answer: null, reason: "no mail matches" };
+  const answered = await checker.answer(question, others, signal);
+  if (answered === null) return null;
+  if (!answered.found) return { passed: true, answer: null, reason: "no mail gives an answer" };
+  return { passed: false, answer: answered.answer, reason: "it can be answered" };
+}
+
+async function compare(
+  { question, checker, signal }: CheckContext,
+  mails: readonly Email[],
+): Promise<Comparison | null> {
+  const answered = await checker.answer(question, mails, signal);
+  if (answered === null || !answered.found) return answered === null ? null : { ...answered, isGold: false };
+  const isGold =
+    isSameText(answered.answer, question.answer) ||
+    (await checker.agree({ question: question.question, gold: question.answer, answer: answered.answer }, signal));
+  return isGold === null ? null : { ...answered, isGold };
+}
+
+function isSameText(a: string, b: string): boolean {
+  const plain = (text: string) => text.toLowerCase().replace(/[\s.,;:'"()]+/g, "");
+  return plain(a) === plain(b);
+}
+
+function bareId(messageId: string): string {
+  return messageId.trim().replace(/^<|>$/g, "");
+}

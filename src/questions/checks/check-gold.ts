@@ -1,0 +1,59 @@
+import type { Email } from "../../domain/mail/email.js";
+import { isDontKnow } from "../../domain/tasks/detect-abstention.js";
+import type { Question } from "../../domain/tasks/question.js";
+import type { QuestionCheck } from "../../domain/tasks/question-provenance.js";
+import { matchesDay, parseDatesAndTimes } from "../../domain/values/parse-dates.js";
+import { parseNumbers } from "../../domain/values/parse-numbers.js";
+
+/** A cited mail as the mailbox has it. */
+export interface CitedMail {
+  readonly messageId: string;
+  /** Null: it is not in the corpus. */
+  readonly mail: Email | null;
+  readonly isInInbox: boolean;
+}
+
+/**
+ * What rules can tell of a question's gold, without a model: its mails are there, lie in the mailbox, and are not later
+ * than the question; the numbers, dates and times of its answer stand in them.
+ */
+export function checkGold(question: Question, cited: readonly CitedMail[]): QuestionCheck {
+  const reason = goldProblem(question, cited);
+  return { check: "gold", by: "rules", passed: reason === null, answer: null, reason: reason ?? "it holds together" };
+}
+
+function goldProblem({ answer, query_date }: Question, cited: readonly CitedMail[]): string | null {
+  const abstains = isDontKnow(answer);
+  if (cited.length === 0) return abstains ? null : "it has an answer and cites no mail";
+  if (abstains) return "it cites mails and has no answer";
+  const missing = cited.find(({ mail }) => mail === null);
+  if (missing !== undefined) return `there is no mail ${missing.messageId}`;
+  const elsewhere = cited.find(({ isInInbox }) => !isInInbox);
+  if (elsewhere !== undefined) return `${elsewhere.messageId} is not in the mailbox`;
+  const mails = cited.flatMap(({ mail }) => mail ?? []);
+  const late = mails.find(({ date }) => date !== null && date.slice(0, 10) > query_date);
+  if (late !== undefined) return `${late.messageId} is later than the question`;
+  const absent = valueNotIn(answer, mails.map(textOf).join("\n"));
+  return absent === null ? null : `${absent} of the answer stands in no cited mail`;
+}
+
+function textOf({ subject, body, sender, to, cc, date }: Email): string {
+  return [subject, body, sender, ...to, ...cc, date?.slice(0, 10) ?? ""].join("\n");
+}
+
+/** A number, day or time of `answer` that `text` does not hold in any spelling; null: it holds all. */
+function valueNotIn(answer: string, text: string): string | null {
+  const wanted = parseDatesAndTimes(answer);
+  const there = parseDatesAndTimes(text);
+  if (wanted.days.some((day) => !there.days.some((other) => matchesDay(day, other)))) return "a date";
+  if (wanted.times.some((time) => !there.times.some((other) => [...time].some((minute) => other.has(minute))))) {
+    return "a time";
+  }
+  // A number in the answer may be part of a date in the mail.
+  const numbers = [...parseNumbers(there.rest), ...parseNumbers(text)];
+  const absent = parseNumbers(wanted.rest).find(
+    ({ values, isPronoun }) =>
+      !isPronoun && !numbers.some((other) => [...values].some((value) => other.values.has(value))),
+  );
+  return absent === undefined ? null : `the number ${[...absent.values][0]}`;
+}

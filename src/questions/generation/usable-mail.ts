@@ -1,0 +1,49 @@
+import type { Email } from "../../domain/mail/email.js";
+import { ownText } from "./own-text.js";
+
+/** Why no question is made of a mail. */
+export type UnusableReason = "no date" | "too short" | "too long" | "newsletter" | "copy";
+
+/** As in ART: shorter mails hold no answer, longer ones are reports and lists. Characters of the body. */
+export const USABLE_CHARS = { min: 200, max: 5_000 } as const;
+
+/** More recipients are a list. */
+const MAX_RECIPIENTS = 25;
+
+const LIST_SENDER =
+  /^(no-?reply|do-?not-?reply|news(letter)?|listserv|majordomo|mailer-daemon|postmaster|announce\w*|alerts?|subscri\w+|info|promo\w*|deals|offers|updates?)\b|\b(newsletter|mailing-?list|bounce)/i;
+
+const LIST_TEXT =
+  /\bunsubscribe\b|\bto be removed from\b|\bclick here\b|\bopt[- ]out\b|\bthis (e-?mail|message) was sent to\b|\byou are receiving this\b|\bview this (e-?mail|message) (in|as)\b/i;
+
+/**
+ * The mails of which questions are made, and how many are left out for which reason. A copy is a mail whose own text
+ * an earlier one of the same sender has.
+ */
+export function usableMails<T extends Email>(
+  mails: readonly T[],
+): { readonly usable: readonly T[]; readonly leftOut: Readonly<Partial<Record<UnusableReason, number>>> } {
+  const seen = new Set<string>();
+  const leftOut: Partial<Record<UnusableReason, number>> = {};
+  const usable = mails.filter((mail) => {
+    const reason = unusableReason(mail, seen);
+    if (reason !== null) leftOut[reason] = (leftOut[reason] ?? 0) + 1;
+    return reason === null;
+  });
+  return { usable, leftOut };
+}
+
+function unusableReason(mail: Email, seen: Set<string>): UnusableReason | null {
+  if (mail.date === null) return "no date";
+  if (mail.body.length > USABLE_CHARS.max) return "too long";
+  if (mail.body.length < USABLE_CHARS.min) return "too short";
+  if (isNewsletter(mail)) return "newsletter";
+  const key = `${mail.sender}\n${ownText(mail.body).replace(/\s+/g, " ")}`;
+  if (seen.has(key)) return "copy";
+  seen.add(key);
+  return null;
+}
+
+function isNewsletter({ sender, to, cc, bcc, body }: Email): boolean {
+  return to.length + cc.length + bcc.length > MAX_RECIPIENTS || LIST_SENDER.test(sender) || LIST_TEXT.test(body);
+}

@@ -1,0 +1,69 @@
+import { WorkerRpc } from "../../platform/worker-rpc.js";
+import { type Db, openDatabaseFile } from "../connection/open-store.js";
+
+/** The mail and its index. Everything else in the file (runs, chats, agents, labels) is left out. */
+const MAIL_TABLES = [
+  "imports",
+  "mails",
+  "owners",
+  "messages",
+  "filings",
+  "addresses",
+  "mail_order",
+  "mail_bigrams",
+  "corpus_state",
+  // The index as it is: building it anew takes as long as an import.
+  "emails_fts_data",
+  "emails_fts_idx",
+  "emails_fts_docsize",
+  "emails_fts_config",
+] as const;
+
+export interface MailCopy {
+  readonly from: string;
+  /** A file that does not exist. */
+  readonly to: string;
+}
+
+/**
+ * Copies the mail of a database into a new one, as it is at one moment: SQLite reads all tables in one transaction.
+ * Its backup would copy the runs too. Blocks the thread: 2 s for each GB on a fast disk.
+ */
+export function copyMail({ from, to }: MailCopy): void {
+  const db = openDatabaseFile(to, to, ["journal_mode = OFF", "synchronous = OFF"]);
+  try {
+    db.pragma("foreign_keys = OFF");
+    // SQLite protects the tables of its index from writes.
+    db.unsafeMode(true);
+    db.prepare("ATTACH ? AS source").run(from);
+    db.transaction(() => {
+      for (const table of MAIL_TABLES) {
+        db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM source.${table}`);
+      }
+    })();
+    db.exec("DETACH source");
+  } finally {
+    db.close();
+  }
+}
+
+/** The same on a thread, which ends when the signal aborts. */
+export async function copyMailOnThread(copy: MailCopy, signal: AbortSignal): Promise<void> {
+  const file = new URL("./copy-mail-thread.js", import.meta.url);
+  const thread = new WorkerRpc<MailCopy, null>(file, { data: null, youngGenerationMb: 8 });
+  const close = () => thread.close();
+  signal.addEventListener("abort", close);
+  try {
+    signal.throwIfAborted();
+    await thread.call(copy);
+  } finally {
+    signal.removeEventListener("abort", close);
+    await close();
+  }
+}
+
+/** What tells a database of this program's tables from any other: the SQL of every table, index, view and trigger. */
+export function readSchema(db: Db): string {
+  const rows = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").all();
+  return JSON.stringify(rows);
+}

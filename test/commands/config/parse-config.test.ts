@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { mergeConfig } from "../../../src/commands/config/merge-config.js";
+import { parseConfig } from "../../../src/commands/config/parse-config.js";
+import { refuseUntrusted } from "../../../src/commands/config/refuse-untrusted.js";
+import { UserError } from "../../../src/domain/errors.js";
+
+function refusedBy(work: () => unknown): UserError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+const refused = (text: string) => refusedBy(() => parseConfig(text, "ci/art-e.yaml"));
+const valuesOf = (text: string, path = "art-e.yaml") =>
+  Object.fromEntries(parseConfig(text, path).map(({ flag, value }) => [flag, value]));
+
+describe("a config file", () => {
+  it("says what would be typed for the flags", () => {
+    const text = `
+agent: {id: email-search}
+model: {id: openai/x, price: {input: 3, output: 15, cached: 0.3}}
+dataset: {ids: [3, 7], split: train}
+run: {limit: 0, scorers: [tokenF1, "eval:mine"]}
+limits: {concurrency: 8, max-failures: 5%, max-cost: 2.5}
+judge: off
+gates: {fail-under: {accuracy: 0.8, sources: 0.7}}
+`;
+    expect(valuesOf(text)).toEqual({
+      agent: "email-search",
+      modelId: "openai/x",
+      price: "3,15,0.3",
+      ids: "3,7",
+      split: "train",
+      limit: 0,
+      scorers: "tokenF1,eval:mine",
+      concurrency: "8",
+      maxFailures: "5%",
+      maxCost: 2.5,
+      judge: "off",
+      failUnder: "accuracy=0.8,sources=0.7",
+    });
+  });
+
+  it("names files from its own folder, and leaves absolute paths and names of runs alone", () => {
+    const text = `
+model: replay/replies.jsonl
+dataset: questions.jsonl
+judge: art:replay/judge.jsonl
+run: {output: /tmp/results.json}
+gates: {baseline: latest, junit: ../junit.xml}
+`;
+    expect(valuesOf(text, "ci/nightly/art-e.yaml")).toEqual({
+      modelId: "replay/ci/nightly/replies.jsonl",
+      dataset: "ci/nightly/questions.jsonl",
+      judge: "art:replay/ci/nightly/judge.jsonl",
+      output: "/tmp/results.json",
+      baseline: "latest",
+      junit: "ci/junit.xml",
+    });
+    expect(valuesOf("gates: {baseline: package.json}", "./art-e.yaml")).toEqual({ baseline: "package.json" });
+    expect(valuesOf("gates: {baseline: ../package.json}", "test/art-e.yaml")).toEqual({ baseline: "package.json" });
+  });
+
+  it("may be empty, or hold nothing but comments", () => {
+    expect(parseConfig("", "art-e.yaml")).toEqual([]);
+    expect(parseConfig("# agent: baseline\n", "art-e.yaml")).toEqual([]);
+    expect(parseConfig("limits:\n  # max-cost: 5\n", "art-e.yaml")).toEqual([]);
+  });
+
+  it.each([
+    ["agent: x\nlimts: {}", 2, "There is no section limts.", "Did you mean limits?"],
+    ["limits:\n  rpm: 5\n  max-cots: 3", 3, "limits has no setting max-cots.", "Did you mean max-cost?"],
+    ["limits: {maxCost: 3}", 1, "limits has no setting maxCost.", "Did you mean max-cost?"],
+    ["max-cost: 3", 1, "There is no section max-cost.", "Did you mean limits.max-cost?"],
+    ["suite: {judge-votes: 3}", 1, "suite has no setting judge-votes.", "Did you mean judge.votes?"],
+    ["run: {resume: latest}", 1, "run has no setting resume.", "--resume is for the command line only."],
+    ["limits: {max-run-token: 5}", 1, "limits has no setting max-run-token.", "Did you mean max-run-tokens?"],
+    ["run:\n  epochs: 0", 2, "run.epochs: expected a whole number from 1 to 1000.", ""],
+    ["limits:\n  max-cost:", 2, "limits.max-cost: expected a number above 0, at most 9007199254740991.", ""],
+    ["limits: {concurrency: many}", 1, "limits.concurrency: expected auto, or a whole number from 1 to 9999.", ""],
+    ["limits: {concurrency: 0}", 1, "limits.concurrency: expected auto, or a whole number from 1 to 9999.", ""],
+    ["limits: {max-failures: few}", 1, "limits.max-failures: expected a number of tasks, or a share such as 5%.", ""],
+    ["gates:\n  fail-under:\n    found: high", 3, "gates.fail-under.found: expected a number.", ""],
+    ["gates: {fail-under: 0.8}", 1, "gates.fail-under: expected METRIC: VALUE, such as accuracy: 0.8.", ""],
+    ["dataset: {split: dev}", 1, "dataset.split: expected train or test.", ""],
+    ["run: {scorers: tokenF1}", 1, "run.scorers: expected a list, such as [a, b].", ""],
+    ["agent: [a]", 1, "agent: expected settings such as id, command, url.", ""],
+    ["limits: low", 1, "limits: expected settings such as max-cost, max-task-cost, max-run-tokens.", ""],
+    ["model: {price: {input: -1, output: 1}}", 1, "model.price.input: expected US dollars for a million tokens.", ""],
+    ["- agent", 1, "expected sections such as agent, dataset and limits.", ""],
+    ["agent: a\nagent: b", 2, "Map keys must be unique.", ""],
+    ["agent: &a x\nmodel: *a", 1, "has an anchor or an alias, which are not allowed.", ""],
+    ["run: {epochs: 0}\nagent: 3\nlimits: {rpm: -1}", 1, "run.epochs: expected a whole number from 1 to 1000.", ""],
+  ])("is refused in one line: %j", (text, line, message, hint) => {
+    const error = refused(text);
+    expect(error).toMatchObject({ code: "config_invalid", message: `ci/art-e.yaml:${line}: ${message}`, exitCode: 2 });
+    expect(error.hint).toContain(hint);
+  });
+
+  it.each([
+    ["a key of that name", "model:\n  api-key: abc", 2],
+    ["a variable of a provider", "agent: a\nOPENAI_API_KEY: abc", 2],
+    ["what looks like a key, in a comment too", "agent: a\n# was sk-ant-0123456789abcdefghij", 2],
+    ["a key among the words of a program", "agent: {command: 'x --key sk-0123456789abcdefghij'}", 1],
+  ])("holds no key: %s is refused, and not printed", (_, text, line) => {
+    const error = refused(text);
+    expect(error).toMatchObject({ code: "config_secret", message: expect.stringContaining(`ci/art-e.yaml:${line}: `) });
+    expect(error.hint).toContain("ANTHROPIC_API_KEY");
+    expect(`${error.message}${error.hint}`).not.toMatch(/abc|0123/);
+  });
+});
+
+describe("beside flags", () => {
+  const FILE = parseConfig(
+    `
+agent: mine
+model: {id: openai/x, base-url: "http://localhost:1/v1", temperature: 0}
+dataset: {file: a.jsonl, split: train, max-sources: 2}
+run: {limit: 50, shuffle: true}
+limits: {max-cost: 5, rpm: 60}
+judge: {model: openai/y, votes: 3}
+gates: {fail-under: {found: 0.9}}
+`,
+    "art-e.yaml",
+  );
+  const used = (argv: Record<string, unknown>) => mergeConfig(argv, FILE).used.map(({ name }) => name);
+  const ALL = FILE.map(({ name }) => name);
+  const without = (...names: string[]) => ALL.filter((name) => !names.some((each) => name.startsWith(each)));
+
+  it.each([
+    ["none", {}, ALL],
+    ["one of the same setting", { limit: 5 }, without("run.limit")],
+    ["a boolean that is switched off", { shuffle: false }, without("run.shuffle")],
+    ["another agent, whose model is its own", { agent: "baseline" }, without("agent", "model")],
+    ["the same agent", { agent: "mine" }, without("agent")],
+    ["an agent that is a program", { agentCommand: "x" }, without("agent", "model")],
+    ["another model, with another server and price", { modelId: "google/z" }, without("model")],
+    ["another address", { baseUrl: "http://localhost:2" }, without("model.base-url")],
+    ["another file", { dataset: "b.jsonl" }, without("dataset")],
+    ["a suite", { suite: "s" }, without("dataset")],
+    ["no judge", { noJudge: true }, without("judge")],
+    [
+      "the published protocol",
+      { protocol: "art" },
+      without("agent", "judge", "dataset.split", "dataset.max-sources", "run.limit"),
+    ],
+    ["a stored run, which keeps its settings", { resume: "latest" }, ["limits.rpm", "gates.fail-under"]],
+    ["a repeated run", { repeat: "latest", rpm: 5 }, ["gates.fail-under"]],
+  ])("%s: the rest of the file counts", (_, argv, expected) => {
+    expect(used(argv)).toEqual(expected);
+    const { replaced } = mergeConfig(argv, FILE);
+    expect(replaced.length).toBe(ALL.length - expected.length);
+  });
+});
+
+describe("a file that --config does not name", () => {
+  const check = (text: string) => refuseUntrusted(parseConfig(text, "art-e.yaml"), "art-e.yaml");
+
+  it.each([
+    "agent: {command: python agent.py}",
+    "agent: {url: https://models.example/v1}",
+    "agent: {api-url: https://models.example}",
+    "model: {base-url: https://models.example/v1}",
+    "model: {base-url: http://localhost.models.example/v1}",
+    "model: {base-url: 'http://localhost@models.example/v1'}",
+    "judge: {base-url: https://models.example/v1}",
+    "traces: {otlp-endpoint: https://models.example}",
+    "suite: {folder: s, functions: mine.mjs}",
+  ])("neither names servers nor programs: %s", (text) => {
+    expect(refusedBy(() => check(text))).toMatchObject({
+      code: "config_untrusted",
+      message: expect.stringMatching(/^art-e\.yaml:1: \w+\.[a-z-]+ names a (server|program) /),
+      hint: "If you trust the file: --config art-e.yaml.",
+    });
+  });
+
+  it("may name a server of this machine", () => {
+    check("model: {id: openai/x, base-url: 'http://localhost:8000/v1'}\nagent: {url: 'http://127.0.0.1:9'}");
+  });
+});

@@ -1,0 +1,310 @@
+/** Questions made by patterns, and by a model over HTTP; each checked. */
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { questionSchema } from "../../../src/domain/tasks/question.js";
+import { questionProvenanceSchema } from "../../../src/domain/tasks/question-provenance.js";
+import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import type { ParsedRequest } from "../../providers/wire-request.js";
+import { jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
+
+const { artE, read, write } = workFolder({ mail: MAIL });
+
+const made = (file: string) => jsonLines(read(file)).map((line) => questionSchema.parse(line));
+const provenance = (file: string) => jsonLines(read(file)).map((line) => questionProvenanceSchema.parse(line));
+
+describe("by patterns", () => {
+  beforeAll(async () => {
+    const { code, stderr } = await artE("questions make -n 20 -o patterns.jsonl --quiet");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  it("gives questions of every mailbox whose answers the search can find", async () => {
+    const questions = made("patterns.jsonl");
+    expect(questions.map(({ id }) => id)).toEqual(questions.map((_, i) => i + 1));
+    expect(new Set(questions.map((one) => one.inbox_address)).size).toBe(3);
+    const { stdout } = await artE("eval-search --dataset patterns.jsonl --json");
+    expect(JSON.parse(stdout).recallAt10).toBeGreaterThan(0.8);
+  });
+
+  it("says of each how it was made, and that it is synthetic", () => {
+    const beside = provenance("patterns.provenance.jsonl");
+    expect(beside.map(({ id }) => id)).toEqual(made("patterns.jsonl").map(({ id }) => id));
+    expect(beside.every(({ made_by, synthetic }) => made_by === "offline/patterns" && synthetic)).toBe(true);
+  });
+
+  it("asks unanswerable ones before the mail that answers", async () => {
+    const beside = provenance("patterns.provenance.jsonl");
+    const early = made("patterns.jsonl").filter((_, i) => beside[i]?.unanswerable === "mail_later");
+    expect(early).toHaveLength(2);
+    for (const { id, answer, message_ids, query_date } of early) {
+      expect({ answer, message_ids }).toEqual({ answer: "I don't know", message_ids: [] });
+      const source = beside[id - 1]?.passages[0]?.message_id ?? "";
+      const { stdout } = await artE(["show", source, "--json"]);
+      expect(JSON.parse(stdout).date.slice(0, 10) > query_date).toBe(true);
+    }
+  });
+
+  it("gives the same questions for the same seed, and others for another", async () => {
+    await artE("questions make -n 20 -o again.jsonl");
+    expect(read("again.jsonl")).toBe(read("patterns.jsonl"));
+    await artE("questions make -n 20 --seed 2 -o other.jsonl");
+    expect(read("other.jsonl")).not.toBe(read("patterns.jsonl"));
+  });
+
+  it("can be run", async () => {
+    expect(await artE("run -a baseline --dataset patterns.jsonl -l 0 --quiet")).toMatchObject({ code: 0 });
+  });
+
+  it("puts whole mailboxes into a split", async () => {
+    await artE("questions make -n 20 --train 0.34 -o split.jsonl");
+    const splits = new Map<string, Set<string | undefined>>();
+    for (const { inbox_address, split } of made("split.jsonl")) {
+      splits.set(inbox_address, (splits.get(inbox_address) ?? new Set()).add(split));
+    }
+    expect([...splits.values()].map((one) => [...one].join()).sort()).toEqual(["test", "test", "train"]);
+  });
+
+  it("says when the mail gives no more", async () => {
+    const { code, stdout } = await artE(`questions make --inbox ${MARCUS} -n 500 -o all.jsonl`);
+    expect(code).toBe(0);
+    expect(stdout).toContain("(the mail gives no more)");
+  });
+});
+
+describe("refuses", () => {
+  it.each([
+    [
+      "a mailbox that is not there",
+      "--inbox marcus.hail@kestrelplains.example -o x.jsonl",
+      /not imported\.\n.*Did you mean marcus\.hale/,
+    ],
+    ["a file that is no dataset of this form", "-o x.txt", /x\.txt is not a \.jsonl file/],
+    ["the database", "-o art-e.db.jsonl --db art-e.db.jsonl", /art-e\.db\.jsonl/],
+    [
+      "a limit for a model without a price",
+      "-o x.jsonl --model openai/unheard-of --base-url http://127.0.0.1:9 --max-cost 1",
+      /price of openai\/unheard-of is not known/,
+    ],
+    ["nothing to write to", "", /--output/],
+  ])("%s", async (_, flags, message) => {
+    const { code, stderr } = await artE(`questions make ${flags}`);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+
+  it("a file of another kind", async () => {
+    write("notes.jsonl", '{"mine":1}\n');
+    expect(await artE("questions make -n 1 -o notes.jsonl")).toMatchObject({ code: 2 });
+    expect(read("notes.jsonl")).toBe('{"mine":1}\n');
+  });
+});
+
+describe("by a model", () => {
+  let provider: FakeProvider;
+  afterEach(() => provider.close());
+
+  const USAGE = { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 0 };
+  const call = (name: string, args: Record<string, unknown>): Answer => ({
+    toolCalls: [{ name, arguments: args as never }],
+    usage: USAGE,
+  });
+
+  /** The first mail of a prompt: its id and the start of its text. */
+  function firstMail({ question }: ParsedRequest): { id: string; passage: string } {
+    const [, id = "", body = ""] = /Message-ID: (\S+)[\s\S]*?\n\n(.{10,60})/.exec(question) ?? [];
+    return { id, passage: body };
+  }
+
+  const written = (request: ParsedRequest, number: number, changes: Record<string, unknown> = {}) => {
+    const { id, passage } = firstMail(request);
+    return {
+      question: `What did batch ${number} of the mail say about item ${number * 7}?`,
+      answer: `It said ${passage}`,
+      kind: "what",
+      message_ids: [id],
+      passages: [{ message_id: id, text: passage }],
+      how_realistic: 0.7,
+      ...changes,
+    };
+  };
+
+  /** The server: a writer, a checker and a judge by the tool that each has. */
+  async function serve(roles: {
+    write: (request: ParsedRequest, batch: number) => unknown[];
+    check?: (request: ParsedRequest) => Record<string, unknown>;
+    verdict?: string;
+  }): Promise<void> {
+    let batch = 0;
+    provider = await startFakeProvider((request) => {
+      const [tool] = request.tools;
+      if (tool === "record_questions") return call(tool, { questions: roles.write(request, ++batch) });
+      if (tool === "record_answer") return call(tool, roles.check?.(request) ?? answersFromSource(request));
+      return call("record_verdict", { reason: "so", verdict: roles.verdict ?? "correct" });
+    });
+  }
+
+  /** Right: known from the mail it cites, unknown from nothing and from others. */
+  function answersFromSource(request: ParsedRequest): Record<string, unknown> {
+    const shown = [...request.question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
+    const isSource = shown.length === 1;
+    return { found: isSource, answer: isSource ? "what it said" : "", message_ids: isSource ? shown : [] };
+  }
+
+  const make = (flags: string) =>
+    artE(`questions make --model anthropic/claude-haiku-4-5 ${flags} --cache-dir cache`, {
+      ANTHROPIC_API_KEY: "test-key",
+      ANTHROPIC_BASE_URL: provider.url,
+    });
+
+  it("keeps what the checker agrees with, and asks nothing twice for the same command", async () => {
+    await serve({ write: (request, batch) => [written(request, batch)] });
+    const first = await make(`--inbox ${MARCUS} -n 3 --unanswerable 0 -o model.jsonl --json`);
+    expect(first).toMatchObject({ code: 0 });
+    const result = JSON.parse(first.stdout);
+    expect(result).toMatchObject({ questions: 3, checker: "anthropic/claude-haiku-4-5", shortfall: null });
+    expect(result.calls).toBe(provider.requests.length);
+    expect(result.costUsd).toBeGreaterThan(0);
+    const [one] = provenance("model.provenance.jsonl");
+    expect(one?.checks.map(({ check, passed }) => [check, passed])).toEqual([
+      ["gold", true],
+      ["sources", true],
+      ["without_mail", true],
+      ["other_mails", true],
+    ]);
+    const asked = provider.requests.length;
+    const bytes = read("model.jsonl");
+    const again = JSON.parse((await make(`--inbox ${MARCUS} -n 3 --unanswerable 0 -o model.jsonl --json`)).stdout);
+    expect(again).toMatchObject({ calls: 0, costUsd: 0 });
+    expect(provider.requests).toHaveLength(asked);
+    expect(read("model.jsonl")).toBe(bytes);
+  });
+
+  it.each([
+    ["cites a mail that it was not shown", { message_ids: ["<none@nowhere>"] }, "it cites a mail that was not shown"],
+    [
+      "quotes what no mail says",
+      { passages: [{ message_id: "", text: "no such words here" }] },
+      "it quotes what the mail does not say",
+    ],
+    [
+      "names a number that its mail does not",
+      { answer: "It said 987654321" },
+      "the number 987654321 of the answer stands in no cited mail",
+    ],
+    ["is of no known kind", { kind: "why" }, "the model wrote no whole question"],
+  ])("refuses one that %s", async (_, changes, reason) => {
+    await serve({ write: (request, batch) => [written(request, batch, changes)] });
+    const { stdout } = await make(
+      `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --overwrite --json --seed ${reason.length}`,
+    );
+    const { questions, refused } = JSON.parse(stdout);
+    expect(questions).toBe(0);
+    expect(Object.keys(refused)).toEqual([reason]);
+  });
+
+  it.each([
+    [
+      "is not answered by its mail",
+      () => ({ found: false, answer: "", message_ids: [] }),
+      "correct",
+      "the cited mails do not answer it",
+    ],
+    ["is answered otherwise by its mail", undefined, "wrong", "the cited mails give another answer"],
+    [
+      "is known without mail",
+      () => ({ found: true, answer: "of course", message_ids: [] }),
+      "correct",
+      "it is known without any mail",
+    ],
+  ])("refuses one that %s", async (_, check, verdict, reason) => {
+    await serve({ write: (request, batch) => [written(request, batch)], ...(check && { check }), verdict });
+    const { stdout } = await make(
+      `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --overwrite --json --cache-dir ${verdict}${reason.length}`,
+    );
+    const { questions, refused } = JSON.parse(stdout);
+    expect(questions).toBe(0);
+    expect(Object.keys(refused)).toEqual([reason]);
+  });
+
+  it("adds mails that give the same answer to the gold", async () => {
+    await serve({
+      write: (request, batch) => [written(request, batch)],
+      check: (request) => {
+        const shown = [...request.question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
+        return { found: shown.length > 0, answer: "what it said", message_ids: shown.slice(0, 1) };
+      },
+    });
+    expect(await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o more.jsonl --cache-dir more`)).toMatchObject({
+      code: 0,
+    });
+    expect(made("more.jsonl")[0]?.message_ids).toHaveLength(2);
+  });
+
+  it("stops at --max-cost, writes what it has, and goes on where it stopped", async () => {
+    await serve({ write: (request, batch) => [written(request, batch)] });
+    const line = `--inbox ${MARCUS} -n 12 --unanswerable 0 -o paid.jsonl --overwrite --json --cache-dir paid`;
+    const short = JSON.parse((await make(`${line} --max-cost 0.02`)).stdout);
+    expect(short.shortfall).toBe("--max-cost 0.02 is reached");
+    const { calls } = short;
+    const whole = JSON.parse((await make(line)).stdout);
+    expect(whole.cachedReplies).toBe(calls);
+    expect(whole.calls + calls).toBe(provider.requests.length);
+  });
+
+  it("ends with the reason where every call must fail", async () => {
+    provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "invalid x-api-key" }));
+    const { code, stderr } = await make(`--inbox ${MARCUS} -n 2 -o none.jsonl --cache-dir none`);
+    expect(code).toBe(1);
+    expect(stderr).toContain("No questions were written");
+    expect(stderr).not.toContain("test-key");
+  });
+
+  it("passes over replies that are no questions", async () => {
+    provider = await startFakeProvider(() => ({ content: "I would rather not.", usage: USAGE }));
+    const { stdout } = await make(`--inbox ${MARCUS} -n 2 -o refusal.jsonl --json --cache-dir refusal`);
+    const { questions, refused } = JSON.parse(stdout);
+    expect(questions).toBe(0);
+    expect(Object.keys(refused)).toEqual(["the model's reply records no questions"]);
+  });
+});
+
+describe("questions check", () => {
+  it("lists what rules find doubtful in a dataset", async () => {
+    const question = (id: number, changes: object) => ({
+      id,
+      question: `What is number ${id} about, if anything?`,
+      answer: "something",
+      message_ids: ["<31893264.1075840732105.JavaMail.demo@kestrel>"],
+      how_realistic: 1,
+      inbox_address: MARCUS,
+      query_date: "2002-12-31",
+      ...changes,
+    });
+    const rows = [
+      question(1, {}),
+      question(2, { question: "Which one has no mail at all?", message_ids: ["<none@nowhere>"] }),
+      question(3, { question: "Which sum was agreed upon there?", answer: "$123,456.78" }),
+      question(4, { question: "Who wrote too early about it?", query_date: "1999-01-01" }),
+      question(5, { question: "What is number 1 about, if anything?" }),
+      question(6, { question: "Whose cited mails say nothing?", answer: "I don't know" }),
+    ];
+    write("doubtful.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
+    const { stdout, code } = await artE("questions check --dataset doubtful.jsonl --json");
+    expect(code).toBe(0);
+    const doubts = JSON.parse(stdout).questions.map((one: { doubts: string[] }) => one.doubts.join());
+    expect(doubts).toEqual([
+      "",
+      "there is no mail <none@nowhere>",
+      "the number 123456.78 of the answer stands in no cited mail",
+      "<31893264.1075840732105.JavaMail.demo@kestrel> is later than the question",
+      "it asks nearly the same as one before it",
+      "it cites mails and has no answer",
+    ]);
+  });
+
+  it("finds nothing doubtful in the demo's questions but what it can say why", async () => {
+    const { stdout } = await artE(`questions check --dataset ${MAIL}/../questions.jsonl --json`);
+    const { questions } = JSON.parse(stdout);
+    expect(questions).toHaveLength(73);
+    expect(questions.filter((one: { doubts: string[] }) => one.doubts.length > 0).length).toBeLessThan(15);
+  });
+});

@@ -1,0 +1,174 @@
+/** Limits of a whole run over a queue, kept by two workers together, against a model server that counts. */
+import { copyFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { listWorkers } from "../../../src/queue/worker-presence.js";
+import { needs } from "../../machine-requirements.js";
+import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import type { ParsedRequest } from "../../providers/wire-request.js";
+import { type RedisServer, startRedis } from "../../queue/redis-server.js";
+import { interruptTwice, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { Workers } from "./queue-setup.js";
+
+const folder = workFolder({ mail: MAIL });
+const { artE, path, read, readJson, start, write } = folder;
+/** Of both workers. */
+const SLOTS = 8;
+const USAGE = { inputTokens: 900, outputTokens: 100, cachedInputTokens: 0 };
+const ANSWER: Answer = {
+  toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }],
+  usage: USAGE,
+};
+const LINE = `run -a email-search --dataset ${QUESTIONS} --model-id anthropic/claude-sonnet-4-5 --no-judge --quiet`;
+
+describe("a run over a queue with two workers", needs("redis"), () => {
+  let redis: RedisServer;
+  let provider: FakeProvider;
+  let answer: (request: ParsedRequest) => Answer | Promise<Answer>;
+  /** When each request came. */
+  let times: number[] = [];
+  const workers = new Workers(folder, () => redis.url);
+  const variables = () => ({
+    ART_E_QUEUE_URL: redis.url,
+    ANTHROPIC_API_KEY: "k",
+    ANTHROPIC_BASE_URL: provider.url,
+    OPENAI_API_KEY: "of-the-judge",
+    OPENAI_BASE_URL: `${provider.url}/v1`,
+  });
+
+  beforeAll(async () => {
+    copyFileSync(path("art-e.db"), path("mail.db"));
+    redis = await startRedis();
+    provider = await startFakeProvider(async (request) => {
+      times.push(performance.now());
+      return answer(request);
+    });
+    answer = () => ANSWER;
+    for (const name of ["a", "b"]) workers.start(name, `--concurrency ${SLOTS / 2}`, variables());
+    await vi.waitFor(async () => expect(await listWorkers(redis.client)).toHaveLength(2), { timeout: 20_000 });
+  });
+  afterEach(() => {
+    answer = () => ANSWER;
+    times = [];
+  });
+  afterAll(async () => {
+    await workers.close();
+    await redis?.close();
+    await provider?.close();
+  });
+
+  it("begins no more requests than --rpm lets one process begin", async () => {
+    // Two a second: the eighth comes three seconds after the first, or later.
+    expect(await artE(`${LINE} -l 8 --rpm 120`, variables())).toMatchObject({ code: 0 });
+    expect(times).toHaveLength(8);
+    expect((times[7] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(2_900);
+  });
+
+  it("waits when the tokens of --tpm are used up, but for what is under way", async () => {
+    const run = start(`${LINE} -l 60 --tpm 3000`, variables());
+    const waiting = async () =>
+      (await listWorkers(redis.client)).map(({ runs }) => Object.values(runs).map(({ waitingFor }) => waitingFor));
+    await expect.poll(waiting, { timeout: 20_000 }).toEqual([["tokens"], ["tokens"]]);
+    expect(times.length).toBeGreaterThanOrEqual(3);
+    expect(times.length).toBeLessThanOrEqual(3 + SLOTS);
+    await interruptTwice(run.child);
+    expect(await run.ended).toMatchObject({ code: 130 });
+    await artE("queue clean --all", variables());
+  });
+
+  it.each([
+    ["--max-run-tokens 10000", 10],
+    ["--max-cost 0.042", 10],
+  ])("stops at %s, but for what is under way", async (flag, tasks) => {
+    answer = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return ANSWER;
+    };
+    const { code, stderr } = await artE(`${LINE} -l 60 ${flag} -o limited.json`, variables());
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`${flag} is reached`) });
+    expect(times.length).toBeGreaterThanOrEqual(tasks);
+    expect(times.length).toBeLessThanOrEqual(tasks + SLOTS);
+    expect(readJson("limited.json")).toMatchObject({
+      totalTasks: times.length,
+      usage: { inputTokens: 900 * times.length, outputTokens: 100 * times.length },
+    });
+  });
+
+  it("stops at --max-failures, and counts those of both", async () => {
+    answer = async ({ question }) => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return question.length % 2 === 0 ? { fail: "status", status: 400 } : ANSWER;
+    };
+    const { code, stderr } = await artE(`${LINE} -l 60 --max-failures 5 -o failing.json`, variables());
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("--max-failures 5 is reached") });
+    const { totalTasks, completedTasks } = readJson("failing.json");
+    expect(totalTasks - completedTasks).toBeGreaterThanOrEqual(5);
+    expect(totalTasks - completedTasks).toBeLessThanOrEqual(5 + SLOTS);
+    expect(times.length).toBe(totalTasks);
+  });
+
+  it("slows both workers when the server refuses one", async () => {
+    let refusedAt = 0;
+    answer = async () => {
+      if (times.length === 12) {
+        refusedAt = performance.now();
+        return { fail: "status", status: 429, headers: { "retry-after": "3" } };
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return ANSWER;
+    };
+    expect(await artE(`${LINE} -l 40`, variables())).toMatchObject({ code: 0 });
+    expect(times).toHaveLength(41);
+    const meanwhile = times.filter((time) => time > refusedAt && time < refusedAt + 2_500);
+    // The other worker alone would have asked all that was left.
+    expect(meanwhile.length).toBeLessThanOrEqual(2 * SLOTS);
+  });
+
+  it("judges at the workers, with their keys, and counts what it costs", async () => {
+    answer = ({ tools }) =>
+      tools.includes("return_final_answer")
+        ? ANSWER
+        : { toolCalls: [{ name: tools[0] ?? "", arguments: { reason: "as said", verdict: "correct" } }], usage: USAGE };
+    const line = LINE.replace("--no-judge", "--judge openai/gpt-4.1-mini");
+    expect(await artE(`${line} -l 10 -o judged.json`, variables())).toMatchObject({ code: 0, stderr: "" });
+    expect(times).toHaveLength(20);
+    const keys = provider.requests
+      .slice(-20)
+      .map(({ headers }) => headers.authorization ?? `Bearer ${headers["x-api-key"]}`);
+    expect(new Set(keys)).toEqual(new Set(["Bearer k", "Bearer of-the-judge"]));
+    const { scores, taskResults } = readJson("judged.json") as {
+      scores: Record<string, unknown>;
+      taskResults: { judgeCostUsd: number }[];
+    };
+    expect(scores.judgeCorrect).toMatchObject({ value: 1, n: 10 });
+    for (const { judgeCostUsd } of taskResults) expect(judgeCostUsd).toBeCloseTo(900 * 0.4e-6 + 100 * 1.6e-6, 9);
+    // Its cost counts: an answer is 0.0042, a verdict of the larger model 0.0026.
+    times = [];
+    const limited = await artE(`${line.replace("gpt-4.1-mini", "gpt-4.1")} -l 60 --max-cost 0.0419`, variables());
+    expect(limited).toMatchObject({ code: 1, stderr: expect.stringContaining("--max-cost 0.0419 is reached") });
+    expect(times.length / 2).toBeLessThanOrEqual(7 + SLOTS);
+  });
+
+  it("repeats a run, asks nothing again with --cache, and runs evals of the coordinator", async () => {
+    const brief = {
+      name: "has_answer",
+      version: 1,
+      reference: false,
+      criterion: "The answer is short.",
+      origin: { by: "person", seed: null, labels: null, parent: null },
+      kind: "rules",
+      pass: { all: [{ feature: "answer_words", at_most: 5 }] },
+    };
+    write("brief.json", JSON.stringify(brief));
+    expect(await artE("evals import brief.json")).toMatchObject({ code: 0 });
+    const first = await artE(`${LINE} -l 10 --cache --scorers eval:has_answer@1,tokenF1 -o one.json`, variables());
+    expect(first).toMatchObject({ code: 0, stderr: "" });
+    expect(times).toHaveLength(10);
+    expect(readJson("one.json").scores["eval:has_answer"]).toMatchObject({ value: 1, n: 10 });
+    const again = await artE("run --repeat latest --cache --quiet -o two.json", variables());
+    expect(again).toMatchObject({ code: 0 });
+    expect(times).toHaveLength(10);
+    expect(readJson("two.json").scores).toEqual(readJson("one.json").scores);
+    await artE("export-traces --run latest -o two.jsonl");
+    expect(jsonLines(read("two.jsonl")).every(({ turns }) => turns[0].cached)).toBe(true);
+  });
+});

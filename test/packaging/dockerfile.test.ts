@@ -1,0 +1,69 @@
+/** What can be seen of the image without Docker. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DockerfileParser } from "dockerfile-ast";
+import { validate } from "dockerfile-utils";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ROOT } from "../commands/art-e.js";
+
+const TEXT = readFileSync(join(ROOT, "Dockerfile"), "utf8");
+const dockerfile = DockerfileParser.parse(TEXT);
+
+/** The instructions of one kind, their arguments on one line. */
+const argumentsOf = (keyword: string) =>
+  dockerfile
+    .getInstructions()
+    .filter((instruction) => instruction.getKeyword() === keyword)
+    .map((instruction) => (instruction.getRawArgumentsContent() ?? "").replace(/\s*\\\n\s*/g, " "));
+
+describe("the Dockerfile", () => {
+  it("has no mistake that a linter finds", () => {
+    expect(validate(TEXT)).toEqual([]);
+    expect(validate(TEXT.replace("USER node", "USR node"))).not.toEqual([]);
+  });
+
+  it("begins with slim images of a Node version", () => {
+    const images = argumentsOf("FROM");
+    expect(images.length).toBe(2);
+    for (const image of images) expect(image).toMatch(/^node:\d+-slim( AS \w+)?$/);
+  });
+
+  it("installs no more packages than it names, and leaves no lists behind", () => {
+    const installs = argumentsOf("RUN").filter((command) => command.includes("apt-get install"));
+    expect(installs.length).toBe(2);
+    for (const command of installs) {
+      expect(command).toMatch(/^apt-get update && apt-get install -y --no-install-recommends [a-z0-9+\- ]+ && rm -rf /);
+      expect(command).toMatch(/&& rm -rf \/var\/lib\/apt\/lists\/\*$/);
+    }
+    expect(installs.at(-1)).toMatch(/ bubblewrap .*python3 /);
+  });
+
+  it("has every file of the package, each of which is in the project", () => {
+    const { files } = z
+      .object({ files: z.array(z.string()) })
+      .parse(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")));
+    const copied = argumentsOf("COPY").flatMap((line) =>
+      [...line.matchAll(/\/opt\/art-e\/(\S+)/g)].map(([, path = ""]) => path),
+    );
+    const packed = files.filter((path) => !path.startsWith("!"));
+    expect(copied.sort()).toEqual([...packed, "node_modules", "package.json"].sort());
+    expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it("runs art-e as a user without rights, in the volume that holds the database", () => {
+    expect(argumentsOf("USER")).toEqual(["node"]);
+    expect(argumentsOf("VOLUME")).toEqual(["/data"]);
+    expect(argumentsOf("WORKDIR").at(-1)).toBe("/data");
+    expect(argumentsOf("ENTRYPOINT")).toEqual(['["art-e"]']);
+    expect(argumentsOf("RUN").at(-1)).toContain("chown node:node /data");
+  });
+});
+
+describe("the context of the build", () => {
+  const ignored = readFileSync(join(ROOT, ".dockerignore"), "utf8").split("\n");
+
+  it("has neither keys nor mail nor what is built anew", () => {
+    expect(ignored).toEqual(expect.arrayContaining(["**/.env", "*.db", "*.db-*", "**/node_modules", "dist", ".git"]));
+  });
+});
