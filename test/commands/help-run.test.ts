@@ -20,6 +20,7 @@ it("--help of run names every flag with what it means and what holds without it"
 
     What to run:
       -a, --agent ID                  Agent to test (art-e agents list); required
+          --name NAME                 Name the new run, which can then be asked for by it
           --config FILE               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside
                                       the database, if there is one]
           --resume RUN                Go on with a run: its id, the beginning of it, or latest
