@@ -19,6 +19,7 @@ const schema = z.object({
   lock: wholeNumber(2, 3_600).default(60),
   grace: wholeNumber(0, 86_400).default(30),
   allowPrograms: z.boolean().default(false),
+  suite: text.optional(),
   fetchCorpus: text.optional(),
   tokenFile: text.optional(),
 });
@@ -42,6 +43,11 @@ export const workerCommand: Command = {
       requiresArg: true,
       describe: "Seconds that tasks under way may take when the worker is stopped [default: 30]",
     },
+    suite: {
+      type: "string",
+      requiresArg: true,
+      describe: "The folder of a suite whose tasks it answers too, in machines of this one",
+    },
     "fetch-corpus": {
       type: "string",
       requiresArg: true,
@@ -60,7 +66,7 @@ export const workerCommand: Command = {
     const corpus = corpusOf(flags, argv.db !== undefined, context);
     // BullMQ takes a fifth of a second to load.
     const { work } = await import("../app/queue/run-worker.js");
-    await work({ ...flags, queue, corpus, name: flags.name ?? hostname() }, context);
+    await work({ ...flags, suite: flags.suite ?? null, queue, corpus, name: flags.name ?? hostname() }, context);
     return EXIT.done;
   },
 };

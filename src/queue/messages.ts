@@ -24,7 +24,10 @@ export const runManifestSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
   runId: z.string().regex(/^run_[\w-]{1,100}$/),
   programVersion: z.string(),
+  /** Empty: its tasks are not about mail. */
   corpusFingerprint: z.string(),
+  /** The suite that its tasks are of, and the SHA-256 of its task files; null: questions. */
+  suite: z.strictObject({ name: z.string(), digest: z.string() }).nullable(),
   settings: runSettingsSchema,
   tools: z.array(toolSchema),
   requests: z.strictObject({
@@ -40,7 +43,8 @@ export type RunManifest = z.output<typeof runManifestSchema>;
 
 /** One task on the queue. */
 export const taskMessageSchema = z.strictObject({
-  task: questionSchema.strict(),
+  /** Of a suite, its id: the rest is in the worker's own folder. */
+  task: z.union([questionSchema.strict(), z.strictObject({ suiteTask: z.string() })]),
   epoch: z.number().int().positive(),
 });
 

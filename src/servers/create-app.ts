@@ -10,45 +10,22 @@ import { type Access, checkContentType, checkHost, checkOrigin, checkToken } fro
 import { openapiDocument } from "./http/openapi.js";
 import { readJsonBody } from "./http/request-body.js";
 import type { Env, Route } from "./http/route.js";
-import type { Services } from "./http/route-services.js";
 import { openaiError } from "./openai/openai-error.js";
-import { openaiRoutes } from "./openai/openai-routes.js";
-import { responsesRoutes } from "./openai/responses-routes.js";
-import { chatRoutes } from "./playground/chat-routes.js";
-import { playgroundSessionRoutes } from "./playground/playground-session-routes.js";
-import { addPage, isPage } from "./playground/serve-page.js";
-import { agentRoutes } from "./routes/agent-routes.js";
-import { versionRoutes } from "./routes/agent-version-routes.js";
-import { corpusRoutes } from "./routes/corpus-routes.js";
-import { feedbackRoutes } from "./routes/feedback-routes.js";
-import { isReport, ReportLinks } from "./routes/report-links.js";
-import { runRoutes } from "./routes/run-routes.js";
-import { sessionRoutes } from "./routes/session-routes.js";
-import { metaRoutes } from "./routes/status-routes.js";
-import { toolRoutes } from "./routes/tool-routes.js";
-import { traceRoutes } from "./routes/trace-routes.js";
+import { isPage } from "./playground/serve-page.js";
+import { isReport } from "./routes/report-links.js";
 
-export function allRoutes(services: Services, reports = new ReportLinks(services)): Route[] {
-  return [
-    ...agentRoutes(services),
-    ...versionRoutes(services),
-    ...playgroundSessionRoutes(services),
-    ...chatRoutes(services),
-    ...toolRoutes(services),
-    ...sessionRoutes(services),
-    ...traceRoutes(services),
-    ...feedbackRoutes(services),
-    ...runRoutes(services),
-    ...corpusRoutes(services),
-    ...reports.routes(),
-    ...metaRoutes(services),
-    ...openaiRoutes(services),
-    ...responsesRoutes(services),
-  ];
+/** What a server offers. */
+export interface Served {
+  readonly routes: readonly Route[];
+  /** Adds what is no operation of the API. */
+  addPages(app: Hono<Env>): void;
+  readonly version: string;
+  /** Logs an error that is a bug of this program. */
+  report(fault: unknown, requestId: string): void;
 }
 
 /** The hono app: access checks, the routes, the pages, and the form of errors. */
-export function createApp(services: Services, access: Access, write: WriteLog): Hono<Env> {
+export function createApp(served: Served, access: Access, write: WriteLog): Hono<Env> {
   const app = new OpenAPIHono<Env>();
   app.use(async (c, next) => {
     const sentId = c.req.header("x-request-id") ?? "";
@@ -77,14 +54,11 @@ export function createApp(services: Services, access: Access, write: WriteLog): 
   app.use(checkContentType());
 
   app.use("/api/agents/:id/prompt", etag());
-  const reports = new ReportLinks(services);
-  const routes = allRoutes(services, reports);
   const readJson = readJsonBody();
-  for (const route of routes) addRoute(app, route, readJson);
-  const document = openapiDocument(app, services.version);
+  for (const route of served.routes) addRoute(app, route, readJson);
+  const document = openapiDocument(app, served.version);
   app.get("/openapi.json", (c) => c.json(document));
-  addPage(app);
-  reports.addPage(app);
+  served.addPages(app);
 
   app.notFound((c) => {
     throw new ApiError("NOT_FOUND", `There is no ${c.req.method} ${c.req.path.slice(0, 200)}. See /openapi.json.`);
@@ -92,7 +66,7 @@ export function createApp(services: Services, access: Access, write: WriteLog): 
   app.onError((thrown, c) => {
     const error = toApiError(thrown);
     const requestId = c.get("requestId");
-    if (error.code === "INTERNAL_ERROR") services.report(thrown, requestId);
+    if (error.code === "INTERNAL_ERROR") served.report(thrown, requestId);
     const { code, message, details, status } = error;
     if (c.req.path.startsWith("/v1/")) {
       const { body, headers } = openaiError(error, requestId);

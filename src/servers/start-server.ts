@@ -1,17 +1,29 @@
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
-import { UserError } from "../domain/errors.js";
-import { isLoopback } from "../platform/http/host-and-origin.js";
+import type { Hono } from "hono";
+import { RunSubscriptions } from "../app/watch/run-subscriptions.js";
 import { createApp } from "./create-app.js";
 import type { WriteLog } from "./http/access-log.js";
 import type { Access } from "./http/auth.js";
+import { openHttpServer, refuseOpenAddress } from "./http/http-server.js";
+import type { Env, Route } from "./http/route.js";
 import type { Services } from "./http/route-services.js";
-
-/** Time limits for receiving a request. */
-const HEADERS_MS = 10_000;
-const REQUEST_MS = 30_000;
-const CHECK_MS = 5_000;
+import { openaiRoutes } from "./openai/openai-routes.js";
+import { responsesRoutes } from "./openai/responses-routes.js";
+import { chatRoutes } from "./playground/chat-routes.js";
+import { playgroundSessionRoutes } from "./playground/playground-session-routes.js";
+import { addPage } from "./playground/serve-page.js";
+import { agentRoutes } from "./routes/agent-routes.js";
+import { versionRoutes } from "./routes/agent-version-routes.js";
+import { corpusRoutes } from "./routes/corpus-routes.js";
+import { feedbackRoutes } from "./routes/feedback-routes.js";
+import { mailRoutes } from "./routes/mail-routes.js";
+import { ReportLinks } from "./routes/report-links.js";
+import { runRoutes } from "./routes/run-routes.js";
+import { sessionRoutes } from "./routes/session-routes.js";
+import { metaRoutes } from "./routes/status-routes.js";
+import { toolRoutes } from "./routes/tool-routes.js";
+import { traceRoutes } from "./routes/trace-routes.js";
+import { runStreamRoutes } from "./watch/run-stream-routes.js";
+import { RunStreams } from "./watch/run-streams.js";
 
 /** Besides the one connection of each chat. */
 const MAX_OTHER_CONNECTIONS = 256;
@@ -30,73 +42,51 @@ export interface Running {
  * Port 0 takes any that is free. Throws a UserError where the address is in use, or is open to others without a token.
  */
 export async function startServer(services: Services, access: Access, port: number, write: WriteLog): Promise<Running> {
-  if (!isLoopback(access.host) && access.token === null) {
-    throw new UserError(
-      "serve_open",
-      `--host ${access.host} can be reached by others, and there is no token.`,
-      "Set ART_E_TOKEN or give --token-file, or leave --host out: the server is for this machine only then.",
-    );
-  }
-  const app = createApp(services, access, write);
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    hostname: access.host,
-    serverOptions: {
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: CHECK_MS,
-      keepAliveTimeout: 5_000,
-    },
-  }) as Server;
-  server.maxConnections = services.chats.max + MAX_OTHER_CONNECTIONS;
-  const requests = new OpenRequests(server);
-  await listen(server, port, access.host);
-  const { port: actualPort } = server.address() as AddressInfo;
+  refuseOpenAddress(access);
+  const { db, chats, report, version } = services;
+  // Runs are executed by other processes than this one.
+  const subscriptions = new RunSubscriptions(
+    db,
+    () => null,
+    (fault) => report(fault, "runs"),
+  );
+  const streams = new RunStreams(subscriptions, services.stream);
+  const reports = new ReportLinks(services);
+  const routes = servedRoutes(services, reports, streams);
+  const app = createApp({ routes, version, report, addPages: (to) => addPages(to, reports) }, access, write);
+  const server = await openHttpServer(app, access.host, port, chats.max + MAX_OTHER_CONNECTIONS);
   return {
-    url: `http://${access.host.includes(":") ? `[${access.host}]` : access.host}:${actualPort}`,
-    async stop(graceMs) {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const forceClose = setTimeout(() => server.closeAllConnections(), graceMs + LAST_EVENTS_MS);
-      await services.chats.stop(graceMs);
-      await requests.allFinished();
-      // Browsers open connections in advance; node does not count those as idle.
-      server.closeAllConnections();
-      await closed;
-      clearTimeout(forceClose);
-    },
+    url: server.url,
+    stop: (graceMs) =>
+      server.close(
+        graceMs + LAST_EVENTS_MS,
+        async () => void (await Promise.all([chats.stop(graceMs), streams.end()])),
+      ),
   };
 }
 
-/** Counts requests whose responses are not finished. */
-class OpenRequests {
-  private count = 0;
-  private onFinished: (() => void) | null = null;
-
-  constructor(server: Server) {
-    server.on("request", (_, response) => {
-      this.count++;
-      response.once("close", () => {
-        this.count--;
-        if (this.count === 0) this.onFinished?.();
-      });
-    });
-  }
-
-  async allFinished(): Promise<void> {
-    if (this.count === 0) return;
-    await new Promise<void>((resolve) => {
-      this.onFinished = resolve;
-    });
-  }
+function servedRoutes(services: Services, reports: ReportLinks, streams: RunStreams): Route[] {
+  return [
+    ...agentRoutes(services),
+    ...versionRoutes(services),
+    ...playgroundSessionRoutes(services),
+    ...chatRoutes(services),
+    ...toolRoutes(services),
+    ...sessionRoutes(services),
+    ...traceRoutes(services),
+    ...feedbackRoutes(services),
+    ...runRoutes(services),
+    ...runStreamRoutes(services, streams),
+    ...corpusRoutes(services),
+    ...reports.routes(),
+    ...mailRoutes(services),
+    ...metaRoutes(services),
+    ...openaiRoutes(services),
+    ...responsesRoutes(services),
+  ];
 }
 
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
-      const hint = "Choose another one with --port (0: any that is free) or --host.";
-      reject(new UserError("serve_address", `Cannot listen on port ${port} of ${host}: ${why}.`, hint, 1, { cause }));
-    });
-    server.listen(port, host.replace(/^\[|\]$/g, ""), resolve);
-  });
+function addPages(app: Hono<Env>, reports: ReportLinks): void {
+  addPage(app, "all");
+  reports.addPage(app);
 }

@@ -3,7 +3,8 @@
  * read the first mail found, answer). Run as a program: `model-server.ts [--latency MS] [--rpm N] [--pad
  * CHARACTERS]`; prints its port. With `--rpm` it refuses what comes faster than so many requests a minute (a bucket
  * of ten seconds' worth), with a Retry-After; `GET /figures` tells what it took and refused in each minute. `--pad`
- * makes every reply as long as that.
+ * makes every reply as long as that. Spans are taken too, and dropped. `GET /calls` tells how many tool calls it
+ * asked for and how many conversations it began.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -49,6 +50,14 @@ const server = createServer((request, response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(minutes));
     return;
   }
+  if (request.url === "/v1/traces") {
+    request.resume().on("end", () => response.writeHead(200).end());
+    return;
+  }
+  if (request.url === "/calls") {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ issued: calls, begun }));
+    return;
+  }
   let body = "";
   request.on("data", (chunk: Buffer) => {
     body += chunk.toString("latin1");
@@ -81,11 +90,14 @@ function completion(body: string): unknown {
   if (found !== "") return call("email_get", { message_id: id });
   const [system = "", user = '""}'] = asked.split('"role":"user","content":');
   const inbox = /[\w.+-]+@[\w.-]+\w/.exec(system)?.[0] ?? "";
+  begun++;
   const question = JSON.parse(/^"(?:[^"\\]|\\.)*"/.exec(user)?.[0] ?? '""') as string;
   return call("email_search", { query: question, inbox_id: inbox });
 }
 
+/** Tool calls asked for, and conversations begun. */
 let calls = 0;
+let begun = 0;
 
 function call(name: string, args: unknown) {
   const tool = { id: `call_${calls++}`, type: "function", function: { name, arguments: JSON.stringify(args) } };

@@ -16,6 +16,7 @@ it("the help of worker tells every flag with its default", async () => {
           --name            What this worker is called [default: the machine's name]                                [string]
           --lock            Seconds without a sign from a worker after which others get its tasks [default: 60]     [number]
           --grace           Seconds that tasks under way may take when the worker is stopped [default: 30]          [number]
+          --suite           The folder of a suite whose tasks it answers too, in machines of this one               [string]
           --fetch-corpus    Fetch the mail from art-e serve at this address, instead of --db; it is kept in the cache folder
                                                                                                                     [string]
           --token-file      A file with the token of that server [ART_E_TOKEN]                                      [string]

@@ -11,6 +11,7 @@ it("the help of serve tells every flag with its default", async () => {
     Serve the agents over HTTP: the API, a playground page, and an OpenAI-compatible endpoint
 
     Options:
+          --open             Open the playground in the browser                                                    [boolean]
           --port             0: any that is free [default: 8787]                                                    [number]
           --host             The address to listen on; any but a loopback one needs a token [default: 127.0.0.1]    [string]
           --token-file       A file that holds the token [ART_E_TOKEN]                                              [string]

@@ -1,7 +1,7 @@
 /** A Redis server of a test's own: on a free port, with its data in a temporary folder. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,21 +25,26 @@ export interface RedisOptions {
   readonly password?: string;
   /** Every command is on the disk before it is answered. */
   readonly isDurable?: boolean;
+  /** Paths of a certificate, which stands for itself, and of its key: the server speaks TLS only. */
+  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
-export async function startRedis({ password, isDurable = false }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis({ password, isDurable = false, tls }: RedisOptions = {}): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), "art-e-redis-"));
   const port = await freePort();
-  const url = `redis://${password === undefined ? "" : `:${password}@`}127.0.0.1:${port}`;
-  const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null, retryStrategy: () => 50 });
+  const url = `${tls === undefined ? "redis" : "rediss"}://${password === undefined ? "" : `:${password}@`}127.0.0.1:${port}`;
+  const trust = tls === undefined ? {} : { tls: { ca: readFileSync(tls.cert) } };
+  const client = new Redis(url, { ...trust, lazyConnect: true, maxRetriesPerRequest: null, retryStrategy: () => 50 });
   client.on("error", () => undefined);
   let child: ChildProcess | null = null;
   const start = async () => {
     const durable = isDurable ? ["--appendonly", "yes", "--appendfsync", "always"] : ["--appendonly", "no"];
     const auth = password === undefined ? [] : ["--requirepass", password];
-    const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...durable, ...auth];
+    const listen =
+      tls === undefined ? ["--port", `${port}`] : ["--port", "0", "--tls-port", `${port}`, ...flagsOf(tls)];
+    const args = [...listen, "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...durable, ...auth];
     child = spawn("redis-server", args, { stdio: "ignore" });
-    await isUp(url);
+    await isUp(url, trust);
   };
   const kill = async () => {
     const running = child;
@@ -65,9 +70,13 @@ export async function startRedis({ password, isDurable = false }: RedisOptions =
   };
 }
 
-async function isUp(url: string): Promise<void> {
+function flagsOf({ cert, key }: NonNullable<RedisOptions["tls"]>): string[] {
+  return ["--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no"];
+}
+
+async function isUp(url: string, trust: { tls?: { ca: Buffer } }): Promise<void> {
   for (;;) {
-    const probe = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+    const probe = new Redis(url, { ...trust, lazyConnect: true, retryStrategy: () => null });
     probe.on("error", () => undefined);
     const isReady = await probe.connect().then(
       () => true,

@@ -1,5 +1,6 @@
 /**
- * `npm run soak -- [kill|pace|growth|all] [--minutes N] [--tasks N] [--at-once N]`: what a night's run must stand, at
+ * `npm run soak -- [kill|pace|growth|queue|all] [--minutes N] [--tasks N] [--at-once N]
+ * [--kills N] [--seed N]`: what a night's run must stand, at
  * full size, by the clock on the wall. Short forms of the same are in the tests.
  */
 import { execFileSync } from "node:child_process";
@@ -11,6 +12,7 @@ import { parseArgs } from "node:util";
 import { writeKaggleCsv } from "../bench/synthetic-corpus.js";
 import { growth } from "./growth.js";
 import { pace } from "./pace.js";
+import { queueSoak } from "./queue.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BIN = join(ROOT, "bin/art-e.js");
@@ -21,11 +23,15 @@ const { positionals, values } = parseArgs({
     minutes: { type: "string", default: "5" },
     tasks: { type: "string", default: "55244" },
     "at-once": { type: "string", default: "256" },
+    kills: { type: "string", default: "60" },
+    seed: { type: "string", default: "1" },
   },
 });
 const what = positionals[0] ?? "all";
-if (!["kill", "pace", "growth", "all"].includes(what)) {
-  console.error("usage: npm run soak -- [kill|pace|growth|all] [--minutes N] [--tasks N] [--at-once N]");
+if (!["kill", "pace", "growth", "queue", "all"].includes(what)) {
+  console.error(
+    "usage: npm run soak -- [kill|pace|growth|queue|all] [--minutes N] [--tasks N] [--at-once N] [--kills N]",
+  );
   process.exit(2);
 }
 const asked = (name: string) => what === name || what === "all";
@@ -41,12 +47,17 @@ try {
       stdio: "inherit",
     });
   }
-  if (asked("pace") || asked("growth")) {
+  if (asked("pace") || asked("growth") || asked("queue")) {
     const db = await corpus();
     if (asked("pace")) print("pace", await pace(BIN, db, folder, { rpm: 600, minutes: Number(values.minutes) }));
     if (asked("growth")) {
       const size = { tasks: Number(values.tasks), atOnce: Number(values["at-once"]) };
       print("growth", await growth(BIN, db, folder, size));
+    }
+    if (asked("queue")) {
+      // Long enough for the kills: some fifty tasks a second, with less than two seconds between two kills.
+      const kills = Number(values.kills);
+      print("queue", await queueSoak(BIN, db, folder, { tasks: 60 * kills, kills, seed: Number(values.seed) }));
     }
   }
 } finally {

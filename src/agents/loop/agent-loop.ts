@@ -3,6 +3,7 @@ import { endingOfAnswer, type Rollout, type Transcript } from "../../domain/agen
 import type { Tool, ToolContext, ToolResult } from "../../domain/agents/tool.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
 import type { Completion, Model, ModelRequest, ToolSpec } from "../../domain/models/model.js";
+import type { TaskActivity } from "../../domain/runs/task-activity.js";
 import type { Turn } from "../../domain/runs/trace.js";
 import type { Ending } from "../../domain/tasks/task-ending.js";
 import { callTool, toolMessage } from "./call-tool.js";
@@ -27,6 +28,8 @@ export interface AgentRun {
   readonly maxCostUsd: number | null;
   /** Receives events; awaited before the loop continues. */
   readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
+  /** Hears what is being waited for. Must not throw. */
+  readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
 }
 
 /** A model reply with the calls to execute, and then their results. */
@@ -73,6 +76,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
     }
     let usable = false;
     for (const [i, call] of calls.entries()) {
+      run.onActivity?.({ type: "tool", name: call.name });
       const called = await callTool(call, turn, tools, run.context);
       transcript.messages.push(called.message);
       transcript.toolCalls.push(called.record);
@@ -101,6 +105,7 @@ function knownCostOf(turns: readonly Turn[]): number {
 
 async function askModel(run: AgentRun, transcript: Transcript): Promise<Completion> {
   const startedAt = new Date().toISOString();
+  run.onActivity?.({ type: "calling" });
   const reply = await run.model.complete(
     {
       system: run.system,
@@ -111,6 +116,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
       reasoningTokens: run.settings.reasoningTokens,
       temperature: run.settings.temperature,
       task: run.task,
+      onProgress: run.onActivity,
     },
     run.context.signal,
   );
@@ -126,6 +132,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
     latencyMs: reply.latencyMs,
     waitedMs: reply.waitedMs ?? 0,
+    ...(reply.waits === undefined ? {} : { waits: [...reply.waits] }),
     finishReason: reply.finishReason,
     rawFinishReason: reply.rawFinishReason,
     usage: reply.usage,

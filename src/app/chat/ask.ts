@@ -40,7 +40,8 @@ export function ask(options: AskOptions, context: AppContext): Promise<AnsweredQ
   return withStore(context.settings, async (db) => {
     const inbox = resolveInbox(db, options.inbox_address);
     const { agentId, chosen } = chooseAgent(options, context);
-    const trace = scoreChat(db, storable(await answer(db, inbox, agentId, chosen, context), chosen));
+    const answered = storable(await answer(db, inbox, agentId, chosen, context), chosen);
+    const trace = await scoreChat(db, answered);
     saveChat(db, trace);
     return { trace, cited: citedMails(trace, openMailbox(db)) };
   });
@@ -91,7 +92,7 @@ async function answer(
         binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
         timeoutMs: settings.taskTimeoutMs,
       },
-      () => undefined,
+      {},
       context.signal,
     );
   } finally {

@@ -1,9 +1,9 @@
-import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
+import { type DataEval, isDataEval } from "../../domain/evals/eval-definition.js";
 import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import type { EvalLabel } from "../../domain/evals/label.js";
 import { LabelQueue, type QueuedTrace } from "../../evalgen/labelling/label-queue.js";
 import { labellingPriority } from "../../evalgen/labelling/rank-for-labelling.js";
-import { runEvals } from "../../evalgen/run-eval.js";
+import { runDataEvals } from "../../evalgen/run-data-evals.js";
 import { conditionOf, TEMPLATES } from "../../evalgen/templates.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { listEvals } from "../../store/evals/evals.js";
@@ -46,7 +46,10 @@ export function openLabelling(db: Db, { run, criterion, seed }: LabellingOptions
     const { traceId } = trace;
     ofRun.add(traceId);
     if (labelled.has(traceId)) continue;
-    ranked.push({ traceId, priority: labellingPriority(runEvals(definitions, trace), derived.get(traceId) ?? null) });
+    ranked.push({
+      traceId,
+      priority: labellingPriority(runDataEvals(definitions, trace), derived.get(traceId) ?? null),
+    });
   }
   const order = ranked.sort((a, b) => b.priority - a.priority).map(({ traceId }) => traceId);
   const queue = new LabelQueue(
@@ -68,9 +71,11 @@ export function openLabelling(db: Db, { run, criterion, seed }: LabellingOptions
 }
 
 /** What traces are ranked by: the evals there are, and the templates that need no labels. */
-function candidates(db: Db): EvalDefinition[] {
-  const stored = newestOf(listEvals(db)).map(({ definition }) => definition);
-  const templates = TEMPLATES.filter(({ bound }) => bound !== "cut").map((template): EvalDefinition => {
+function candidates(db: Db): DataEval[] {
+  const stored = newestOf(listEvals(db))
+    .map(({ definition }) => definition)
+    .filter(isDataEval);
+  const templates = TEMPLATES.filter(({ bound }) => bound !== "cut").map((template): DataEval => {
     const { name, criterion } = template;
     const origin = { by: "templates", seed: null, labels: null, parent: null } as const;
     return {

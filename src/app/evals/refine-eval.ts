@@ -21,8 +21,10 @@ export function refineEval(name: string, criterion: string, seed: number, settin
     if (definition.kind !== "rules") {
       throw new UserError(
         "eval_unrefinable",
-        `${definition.name} is no rule: its cases are made anew from labels.`,
-        "art-e evals suggest --cases makes them.",
+        `${definition.name} is no rule, so labels set nothing in it.`,
+        definition.kind === "cases"
+          ? "art-e evals suggest --cases makes its cases anew."
+          : "Change its file and import it, or have a model write others: art-e evals generate.",
       );
     }
     const { measured, labels, hash } = measureTraining(db, criterion, seed);

@@ -1,14 +1,13 @@
 import type { StoredEval } from "../../domain/evals/eval-definition.js";
 import { isPass } from "../../domain/evals/eval-outcome.js";
 import type { Agreement, Contradiction } from "../../domain/evals/eval-test.js";
-import { questionKey } from "../../domain/evals/evaluated-trace.js";
 import { measureAgreement } from "../../evalgen/proof/measure-agreement.js";
-import { runEvals } from "../../evalgen/run-eval.js";
-import { halfOf } from "../../evalgen/split.js";
 import { getEval, listEvals } from "../../store/evals/evals.js";
-import { iterateLabelled } from "../../store/evals/labels.js";
-import type { AppSettings } from "../use-case-context.js";
+import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
+import { BACKENDS_WITHOUT_MODELS, openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
+import { scoringEvals } from "./evals-as-scorers.js";
+import { labelledPages } from "./labelled-pages.js";
 import { runOnHalf } from "./test-eval.js";
 
 export interface EvalReview {
@@ -19,10 +18,20 @@ export interface EvalReview {
 }
 
 /** Where an eval and the labels of the training half disagree. The held-out half is not read. */
-export function reviewEval(name: string, criterion: string, settings: AppSettings): Promise<EvalReview> {
-  return withStore(settings, (db) => {
+export function reviewEval(
+  name: string,
+  criterion: string,
+  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+): Promise<EvalReview> {
+  return withStore(settings, async (db) => {
     const stored = getEval(db, name);
-    const { tested, contradictions } = runOnHalf(db, stored, criterion, "training");
+    await requireRunnable([stored.definition], settings);
+    const { tested, contradictions } = await runOnHalf(
+      db,
+      stored,
+      { criterion, half: "training", backends: openEvalBackends(settings) },
+      signal,
+    );
     return { stored, agreement: measureAgreement(tested, stored.id), contradictions };
   });
 }
@@ -35,15 +44,28 @@ export interface UncaughtTrace {
 }
 
 /** The bad traces of the training half that no eval in use, and no newest draft, fails: the next criterion to write. */
-export function reviewUncaught(criterion: string, settings: AppSettings): Promise<readonly UncaughtTrace[]> {
-  return withStore(settings, (db) => {
-    const evals = newestOf(listEvals(db)).map(({ definition }) => definition);
+export function reviewUncaught(
+  criterion: string,
+  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+): Promise<readonly UncaughtTrace[]> {
+  return withStore(settings, async (db) => {
+    const definitions = newestOf(listEvals(db)).map(({ definition }) => definition);
+    // Rubrics are left out: nobody asked for what they cost.
+    const evals = scoringEvals(
+      definitions.filter(({ kind }) => kind !== "rubric"),
+      BACKENDS_WITHOUT_MODELS,
+    );
     const uncaught: UncaughtTrace[] = [];
-    for (const { trace, label } of iterateLabelled(db, criterion)) {
-      if (label.label !== "bad" || halfOf(questionKey(trace)) !== "training") continue;
-      const outcomes = runEvals(evals, trace);
-      if (outcomes.some(({ score }) => score !== null && !isPass(score))) continue;
-      uncaught.push({ traceId: trace.traceId, runId: "runId" in trace ? trace.runId : null, note: label.note });
+    for (const labelled of labelledPages(db, criterion, "training")) {
+      const bad = labelled.filter(({ label }) => label.label === "bad");
+      const outcomes = await evals.run(
+        bad.map(({ trace }) => trace),
+        signal,
+      );
+      for (const [i, { trace, label }] of bad.entries()) {
+        if (outcomes[i]?.some(({ score }) => score !== null && !isPass(score)) === true) continue;
+        uncaught.push({ traceId: trace.traceId, runId: "runId" in trace ? trace.runId : null, note: label.note });
+      }
     }
     return uncaught;
   });

@@ -4,7 +4,6 @@ import { isPass } from "../../domain/evals/eval-outcome.js";
 import type { Agreement } from "../../domain/evals/eval-test.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
-import { runEvals } from "../../evalgen/run-eval.js";
 import { count } from "../../reports/text/format-number.js";
 import { correctedRate } from "../../statistics/rogan-gladen.js";
 import { wilson } from "../../statistics/wilson.js";
@@ -18,6 +17,8 @@ import { rewriteScores } from "../score/score-saved-traces.js";
 import { withEvals } from "../score/score-trace.js";
 import { type AppContext, Interrupted } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
+import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
+import { scoringEvals } from "./evals-as-scorers.js";
 import { openEvals } from "./open-evals.js";
 
 export interface EvalRunFigures {
@@ -26,6 +27,8 @@ export interface EvalRunFigures {
   readonly failed: number;
   readonly notApplicable: number;
   readonly errors: number;
+  /** Null: there are none. */
+  readonly firstError: string | null;
   /** As observed, and as it would be without the errors that the newest test measured; null without a test. */
   readonly passRate: Estimate;
   readonly corrected: Estimate | null;
@@ -39,6 +42,9 @@ export interface EvalRun {
   readonly evals: readonly EvalRunFigures[];
 }
 
+/** Traces per batch: a process of the sandbox takes a tenth of a second to start. */
+const BATCH = 500;
+
 /** Runs evals over the stored traces of a run, beside the scores that these have. */
 export function runEvalsOverRun(names: readonly string[], runName: string, context: AppContext): Promise<EvalRun> {
   const { settings, signal } = context;
@@ -46,20 +52,26 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
     const evals = openEvals(db, names);
     const run = getRun(db, runName);
     const definitions = evals.map(({ definition }) => definition);
-    const counts = evals.map(() => ({ passed: 0, failed: 0, notApplicable: 0, errors: 0 }));
+    const counts = evals.map(() => ({ ...NO_COUNTS }));
+    await requireRunnable(definitions, settings);
     const bar = context.progress("Evals");
-    const score = (trace: Trace): Trace => {
-      const outcomes = runEvals(definitions, trace);
-      for (const [i, outcome] of outcomes.entries()) {
-        const of = counts[i];
-        if (of !== undefined) of[kindOf(outcome)]++;
+    const scoring = scoringEvals(definitions, openEvalBackends(settings));
+    const score = async (traces: readonly Trace[]): Promise<Trace[]> => {
+      const outcomes = await scoring.run(traces, signal);
+      for (const ofTrace of outcomes) {
+        for (const [i, outcome] of ofTrace.entries()) {
+          const of = counts[i];
+          if (of === undefined) continue;
+          of[kindOf(outcome)]++;
+          of.firstError ??= outcome.error;
+        }
       }
-      return withEvals(trace, definitions, outcomes);
+      return traces.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
     };
     acquireRunLock(db, run.id, thisProcess);
     try {
       const onProgress = (done: number) => bar.update(done, run.totalTasks, `${count(done)} traces`);
-      const { scored, stopped } = await rewriteScores(db, run.id, { concurrency: 1, onProgress }, score, signal);
+      const { scored, stopped } = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
       if (stopped) throw new Interrupted(`${count(scored)} traces of ${run.id} are done. Go on with the same command.`);
       if (scored === 0)
         throw new UserError("run_empty", `Run ${run.id} has no traces to run evals over.`, "Name another run.");
@@ -75,15 +87,19 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
   });
 }
 
-const NO_COUNTS = { passed: 0, failed: 0, notApplicable: 0, errors: 0 };
+interface Counts extends Record<"passed" | "failed" | "notApplicable" | "errors", number> {
+  firstError: string | null;
+}
 
-function kindOf({ score, error }: { score: number | null; error: string | null }): keyof typeof NO_COUNTS {
+const NO_COUNTS: Counts = { passed: 0, failed: 0, notApplicable: 0, errors: 0, firstError: null };
+
+function kindOf({ score, error }: { score: number | null; error: string | null }): Exclude<keyof Counts, "firstError"> {
   if (error !== null) return "errors";
   if (score === null) return "notApplicable";
   return isPass(score) ? "passed" : "failed";
 }
 
-function figuresOf(db: Db, stored: StoredEval, counts: typeof NO_COUNTS): EvalRunFigures {
+function figuresOf(db: Db, stored: StoredEval, counts: Counts): EvalRunFigures {
   const { passed, failed } = counts;
   const n = passed + failed;
   const passRate = { value: n === 0 ? null : passed / n, n, ...wilson(passed, n) };

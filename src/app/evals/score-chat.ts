@@ -1,15 +1,21 @@
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
-import { runEvals } from "../../evalgen/run-eval.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { listEvals } from "../../store/evals/evals.js";
 import { withEvals } from "../score/score-trace.js";
+import { BACKENDS_WITHOUT_MODELS } from "./backends/eval-backends.js";
+import { scoringEvals } from "./evals-as-scorers.js";
 
-/** A chat with the scores of the evals in use. Those that see gold are not among them: a chat has none. */
-export function scoreChat(db: Db, trace: ChatTrace): ChatTrace {
+/**
+ * A chat with the scores of the evals in use. Those that see gold are not among them, as a chat has none, nor rubrics,
+ * as a model would be paid for every chat.
+ */
+export async function scoreChat(db: Db, trace: ChatTrace): Promise<ChatTrace> {
   if (isFailure(trace.ending)) return trace;
   const evals = listEvals(db)
-    .filter(({ status, definition }) => status === "active" && !definition.reference)
+    .filter(({ status, definition }) => status === "active" && !definition.reference && definition.kind !== "rubric")
     .map(({ definition }) => definition);
-  return withEvals(trace, evals, runEvals(evals, trace));
+  // The chat has been answered: it is scored also where the caller has left.
+  const [outcomes = []] = await scoringEvals(evals, BACKENDS_WITHOUT_MODELS).run([trace], new AbortController().signal);
+  return withEvals(trace, evals, outcomes);
 }

@@ -1,21 +1,23 @@
-import { performance } from "node:perf_hooks";
 import { UserError } from "../../domain/errors.js";
 import type { StoredEval } from "../../domain/evals/eval-definition.js";
-import { isPass } from "../../domain/evals/eval-outcome.js";
-import type { Contradiction, EvalTest, ThresholdName } from "../../domain/evals/eval-test.js";
+import { isPass, type MeasuredOutcome } from "../../domain/evals/eval-outcome.js";
+import type { Agreement, Contradiction, EvalTest, ThresholdName } from "../../domain/evals/eval-test.js";
 import { questionKey } from "../../domain/evals/evaluated-trace.js";
+import { sumCost } from "../../domain/runs/cost.js";
 import { measureAgreement, type TestedTrace } from "../../evalgen/proof/measure-agreement.js";
-import { FEW_OF_A_KIND, rejectionsOf } from "../../evalgen/proof/thresholds.js";
-import { runEvals } from "../../evalgen/run-eval.js";
-import { type Half, halfOf } from "../../evalgen/split.js";
+import { FEW_OF_A_KIND, MIN_OF_A_KIND, rejectionsOf } from "../../evalgen/proof/thresholds.js";
+import { type EvalBackends, runEvals } from "../../evalgen/run-evals.js";
+import type { Half } from "../../evalgen/split.js";
 import { quantile } from "../../statistics/quantile.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { saveEvalTest } from "../../store/evals/eval-tests.js";
 import { getEval } from "../../store/evals/evals.js";
-import { type EffectiveLabel, iterateLabelled } from "../../store/evals/labels.js";
-import type { AppSettings } from "../use-case-context.js";
+import type { EffectiveLabel } from "../../store/evals/labels.js";
+import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
+import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
 import { hashLabels, LOW_SELF_AGREEMENT, requireLabels, summarizeLabels } from "./label-counts.js";
+import { type LabelledTrace, labelledPages } from "./labelled-pages.js";
 
 export interface TestOptions {
   readonly name: string;
@@ -32,8 +34,11 @@ export interface TestedEval {
 const MANY_READS = 5;
 
 /** Measures an eval on the held-out half, and saves that it was read. */
-export function testEval({ name, criterion, thresholds }: TestOptions, settings: AppSettings): Promise<TestedEval> {
-  return withStore(settings, (db) => {
+export function testEval(
+  { name, criterion, thresholds }: TestOptions,
+  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+): Promise<TestedEval> {
+  return withStore(settings, async (db) => {
     const stored = getEval(db, name);
     if (stored.definition.kind === "cases") {
       throw new UserError(
@@ -42,11 +47,17 @@ export function testEval({ name, criterion, thresholds }: TestOptions, settings:
         "Use it as it is: art-e evals use.",
       );
     }
-    const half = runOnHalf(db, stored, criterion, "heldout");
+    await requireRunnable([stored.definition], settings);
+    const half = await runOnHalf(
+      db,
+      stored,
+      { criterion, half: "heldout", backends: openEvalBackends(settings) },
+      signal,
+    );
     const agreement = measureAgreement(half.tested, stored.id);
-    requireLabels("held-out", agreement.good, agreement.bad, criterion);
-    const { latencyMs, contradictions, labelsHash } = half;
-    const measured = { agreement, latencyMs, costUsdPerTrace: 0 };
+    requireOutcomes(stored, half, agreement, criterion);
+    const { latencyMs, costUsdPerTrace, contradictions, labelsHash } = half;
+    const measured = { agreement, latencyMs, costUsdPerTrace };
     const test = saveEvalTest(
       db,
       stored.id,
@@ -71,39 +82,67 @@ interface HalfRun {
   readonly tested: readonly TestedTrace[];
   readonly contradictions: readonly Contradiction[];
   readonly latencyMs: EvalTest["latencyMs"];
+  /** Null where a price is not known. */
+  readonly costUsdPerTrace: number | null;
   readonly labelsHash: string;
 }
 
 /** Runs an eval over the labelled traces of one half. */
-export function runOnHalf(db: Db, { definition }: StoredEval, criterion: string, half: Half): HalfRun {
+export async function runOnHalf(
+  db: Db,
+  { definition }: Pick<StoredEval, "definition">,
+  { criterion, half, backends }: { readonly criterion: string; readonly half: Half; readonly backends: EvalBackends },
+  signal: AbortSignal,
+): Promise<HalfRun> {
   const tested: TestedTrace[] = [];
   const contradictions: Contradiction[] = [];
-  const times: number[] = [];
+  const outcomes: MeasuredOutcome[] = [];
   const used: EffectiveLabel[] = [];
-  for (const { trace, label } of iterateLabelled(db, criterion)) {
-    const question = questionKey(trace);
-    if (halfOf(question) !== half) continue;
-    used.push(label);
-    const start = performance.now();
-    const [outcome = { score: null, reason: "", error: "it gave nothing" }] = runEvals([definition], trace);
-    times.push(performance.now() - start);
-    const bad = label.label === "bad";
-    tested.push({ question, bad, score: outcome.score, error: outcome.error });
-    if (outcome.score === null || isPass(outcome.score) !== bad) continue;
-    const { traceId } = trace;
-    const [runId, taskId] = "runId" in trace ? [trace.runId, trace.taskId] : [null, null];
-    contradictions.push({
-      traceId,
-      runId,
-      taskId,
-      label: bad ? "bad" : "good",
-      note: label.note,
-      score: outcome.score,
-      reason: outcome.reason,
-    });
+  for (const page of labelledPages(db, criterion, half)) {
+    const traces = page.map(({ trace }) => trace);
+    const ofPage = (await runEvals([definition], traces, backends, signal)).flat();
+    for (const [i, outcome] of ofPage.entries()) {
+      const labelled = page[i];
+      if (labelled === undefined) continue;
+      const { score, error } = outcome;
+      tested.push({ question: questionKey(labelled.trace), bad: labelled.label.label === "bad", score, error });
+      contradictions.push(...contradictionOf(labelled, outcome));
+    }
+    used.push(...page.map(({ label }) => label));
+    outcomes.push(...ofPage);
   }
-  const latencyMs = { p50: quantile(times, 0.5) ?? 0, p95: quantile(times, 0.95) ?? 0 };
-  return { tested, contradictions, latencyMs, labelsHash: hashLabels(used) };
+  const times = outcomes.map(({ ms }) => ms);
+  const cost = sumCost(outcomes);
+  return {
+    tested,
+    contradictions,
+    latencyMs: { p50: quantile(times, 0.5) ?? 0, p95: quantile(times, 0.95) ?? 0 },
+    costUsdPerTrace: cost === null || outcomes.length === 0 ? cost : cost / outcomes.length,
+    labelsHash: hashLabels(used),
+  };
+}
+
+function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: MeasuredOutcome): Contradiction[] {
+  const bad = label.label === "bad";
+  if (score === null || isPass(score) !== bad) return [];
+  const [runId, taskId] = "runId" in trace ? [trace.runId, trace.taskId] : [null, null];
+  return [{ traceId: trace.traceId, runId, taskId, label: bad ? "bad" : "good", note: label.note, score, reason }];
+}
+
+/** Throws where too few traces are left to measure an eval by, and says whether labels or the eval are why. */
+function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreement: Agreement, criterion: string) {
+  const { good, bad, errors } = agreement;
+  const isShort = Math.min(good, bad) < MIN_OF_A_KIND;
+  const labelledBad = tested.filter((one) => one.bad).length;
+  if (isShort && errors > 0 && Math.min(labelledBad, tested.length - labelledBad) >= MIN_OF_A_KIND) {
+    const first = tested.find(({ error }) => error !== null)?.error;
+    throw new UserError(
+      "eval_failing",
+      `${definition.name}@${definition.version} failed on ${errors} of ${tested.length} held-out traces: ${first}.`,
+      "Mend it: art-e evals show --code prints it.",
+    );
+  }
+  requireLabels("held-out", good, bad, criterion);
 }
 
 function warningsOf(db: Db, criterion: string, good: number, bad: number): string[] {

@@ -1,53 +1,31 @@
-import type { Redis } from "ioredis";
 import { taskCost } from "../../domain/runs/cost.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
 import { compressJson } from "../../queue/compress-json.js";
 import type { ResultMessage, RunManifest, TaskMessage, WorkerState } from "../../queue/messages.js";
 import { addSpending, setReachedLimit } from "../../queue/run-spending.js";
-import { SharedLimits } from "../../queue/shared-limits.js";
 import { TaskWorker } from "../../queue/task-worker.js";
-import type { ToolResources } from "../../tools/tool-handler.js";
-import { questionOpener } from "../questions/art-e-suite.js";
-import { buildAnswering, resourcesOf } from "../run/answer/build-answering.js";
-import { answerHere, type TaskAnswerer } from "../run/answer/task-answerer.js";
 import { limitReached } from "../run/budget.js";
-import { type CreatedModel, createModel } from "../run/create-model.js";
 import { type ServerFault, ServerWatch } from "../run/detect-dead-server.js";
-import { createRunJudge } from "../score/create-judge.js";
-import type { AppSettings } from "../use-case-context.js";
-import { accountOf } from "./provider-account.js";
+import { type OpenAnswering, openAnswering } from "./open-answering.js";
 import { RecentRate } from "./recent-rate.js";
-
-/** What the runs of a worker share. */
-export interface WorkerResources {
-  readonly redis: Redis;
-  readonly name: string;
-  readonly tools: ToolResources;
-  readonly settings: AppSettings;
-  readonly concurrency: number | "auto";
-  readonly lockMs: number;
-  note(text: string): void;
-}
+import type { WorkerResources } from "./worker-resources.js";
 
 /** A run that this worker answers tasks of. */
 export class AnsweredRun {
   private readonly tasks: TaskWorker;
   private readonly rate = new RecentRate();
-  private readonly watch: ServerWatch;
   private active = 0;
   private wanted = 1;
 
   private constructor(
     private readonly manifest: RunManifest,
     private readonly attempt: string,
-    private readonly model: CreatedModel,
-    private readonly answerer: TaskAnswerer,
-    watch: ServerWatch,
+    private readonly opened: OpenAnswering,
+    private readonly watch: ServerWatch,
     private readonly shared: WorkerResources,
   ) {
-    this.watch = watch;
-    model.onConcurrency((slots) => {
+    opened.model.onConcurrency((slots) => {
       this.wanted = slots;
     });
     this.tasks = new TaskWorker(shared.redis, {
@@ -57,43 +35,14 @@ export class AnsweredRun {
       lockMs: shared.lockMs,
       answer: (message, signal) => this.answer(message, signal),
       onDropped: (id) =>
-        shared.note(`art-e: the result of ${id} of run ${manifest.runId} came too late and is dropped.`),
+        shared.context.note(`art-e: the result of ${id} of run ${manifest.runId} came too late and is dropped.`),
     });
   }
 
-  /** Loads the run's agent, its tools and its judge. Throws a UserError for what is not to be had here. */
+  /** Throws a UserError for what is not to be had here. */
   static async open(manifest: RunManifest, attempt: string, shared: WorkerResources): Promise<AnsweredRun> {
-    const { runId, settings, requests } = manifest;
-    const { timeoutMs, rpm, tpm, cache } = requests;
-    const { env } = shared.settings;
-    const limits = new SharedLimits(shared.redis, { runId, account: accountOf(settings, env), rpm, tpm });
-    const options = { concurrency: shared.concurrency, requestTimeout: timeoutMs / 1_000, cache, shared: limits };
-    const how = { append: false, callsModel: true };
-    const model = await createModel(settings, options, shared.settings, how);
-    const judge = await createRunJudge(
-      settings,
-      model,
-      timeoutMs,
-      shared.settings,
-      shared.note,
-      judgeLimits(manifest, shared),
-    );
-    const answering = buildAnswering(
-      {
-        runId,
-        settings,
-        model,
-        tools: manifest.tools,
-        suite: { open: questionOpener(settings.cutoff) },
-        // The coordinator runs them, which has their definitions.
-        evals: [],
-        judge: judge?.judge ?? null,
-      },
-      resourcesOf(settings, shared.tools),
-      shared.note,
-    );
     const watch = new ServerWatch();
-    return new AnsweredRun(manifest, attempt, model, answerHere(answering, watch), watch, shared);
+    return new AnsweredRun(manifest, attempt, await openAnswering(manifest, shared, watch), watch, shared);
   }
 
   /** Why no further task can succeed here. */
@@ -107,7 +56,7 @@ export class AnsweredRun {
   }
 
   state(): WorkerState["runs"][string] {
-    const limiter = this.model.throttle?.state();
+    const limiter = this.opened.model.throttle?.state();
     return {
       attempt: this.attempt,
       active: this.active,
@@ -135,7 +84,7 @@ export class AnsweredRun {
   /** Ends when nothing is under way. */
   async close(): Promise<void> {
     await this.tasks.close();
-    this.model.close();
+    await this.opened.close();
   }
 
   /** A limit holds for the run as a whole: whoever finds it reached stops all workers. */
@@ -154,10 +103,10 @@ export class AnsweredRun {
     await this.tasks.pauseAll();
   }
 
-  private async answer({ task, epoch }: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
+  private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
     this.active++;
     try {
-      const answered = await this.answerer.answer({ task, epoch }, signal);
+      const answered = await this.opened.answerer.answer(this.opened.toTask(message), signal);
       if (answered === null) {
         // Otherwise this worker would take the task again at once.
         await this.tasks.pause();
@@ -172,14 +121,4 @@ export class AnsweredRun {
       this.active--;
     }
   }
-}
-
-/** A server that refuses the judge at one worker is left alone by all. Undefined: there is no judge. */
-function judgeLimits(
-  { runId, settings: { judge } }: RunManifest,
-  { redis, settings: { env } }: WorkerResources,
-): SharedLimits | undefined {
-  if (judge === null) return undefined;
-  const account = accountOf({ ...judge, wireApi: null }, env);
-  return new SharedLimits(redis, { runId, account, rpm: null, tpm: null });
 }

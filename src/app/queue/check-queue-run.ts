@@ -4,7 +4,7 @@ import type { RunOptionName, RunRequest } from "../run/plan/run-options.js";
 import type { RunPlan } from "../run/plan/run-plan.js";
 
 /** Options that workers decide on, or that need what is on this machine only. */
-const NOT_OVER_A_QUEUE: readonly RunOptionName[] = ["concurrency", "record", "suite"];
+const NOT_OVER_A_QUEUE: readonly RunOptionName[] = ["concurrency", "record", "functions", "oracle", "accountSettings"];
 
 /** Refuses options that the workers of a queue would ignore. */
 export function refuseFlagsQueueIgnores({ given }: Pick<RunRequest, "given">): void {
@@ -15,9 +15,10 @@ export function refuseFlagsQueueIgnores({ given }: Pick<RunRequest, "given">): v
 }
 
 /** Refuses runs that workers cannot answer. */
-export function checkQueueRun({ settings, over }: Pick<RunPlan, "settings" | "over">): void {
+export function checkQueueRun({ settings }: Pick<RunPlan, "settings">): void {
   if (settings.elsewhere !== undefined) throw contradiction("An external agent is asked from this machine only");
-  if (over.split === "suite") throw contradiction("Tasks of a suite need its folder, which is on this machine");
+  if (settings.functions !== undefined) throw contradiction("The module of --functions is on this machine");
+  if (settings.oracle !== undefined) throw contradiction("The oracle's file is on this machine");
   if (settings.model.startsWith("replay/")) throw contradiction("The file of replies is on this machine");
 }
 

@@ -81,6 +81,5 @@ export class OutstandingTasks {
 }
 
 function messageOf({ task, epoch }: PlannedTask): TaskMessage {
-  if (isQuestion(task)) return { task, epoch };
-  throw new Error(`task ${task.id} is of a suite: it cannot go over the queue`);
+  return { task: isQuestion(task) ? task : { suiteTask: task.id }, epoch };
 }

@@ -7,6 +7,7 @@ import type { RunOptions } from "../run/plan/run-options.js";
 import type { RunPlan } from "../run/plan/run-plan.js";
 import { JudgeShortfall } from "../score/judge-shortfall.js";
 import { programVersion } from "../settings/program-version.js";
+import { identifySuite } from "../suites/identify-suite.js";
 import type { AppContext } from "../use-case-context.js";
 import { checkQueueRun } from "./check-queue-run.js";
 import { connectionNotes } from "./connection-notes.js";
@@ -59,12 +60,14 @@ export async function queueAnswerer(
 }
 
 function manifestOf({ runId, settings, tools, over }: RunPlan, options: RunOptions): RunManifest {
+  const suite = over.split === "suite" ? identifySuite(over.dataset.source) : null;
   const { requestTimeout, rpm = null, tpm = null, cache } = options;
   return {
     protocol: PROTOCOL,
     runId,
     programVersion: programVersion(),
-    corpusFingerprint: over.corpusFingerprint,
+    corpusFingerprint: suite === null || suite.hasMail ? over.corpusFingerprint : "",
+    suite: suite === null ? null : { name: suite.name, digest: suite.digest },
     settings,
     tools: tools.map(({ tool, config }) => {
       const { id, name, description, parametersSchema, handlerKey, handlerConfig, category } = tool;

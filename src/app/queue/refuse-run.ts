@@ -2,6 +2,7 @@ import { isProvider, type Provider } from "../../models/provider-names.js";
 import type { RunManifest } from "../../queue/messages.js";
 import { baseUrlOf, hasKey } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
+import type { IdentifiedSuite } from "../suites/identify-suite.js";
 
 /** What a worker is, and what it may do. */
 export interface WorkerTerms {
@@ -10,6 +11,8 @@ export interface WorkerTerms {
   readonly corpusFingerprint: string | null;
   /** Path of its database. */
   readonly db: string;
+  /** Whose folder is here; null: none. */
+  readonly suite: Pick<IdentifiedSuite, "name" | "digest"> | null;
   /** Programs and addresses that a run names may be used. */
   readonly allowPrograms: boolean;
   readonly env: Environment;
@@ -25,6 +28,10 @@ const CONTAINED_HANDLERS: ReadonlySet<string> = new Set([
   "read_file",
   "write_file",
   "list_files",
+  // These are in a task's machine, which is a sandbox.
+  "run_shell",
+  "run_notebook",
+  "search_documents",
 ]);
 
 /**
@@ -36,10 +43,12 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
   if (manifest.programVersion !== terms.programVersion) {
     return `it was begun by art-e ${manifest.programVersion}, and this is ${terms.programVersion}`;
   }
-  if (manifest.corpusFingerprint !== (terms.corpusFingerprint ?? "")) {
+  if (manifest.corpusFingerprint !== "" && manifest.corpusFingerprint !== terms.corpusFingerprint) {
     const here = terms.corpusFingerprint === null ? "has no mail" : `has ${shorten(terms.corpusFingerprint)}`;
     return `it asks about the mail ${shorten(manifest.corpusFingerprint)}, and ${terms.db} ${here}`;
   }
+  const missing = suiteRefusal(manifest.suite, terms.suite);
+  if (missing !== null) return missing;
   if (settings.elsewhere !== undefined) return "its agent is not one of this program";
   if (settings.model.startsWith("replay/")) return "its replies are in a file of another machine";
   const outside = tools.find(({ tool }) => !CONTAINED_HANDLERS.has(tool.handlerKey));
@@ -50,6 +59,13 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
     return "it runs Python outside of a sandbox, which needs --allow-programs here";
   }
   return addressRefusal(settings.model, settings.baseUrl, terms.env) ?? judgeRefusal(manifest, terms.env);
+}
+
+function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): string | null {
+  if (wanted === null) return null;
+  if (own?.name !== wanted.name)
+    return `its tasks are of the suite ${wanted.name}, whose folder is to be given with --suite`;
+  return own.digest === wanted.digest ? null : `the task files of its suite ${wanted.name} are not those that are here`;
 }
 
 function judgeRefusal({ settings: { judge } }: RunManifest, env: Environment): string | null {

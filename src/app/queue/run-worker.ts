@@ -9,6 +9,7 @@ import { openMailbox } from "../../tools/open-mailbox.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { type CorpusServer, fetchCorpus } from "../corpus-snapshot/fetch-snapshot.js";
 import { programVersion } from "../settings/program-version.js";
+import { identifySuite } from "../suites/identify-suite.js";
 import type { AppContext } from "../use-case-context.js";
 import { connectionNotes } from "./connection-notes.js";
 import { shorten, type WorkerTerms } from "./refuse-run.js";
@@ -24,6 +25,8 @@ export interface WorkOptions {
   /** Seconds that tasks under way may take when the worker is stopped. */
   readonly grace: number;
   readonly allowPrograms: boolean;
+  /** Folder of a suite whose tasks it answers; null: questions only. */
+  readonly suite: string | null;
   /** Where the mail comes from; null: it is in the database of the settings. */
   readonly corpus: CorpusServer | null;
 }
@@ -39,7 +42,9 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   const { note } = context;
   const settings = { ...context.settings };
   if (options.corpus !== null) settings.db = await fetchCorpus(options.corpus, context);
-  const db = openStore(settings.db, { mustExist: true });
+  const suite = options.suite === null ? null : { path: options.suite, ...identifySuite(options.suite) };
+  // Tasks of suites need no mail.
+  const db = openStore(settings.db, { mustExist: suite === null });
   limitPageCache(db);
   const mailDb = openReadOnly(settings.db);
   const searchThreads = new SearchPool(settings.db);
@@ -51,15 +56,16 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
       redis,
       name: options.name,
       tools: { mailbox: openMailbox(mailDb), searchThreads, outside },
-      settings,
+      suite,
+      context: { ...context, settings, note: (text: string) => note(stripControls(text)) },
       concurrency: options.concurrency,
       lockMs: options.lock * 1_000,
-      note: (text: string) => note(stripControls(text)),
     };
     const terms = (): WorkerTerms => ({
       programVersion: programVersion(),
       corpusFingerprint: readFingerprint(mailDb),
       db: settings.db,
+      suite,
       allowPrograms: options.allowPrograms,
       env: settings.env,
     });

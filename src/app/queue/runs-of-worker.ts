@@ -5,8 +5,9 @@ import { StrangeMessage } from "../../queue/compress-json.js";
 import type { WorkerState } from "../../queue/messages.js";
 import { listPublishedRuns, readPublishedRun } from "../../queue/published-runs.js";
 import { removeWorker, showWorker } from "../../queue/worker-presence.js";
-import { AnsweredRun, type WorkerResources } from "./answered-run.js";
+import { AnsweredRun } from "./answered-run.js";
 import { refusalOf, type WorkerTerms } from "./refuse-run.js";
+import type { WorkerResources } from "./worker-resources.js";
 
 /** Slots of a worker whose `auto` finds out what a server takes. */
 const MOST_SLOTS = 256;
@@ -40,7 +41,7 @@ export class RunsOfWorker {
     for (const [runId, run] of this.joined) {
       if (run.fault !== null) {
         this.faults.set(runId, run.fault);
-        this.shared.note(`art-e: worker ${this.shared.name} leaves run ${runId}: ${run.fault.why}`);
+        this.shared.context.note(`art-e: worker ${this.shared.name} leaves run ${runId}: ${run.fault.why}`);
       }
       if (run.fault !== null || isOver(runId)) this.leave(runId, run);
     }
@@ -85,10 +86,11 @@ export class RunsOfWorker {
     if (typeof run !== "string") {
       this.refused.delete(runId);
       this.joined.set(runId, run);
-      this.shared.note(`art-e: worker ${this.shared.name} answers run ${runId}.`);
+      this.shared.context.note(`art-e: worker ${this.shared.name} answers run ${runId}.`);
       return;
     }
-    if (this.refused.get(runId) !== run) this.shared.note(`art-e: run ${runId} is left to other workers: ${run}.`);
+    if (this.refused.get(runId) !== run)
+      this.shared.context.note(`art-e: run ${runId} is left to other workers: ${run}.`);
     this.refused.set(runId, run);
   }
 

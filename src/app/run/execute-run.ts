@@ -9,7 +9,7 @@ import { attemptPages } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
-import { evalsAmong } from "../evals/evals-as-scorers.js";
+import { evalsAmong, refuseUncountedRubrics } from "../evals/evals-as-scorers.js";
 import { openGates } from "../gates/run-gates.js";
 import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
@@ -18,6 +18,7 @@ import { checkJudgePriced } from "../score/create-judge.js";
 import { openLiveTraces } from "../traces/live-traces.js";
 import type { AppContext } from "../use-case-context.js";
 import { waitForWriter } from "../wait-for-writer.js";
+import type { OnActivity } from "./answer/answering.js";
 import { scoringOf } from "./answer/build-answering.js";
 import { localAnswerer } from "./answer/local-answerer.js";
 import type { AnswererOfRun, RunActivity } from "./answer/task-answerer.js";
@@ -80,6 +81,7 @@ export async function execute(
   const { db } = opened;
   return withPlan(db, request, context, async (plan, gates) => {
     checkJudgePriced(plan.settings.judge, plan.limits);
+    refuseUncountedRubrics(evalsAmong(db, plan.settings.scorers, context.settings), plan.limits);
     const opening = await openAnswerer(opened, plan, request.options, context);
     const end = await answerAll(opened, plan, opening, request.options, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
@@ -169,14 +171,17 @@ async function answerAll(
       for (const { result } of page) budget.charge(result);
     }
     const mailbox = openMailbox(mailDb);
+    const evals = evalsAmong(db, plan.settings.scorers, settings);
     const mayStart = () => !context.signal.aborted && budget.reached() === null;
-    const answerer = await opening.start({ db, mailbox, budget, mayStart });
+    const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
+      monitor.emit({ type: "task_activity", taskId, epoch, activity });
+    const answerer = await opening.start({ db, mailbox, budget, mayStart, onActivity });
     const end = await runTasks(
       db,
       {
         runId: plan.runId,
         answerer,
-        scoring: scoringOf(plan.settings, { mailbox }, { evals: evalsAmong(db, plan.settings.scorers), judge: null }),
+        scoring: scoringOf(plan.settings, { mailbox }, { evals, judge: null }),
         session,
         budget,
         writer,

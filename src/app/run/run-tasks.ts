@@ -5,6 +5,7 @@ import type { Emit } from "../../domain/runs/run-event.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { PlannedTask } from "../../domain/tasks/planned-task.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
+import { joinCalls } from "../../platform/join-calls.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import type { ResultWriter } from "../../store/runs/result-writer.js";
@@ -34,6 +35,8 @@ export interface RunTasksRequest {
 
 /** What ended an attempt at a run before its last task. */
 export type Stopped = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
+
+const NEVER = new AbortController().signal;
 
 export interface SessionEnd {
   readonly totals: RunTotals;
@@ -77,14 +80,14 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
 
   /** Null: interrupted. */
   const answer = async (task: PlannedTask): Promise<Trace | null> => {
-    emit({ type: "task_started", taskId: task.task.id });
+    emit({ type: "task_started", taskId: task.task.id, epoch: task.epoch });
     const answered = await answerer.answer(task, stop);
     if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
     if (answered === null) return null;
     const { trace, isHeld } = answered;
     // Before the slot is free: the next task may exceed the budget.
     budget.add(taskCost(trace), trace.ending);
-    emit({ type: "task_answered", taskId: trace.taskId });
+    emit({ type: "task_answered", taskId: trace.taskId, epoch: trace.epoch });
     if (!isHeld) return trace;
     held.push(trace);
     return null;
@@ -94,9 +97,12 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     for (const trace of held.splice(0)) await save(trace);
   };
 
-  const scored = (answered: Trace): Trace => {
+  // What is answered is scored also where the run was stopped meanwhile.
+  const scoreJoined = joinCalls((traces: readonly Trace[]) => withScores(traces, request.scoring, NEVER));
+
+  const scored = async (answered: Trace): Promise<Trace> => {
     try {
-      return withScores(answered, request.scoring);
+      return await scoreJoined(answered);
     } catch (error) {
       writer.keep?.(answered);
       throw error;
@@ -104,7 +110,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   };
 
   const save = async (answered: Trace): Promise<void> => {
-    const trace = scored(answered);
+    const trace = await scored(answered);
     const result = toTaskResult(trace);
     const isSaved = await writer.save(trace, result, isFailure(trace.ending));
     if (!isSaved) return;

@@ -12,9 +12,9 @@ import {
 } from "../../store/runs/score-writes.js";
 import { acquireRunLock, type RunOwner } from "../run/run-lock.js";
 import { toTaskResult } from "../run/to-task-result.js";
-import { judgeAndScore, type Scoring } from "./score-trace.js";
+import { type Scoring, withScores, withVerdict } from "./score-trace.js";
 
-/** Traces per batch. Where the process is killed, at most one batch is scored again. */
+/** Traces per batch where a judge is asked. Where the process is killed, at most one batch is scored again. */
 const BATCH = 50;
 
 export interface ScoredRun {
@@ -39,10 +39,13 @@ export interface ScoreRunRequest {
  * what has been written stays, and doing it again ends in the same. Refuses a run that is being worked on.
  */
 export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, signal: AbortSignal): Promise<ScoredRun> {
-  const { worker, scoring, scorers } = request;
+  const { worker, scoring, scorers, onProgress } = request;
+  const limit = pLimit(request.concurrency);
   acquireRunLock(db, run.id, worker);
   try {
-    const rescored = await rewriteScores(db, run.id, request, (trace) => judgeAndScore(trace, scoring, signal), signal);
+    const score = async (traces: readonly Trace[]) =>
+      withScores(await limit.map(traces, (trace) => withVerdict(trace, scoring, signal)), scoring, signal);
+    const rescored = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
     // A run that was stopped half-way has scores of two settings: the new ones are recorded.
     const judge: JudgeSettings | null = scoring.judge?.settings ?? run.settings.judge;
     saveScoringSettings(db, run.id, { ...run.settings, scorers: [...scorers], judge });
@@ -56,19 +59,21 @@ export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, si
 export async function rewriteScores(
   db: Db,
   runId: string,
-  { concurrency, onProgress }: Pick<ScoreRunRequest, "concurrency" | "onProgress">,
-  score: (trace: Trace) => Trace | Promise<Trace>,
+  { batch: size, onProgress }: { readonly batch: number } & Pick<ScoreRunRequest, "onProgress">,
+  score: (traces: readonly Trace[]) => Promise<readonly Trace[]>,
   signal: AbortSignal,
 ): Promise<ScoredRun> {
   const save = openScoreWriter(db);
-  const limit = pLimit(concurrency);
   let scored = 0;
   let place: TaskCursor | null = null;
   while (!signal.aborted) {
-    const batch = tracesAfter(db, runId, place, BATCH);
+    const batch = tracesAfter(db, runId, place, size);
     place = batch.at(-1) ?? null;
     if (place === null) return { scored, stopped: false };
-    const traces = await limit.map(batch, score);
+    const traces = await score(batch).catch((error: unknown) => {
+      if (signal.aborted) return [];
+      throw error;
+    });
     // Traces that were in progress have no verdict now, and may have had one before: they are not saved.
     if (signal.aborted) break;
     save(traces.map((trace) => ({ trace, result: toTaskResult(trace) })));

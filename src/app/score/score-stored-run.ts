@@ -40,7 +40,7 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
     const run = getRun(db, options.run);
     const asked = judgeOf(run, options, settings.env);
     const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
-    const scorers = pinEvals(db, recordedScorers(run.split, chosen));
+    const scorers = await pinEvals(db, recordedScorers(run.split, chosen), settings);
     const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
     const { mails } = openMailbox(db);
@@ -50,7 +50,7 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
       scoring: {
         sameMail: mails.canonicalId,
         scorers: scorers.filter(isScorerName),
-        evals: evalsAmong(db, scorers),
+        evals: evalsAmong(db, scorers, settings),
         judge: judge?.judge ?? null,
       },
       concurrency: JUDGE_CONCURRENCY,

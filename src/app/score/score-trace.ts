@@ -6,25 +6,24 @@ import type { Judge, Judgement } from "../../domain/scores/judgement.js";
 import type { SameMail } from "../../domain/scores/score.js";
 import { questionOf } from "../../domain/tasks/task.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
-import { runEvals } from "../../evalgen/run-eval.js";
 import { type ScorerName, scoreTrace } from "../../scoring/scorers.js";
+import type { ScoringEvals } from "../evals/evals-as-scorers.js";
 
 /** What all traces of a run are scored with. */
 export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
-  readonly evals: readonly EvalDefinition[];
+  readonly evals: ScoringEvals;
   /** Null: no judge is called; a verdict that a trace has already still counts. */
   readonly judge: Judge | null;
 }
 
-/** Judges and scores the trace. A failed task is not scored. Errors of the judge are not thrown. */
-export async function judgeAndScore(trace: Trace, scoring: Scoring, signal: AbortSignal): Promise<Trace> {
-  return withScores(await withVerdict(trace, scoring, signal), scoring);
-}
-
 /** Calls the judge, where there is one, unless the trace has a verdict of the same judge already. */
-export async function withVerdict(trace: Trace, { judge }: Scoring, signal: AbortSignal): Promise<Trace> {
+export async function withVerdict(
+  trace: Trace,
+  { judge }: Pick<Scoring, "judge">,
+  signal: AbortSignal,
+): Promise<Trace> {
   const task = questionOf(trace.task);
   if (judge === null || task === null || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = task;
@@ -32,17 +31,27 @@ export async function withVerdict(trace: Trace, { judge }: Scoring, signal: Abor
 }
 
 /**
- * Synchronous: scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what
- * it left behind is graded also where its time ran out. Answers of failed tasks are not scored. Scores of evals that
- * are not run now stay.
+ * Scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it left behind
+ * is graded also where its time ran out. Answers of failed tasks are not scored. Scores of evals that are not run now
+ * stay. Evals run over all traces together. Throws only the signal's reason.
  */
-export function withScores(trace: Trace, { scorers, evals, sameMail }: Scoring): Trace {
-  const isFailed = isFailure(trace.ending);
-  if (isFailed && !isSuiteTrace(trace)) return trace;
+export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
+  const scored = traces.map((trace) => (isScorable(trace) ? withOwnScores(trace, scoring) : trace));
+  const { definitions } = scoring.evals;
+  if (definitions.length === 0) return scored;
+  const outcomes = await scoring.evals.run(scored.filter(isScorable), signal);
+  let next = 0;
+  return scored.map((trace) => (isScorable(trace) ? withEvals(trace, definitions, outcomes[next++] ?? []) : trace));
+}
+
+function isScorable(trace: Trace): boolean {
+  return !isFailure(trace.ending) || isSuiteTrace(trace);
+}
+
+function withOwnScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
   const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name));
-  const now = scoreTrace(trace, sameMail, isFailed ? [] : scorers);
-  const scored = { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
-  return evals.length === 0 ? scored : withEvals(scored, evals, runEvals(evals, scored));
+  const now = scoreTrace(trace, sameMail, isFailure(trace.ending) ? [] : scorers);
+  return { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
 }
 
 /** With what evals said of the trace. */

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { UserError } from "../../domain/errors.js";
 import type { PlannedSuiteTask } from "../../domain/tasks/planned-task.js";
 import { isQuestion } from "../../domain/tasks/question.js";
@@ -14,6 +13,7 @@ import { attachedInbox } from "../../suites/email/attached-inbox.js";
 import { collectLeftBehind } from "../../suites/left-behind/collect-left-behind.js";
 import { taskMailbox } from "../mailbox/task-mailbox.js";
 import type { AppContext } from "../use-case-context.js";
+import { digestOf } from "./identify-suite.js";
 import { openSuiteTask } from "./open-suite-task.js";
 import { openOracle, type SuiteOracle } from "./oracle/open-oracle.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-suite-tasks.js";
@@ -115,12 +115,4 @@ function readTasks(folder: SuiteFolder, options: FolderSuiteOptions, { note }: A
     throw new UserError("tasks_none", `No task of ${name} is selected.`, `List them: art-e suite list ${root}`);
   }
   return selected.slice(0, options.limit ?? undefined).map((one) => ({ ...one, suite: { name, root } }));
-}
-
-/** Of what the task files say: two runs with one digest were over the same tasks. */
-function digestOf(tasks: readonly PlannedSuiteTask[]): string {
-  const texts = tasks.map((task) => JSON.stringify({ ...task, folder: "", suite: "" }));
-  return createHash("sha256")
-    .update([...new Set(texts)].join("\n"))
-    .digest("hex");
 }

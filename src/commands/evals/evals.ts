@@ -15,6 +15,11 @@ export const EVALS_GROUP: CommandGroup = {
       load: async () => (await import("./suggest-evals.js")).suggestEvalsCommand,
     },
     {
+      usage: "generate",
+      describe: "Have a model write evals by the labels of the training half",
+      load: async () => (await import("./generate-evals.js")).generateEvalsCommand,
+    },
+    {
       usage: "test <name>",
       describe: "Measure an eval on the held-out half; exit code 3 if it misses the thresholds",
       load: async () => (await import("./test-eval.js")).testEvalCommand,

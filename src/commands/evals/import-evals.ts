@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { importEvals } from "../../app/evals/eval-files.js";
+import { importEvals } from "../../app/evals/files/import-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -7,7 +7,13 @@ import { readFlags, text } from "../cli/read-flags.js";
 const schema = z.object({ files: z.array(text).min(1, "expected files or folders") });
 
 export const importEvalsCommand: Command = {
-  positionals: { files: { type: "string", describe: "Files or folders that evals export wrote" } },
+  positionals: {
+    files: {
+      type: "string",
+      array: true,
+      describe: "Files or folders that evals export wrote, or Python files with an eval_function",
+    },
+  },
   flags: {},
   async run(argv, { settings, out }) {
     const { files } = readFlags("evals import", schema, argv);

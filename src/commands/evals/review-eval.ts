@@ -14,14 +14,15 @@ const LISTED = 20;
 export const reviewEvalCommand: Command = {
   positionals: { name: EVAL_NAME },
   flags: CRITERION_FLAGS,
-  async run(argv, { settings, out }) {
+  async run(argv, context) {
+    const { out } = context;
     const { name, criterion } = readFlags("evals review", schema, argv);
     if (name === undefined) {
-      const uncaught = await reviewUncaught(criterion, settings);
+      const uncaught = await reviewUncaught(criterion, context);
       out.result(uncaught, () => uncaughtText(uncaught));
       return EXIT.done;
     }
-    const { stored, agreement, contradictions } = await reviewEval(name, criterion, settings);
+    const { stored, agreement, contradictions } = await reviewEval(name, criterion, context);
     const { definition } = stored;
     out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
       [

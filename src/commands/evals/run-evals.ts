@@ -11,7 +11,7 @@ const schema = z.object({ names: z.array(text).min(1, "expected the name of an e
 
 export const runEvalsCommand: Command = {
   positionals: {
-    names: { type: "string", describe: "Evals that are in use; NAME@2 names a version" },
+    names: { type: "string", array: true, describe: "Evals that are in use; NAME@2 names a version" },
   },
   flags: {
     run: { type: "string", requiresArg: true, describe: "Its id, the beginning of it, or latest [default: latest]" },
@@ -48,6 +48,9 @@ function runText({ runId, traces, evals }: EvalRun): string {
           falseAlarms === null ? "not tested" : estimateText(falseAlarms),
         ],
       ),
+    ),
+    ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
+      firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
     ),
   ].join("\n");
 }

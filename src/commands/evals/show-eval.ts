@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { describeEval } from "../../app/evals/manage-evals.js";
 import { EXIT } from "../../domain/errors.js";
+import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
 import { readableFunction } from "../../evalgen/code/readable-function.js";
 import { evalTestText } from "../../reports/text/evals/eval-test-text.js";
 import type { Command } from "../cli/command.js";
@@ -9,6 +10,13 @@ import { EVAL_NAME } from "./eval-flags.js";
 import { evalTable } from "./list-evals.js";
 
 const schema = z.object({ name: text, code: z.boolean().default(false) });
+
+/** Code and rubrics as they were written, the rest as in an eval's file. */
+function definitionLines(definition: EvalDefinition): string[] {
+  const { code, rubric, ...facts } = { code: null, rubric: null, ...definition };
+  const written = code ?? rubric;
+  return [JSON.stringify(facts, null, 2), ...(written === null ? [] : ["", written.trimEnd()])];
+}
 
 export const showEvalCommand: Command = {
   positionals: { name: EVAL_NAME },
@@ -28,7 +36,7 @@ export const showEvalCommand: Command = {
           ? `${definition.name}@${definition.version}: ${definition.criterion}`
           : evalTestText(stored, test.report),
         "",
-        JSON.stringify(definition, null, 2),
+        ...definitionLines(definition),
         "",
         evalTable(versions),
       ].join("\n"),

@@ -19,11 +19,11 @@ export const testEvalCommand: Command = {
     },
     ...CRITERION_FLAGS,
   },
-  async run(argv, { settings, out }) {
-    const { stored, test } = await testEval(readFlags("evals test", schema, argv), settings);
+  async run(argv, context) {
+    const { stored, test } = await testEval(readFlags("evals test", schema, argv), context);
     const { name, version } = stored.definition;
     const passed = test.rejections.length === 0;
-    out.result({ name, version, passed, ...test }, () => evalTestText(stored, test));
+    context.out.result({ name, version, passed, ...test }, () => evalTestText(stored, test));
     return passed ? EXIT.done : EXIT.gate;
   },
 };

@@ -11,7 +11,18 @@ export const RUN_HELP: CommandHelp = {
     ["art-e run --resume latest --retry-failed", "go on where a run stopped, and try its failed tasks again"],
   ],
   groups: {
-    "What to run": ["agent", "name", "config", "resume", "repeat", "retry-failed", "force", "dry-run", "stats"],
+    "What to run": [
+      "agent",
+      "name",
+      "config",
+      "watch",
+      "resume",
+      "repeat",
+      "retry-failed",
+      "force",
+      "dry-run",
+      "stats",
+    ],
     Questions: [
       ...["split", "limit", "ids", "inbox", "min-realism", "max-sources", "exclude-known-bad", "shuffle", "seed"],
       ...["epochs", "protocol", "dataset", "use-json", "revision", "partial-inboxes", "cutoff"],

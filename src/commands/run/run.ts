@@ -1,6 +1,7 @@
 import { throwIfMissed } from "../../app/gates/run-gates.js";
 import { checkOutputs, type InputFile, replayFile } from "../../app/output-files/check-outputs.js";
 import { refuseContradictions } from "../../app/questions/load-dataset.js";
+import type { OpenMonitor } from "../../app/run/execute-run.js";
 import { agentOfNewRun, outputsOf } from "../../app/run/plan/run-options.js";
 import { estimateBenchmark, runBenchmark } from "../../app/run/run-benchmark.js";
 import type { SessionEnd } from "../../app/run/run-tasks.js";
@@ -17,6 +18,7 @@ import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
 import { RUN_HELP } from "./run-help.js";
 import { runProgress } from "./run-progress.js";
 import { stoppedError } from "./stopped-error.js";
+import { refuseUnwatched, withRunPage } from "./watch-run.js";
 
 export const runCommand: Command = {
   flags: RUN_FLAGS,
@@ -41,6 +43,7 @@ async function execute(configured: ConfiguredFlags, context: CommandContext): Pr
     await printDatasetFigures(flags, context);
     return EXIT.done;
   }
+  refuseUnwatched(flags);
   sendsTraces(flags);
   if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
   const inputs = [{ name: "the file of settings", path: configured.path }, ...inputsOf(flags)];
@@ -52,8 +55,9 @@ async function execute(configured: ConfiguredFlags, context: CommandContext): Pr
     printEstimate(await estimateBenchmark(request, context), configured, context);
     return EXIT.done;
   }
-  const { end, gates, output, shortfall } = await runBenchmark(request, context, (activity) =>
-    runProgress(context.settings, activity),
+  const openProgress: OpenMonitor = (activity) => runProgress(context.settings, activity);
+  const { end, gates, output, shortfall } = await withRunPage(flags, context, openProgress, (openMonitor) =>
+    runBenchmark(request, context, openMonitor),
   );
   // A run that could not begin to answer has nothing to show in a table.
   const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";

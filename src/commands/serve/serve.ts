@@ -3,6 +3,7 @@ import { withChatServices } from "../../app/chat/with-chat-services.js";
 import { CorpusSnapshots } from "../../app/corpus-snapshot/create-snapshot.js";
 import { programVersion } from "../../app/settings/program-version.js";
 import { EXIT } from "../../domain/errors.js";
+import { openInBrowser } from "../../processes/open-in-browser.js";
 import { ChatLimits } from "../../servers/http/chat-limits.js";
 import { startServer } from "../../servers/start-server.js";
 import type { Command, CommandContext } from "../cli/command.js";
@@ -23,6 +24,7 @@ const schema = z.object({
   requestTimeout: wholeNumber(1, 3_600).default(180),
   grace: wholeNumber(0, 3_600).default(10),
   allowPrograms: z.boolean().default(false),
+  open: z.boolean().default(false),
   ...otlpShape,
 });
 
@@ -31,6 +33,7 @@ const HEARTBEAT_MS = 15_000;
 
 export const serveCommand: Command = {
   flags: {
+    open: { type: "boolean", describe: "Open the playground in the browser" },
     port: { type: "number", requiresArg: true, describe: "0: any that is free [default: 8787]" },
     host: {
       type: "string",
@@ -89,6 +92,9 @@ export const serveCommand: Command = {
         { url: running.url, token: token !== null },
         () => `art-e serves ${context.settings.db} at ${running.url}`,
       );
+      if (flags.open && !(await openInBrowser(running.url))) {
+        context.note(`art-e: no browser could be opened here; the page is at ${running.url}`);
+      }
       await untilAborted(context.signal);
       await running.stop(flags.grace * 1_000);
       await corpus.close();

@@ -1,4 +1,5 @@
 import type { Message } from "../models/conversation.js";
+import type { TaskActivity } from "../runs/task-activity.js";
 import type { ToolCallRecord, Turn } from "../runs/trace.js";
 import { isDontKnow } from "../tasks/detect-abstention.js";
 import type { Ending } from "../tasks/task-ending.js";
@@ -33,6 +34,8 @@ export interface AgentTask {
   readonly variables: TaskVariables;
   readonly maxTurns: number;
   readonly context: ToolContext;
+  /** Hears what the agent is doing. Must not throw. */
+  readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
 }
 
 /** The mailbox and day that a question is about. */

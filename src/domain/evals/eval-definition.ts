@@ -45,7 +45,12 @@ const common = {
   }),
 };
 
-/** An eval as its JSON file holds it. It is data: nothing in it is executed by this program itself. */
+/** Characters of an eval's code. */
+const MAX_CODE = 100_000;
+
+const MAX_RUBRIC = 10_000;
+
+/** An eval as its JSON file holds it. It is data: code in it runs in the sandbox and nowhere else. */
 export const evalDefinitionSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     ...common,
@@ -53,11 +58,32 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
     pass: z.strictObject({ all: z.array(conditionSchema).min(1).max(MAX_CONDITIONS) }),
   }),
   z.strictObject({ ...common, kind: z.literal("cases"), cases: z.array(regressionCaseSchema).min(1).max(10_000) }),
+  z.strictObject({
+    ...common,
+    kind: z.literal("python"),
+    /** Defines `eval_function(task, task_metadata, trace, ctx)`, which gives (0 to 1 or None, feedback). */
+    code: z.string().min(1).max(MAX_CODE),
+  }),
+  z.strictObject({
+    ...common,
+    kind: z.literal("rubric"),
+    /** What makes a trace pass and what makes it fail, for a model to read. */
+    rubric: z.string().min(1).max(MAX_RUBRIC),
+    /** `provider/name`. */
+    model: z.string().regex(/^[a-z]+\/\S+$/, "expected provider/name"),
+  }),
 ]);
 
 export type EvalDefinition = z.output<typeof evalDefinitionSchema>;
 
 export type EvalOf<K extends EvalDefinition["kind"]> = Extract<EvalDefinition, { kind: K }>;
+
+/** Evals that this process itself reads and applies to one trace at a time. */
+export type DataEval = EvalOf<"rules" | "cases">;
+
+export function isDataEval(definition: EvalDefinition): definition is DataEval {
+  return definition.kind === "rules" || definition.kind === "cases";
+}
 
 /** `draft`: suggested or made; `active`: the one version of its name in use; `retired`: was. */
 export const EVAL_STATUSES = ["draft", "active", "retired"] as const;

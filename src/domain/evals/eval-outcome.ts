@@ -8,6 +8,13 @@ export interface EvalOutcome {
   readonly error: string | null;
 }
 
+/** With what it took. */
+export interface MeasuredOutcome extends EvalOutcome {
+  readonly ms: number;
+  /** US dollars; 0 where no model is called, null where the price is not known. */
+  readonly costUsd: number | null;
+}
+
 /** From here on a trace passes. */
 export const PASS_SCORE = 0.5;
 

@@ -2,6 +2,8 @@ import type { Condition, EvalDefinition, RegressionCase } from "../../domain/eva
 
 /** An eval as a short function for people to read; each feature is a function of the trace. */
 export function readableFunction(definition: EvalDefinition): string {
+  if (definition.kind === "python") return definition.code;
+  if (definition.kind === "rubric") return definition.rubric;
   const { name, criterion } = definition;
   const body = definition.kind === "rules" ? rulesBody(definition.pass.all) : casesBody(definition.cases);
   return [

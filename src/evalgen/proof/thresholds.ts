@@ -17,12 +17,14 @@ const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
     atLeast("true positive rate", ({ truePositiveRate }) => truePositiveRate, 0.8),
     atLeast("true negative rate", ({ trueNegativeRate }) => trueNegativeRate, 0.8),
     kappaAboveChance,
+    fewErrors,
   ],
   // May stop a release by itself.
   gate: [
     atLeast("true positive rate", ({ truePositiveRate }) => truePositiveRate, 0.9),
     atLeast("true negative rate", ({ trueNegativeRate }) => trueNegativeRate, 0.9),
     kappaAboveChance,
+    fewErrors,
     ({ agreement: { good } }) => fewOf(good, "good"),
     ({ agreement: { bad } }) => fewOf(bad, "bad"),
   ],
@@ -58,6 +60,14 @@ function kappaAboveChance({ agreement: { kappa } }: Measured): string | null {
   const { low } = kappa;
   if (low !== null && low > 0.2) return null;
   return `the lower bound of kappa is ${low === null ? "not known" : low.toFixed(3)}, wanted above 0.2`;
+}
+
+/** Of labelled traces: what an eval cannot tell it neither passes nor fails. */
+const MAX_ERRORS = 0.05;
+
+function fewErrors({ agreement: { good, bad, notApplicable, errors } }: Measured): string | null {
+  const traces = good + bad + notApplicable + errors;
+  return errors <= MAX_ERRORS * traces ? null : `it failed on ${errors} of ${traces} traces, wanted at most 5 %`;
 }
 
 function fewOf(n: number, kind: string): string | null {

@@ -1,11 +1,19 @@
-import { type Completion, type Model, ModelError, type Retry } from "../../domain/models/model.js";
+import { type CallProgress, type Completion, type Model, ModelError, type Retry } from "../../domain/models/model.js";
 import { DEFAULT_RETRY, type RetryPolicy, retry, type Sleep } from "../../platform/retry.js";
 import { withMessage } from "../http/provider-errors.js";
+import { CallWaits } from "./call-waits.js";
 
 export interface Tried<T> {
   readonly done: T;
   /** The attempts that failed before. */
   readonly retries: readonly Retry[];
+}
+
+export interface RetryOptions {
+  readonly policy?: RetryPolicy | undefined;
+  readonly sleep?: Sleep | undefined;
+  /** Called before each wait. */
+  readonly onRetry?: ((failed: Retry) => void) | undefined;
 }
 
 /**
@@ -16,8 +24,7 @@ export async function retryWithPolicy<T>(
   name: string,
   attemptOnce: () => Promise<T>,
   signal: AbortSignal,
-  policy: RetryPolicy = DEFAULT_RETRY,
-  sleep?: Sleep,
+  { policy = DEFAULT_RETRY, sleep, onRetry }: RetryOptions = {},
 ): Promise<Tried<T>> {
   const retries: Retry[] = [];
   try {
@@ -26,8 +33,11 @@ export async function retryWithPolicy<T>(
       signal,
       sleep,
       failureOf: (error) => (error instanceof ModelError ? error : null),
-      onRetry: (error, waitedMs) =>
-        retries.push({ attempt: retries.length + 1, reason: (error as Error).message, waitedMs }),
+      onRetry(error, waitedMs) {
+        const failed = { attempt: retries.length + 1, reason: (error as Error).message, waitedMs };
+        retries.push(failed);
+        onRetry?.(failed);
+      },
     });
     return { done, retries };
   } catch (error) {
@@ -45,11 +55,17 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
   return {
     id: model.id,
     async complete(request, signal): Promise<Completion> {
-      const once = () => model.complete(request, signal);
+      const waits = new CallWaits();
+      const onProgress = (progress: CallProgress) => {
+        waits.add(progress);
+        request.onProgress?.(progress);
+      };
+      const once = () => model.complete({ ...request, onProgress }, signal);
       const startedAt = performance.now();
-      const { done, retries } = await retryWithPolicy(model.id, once, signal, policy, sleep);
+      const onRetry = (retry: Retry) => onProgress({ type: "retry", retry });
+      const { done, retries } = await retryWithPolicy(model.id, once, signal, { policy, sleep, onRetry });
       const waitedMs = Math.max(0, performance.now() - startedAt - done.latencyMs);
-      return { ...done, waitedMs, retries };
+      return { ...done, waitedMs, waits: waits.all(), retries };
     },
   };
 }

@@ -6,6 +6,13 @@ export interface StreamLimits {
   readonly stallMs: number;
 }
 
+export const EVENT_STREAM_HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  // Proxies that buffer responses would delay the events.
+  "x-accel-buffering": "no",
+} as const;
+
 const COMMENT = ": still working\n\n";
 
 /**

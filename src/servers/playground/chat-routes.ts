@@ -5,9 +5,9 @@ import type { Message } from "../../domain/models/conversation.js";
 import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/route-services.js";
-import { SseWriter } from "../http/sse-writer.js";
+import { EVENT_STREAM_HEADERS, SseWriter } from "../http/sse-writer.js";
 import type { ChatEvent } from "./page/chat-events.js";
-import { chatEventSchema, endingEvents, stepEvents } from "./playground-events.js";
+import { activityEvents, chatEventSchema, endingEvents, stepEvents } from "./playground-events.js";
 
 const TEXT_LIMIT = 200_000;
 
@@ -95,12 +95,18 @@ async function streamAnswer(
   log: LogFields,
 ) {
   const messageId = `message_${randomUUID()}`;
-  const send = async (events: readonly ChatEvent[]) => {
-    for (const event of events) await stream.send(event);
+  // One after the other: retries are sent while nobody waits for it.
+  let sent: Promise<void> = Promise.resolve();
+  const send = (events: readonly ChatEvent[]) => {
+    for (const event of events) sent = sent.then(() => stream.send(event));
+    return sent;
   };
   const answerEvents = async () => {
     await send([{ type: "message-start", messageId }]);
-    const answered = await chat.answer((step) => send(stepEvents(step)));
+    const answered = await chat.answer({
+      onStep: (step) => send(stepEvents(step)),
+      onActivity: (activity) => void send(activityEvents(activity)),
+    });
     logChat(log, answered.trace);
     return endingEvents(answered, messageId);
   };
@@ -126,14 +132,7 @@ export function eventStreamResponse(
 ): Response {
   const stream = new SseWriter(services.stream, (reason) => chat.abandon(reason), destroyConnection);
   void work(stream).finally(() => stream.close());
-  return new Response(stream.body, {
-    headers: {
-      "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-store",
-      // Proxies that buffer responses would delay the events.
-      "x-accel-buffering": "no",
-    },
-  });
+  return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
 }
 
 /** A message of the conversation; system messages go into the prompt instead. */

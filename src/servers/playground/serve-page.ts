@@ -20,9 +20,12 @@ const FILES: ReadonlyMap<string, PageFile> = new Map([
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-export function addPage(app: Hono<Env>): void {
+/** Which sections of the page there are: all, or those of a page that ends with a run. */
+export type PageScope = "all" | "run";
+
+export function addPage(app: Hono<Env>, scope: PageScope): void {
   for (const [path, { type, read }] of FILES) {
-    const content = read();
+    const content = read().replace('data-scope="all"', `data-scope="${scope}"`);
     const headers = { "content-type": `${type}; charset=utf-8`, "content-security-policy": POLICY };
     app.get(path, (c) => c.body(content, 200, { ...headers, "cache-control": "no-cache" }));
   }
@@ -34,5 +37,7 @@ export function isPage(path: string): boolean {
 }
 
 function readStyle(): string {
-  return readText("../../reports/page/shared/theme.css") + readText("./page/page.css");
+  return (
+    readText("../../reports/page/shared/theme.css") + readText("./page/page.css") + readText("./page/runs/run.css")
+  );
 }

@@ -25,7 +25,7 @@ const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 
-export function traceRoutes({ db }: Services): Route[] {
+export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
   return [
     defineRoute({
       method: "get",

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { NO_EVALS } from "../../../src/app/evals/evals-as-scorers.js";
 import { questionOpener } from "../../../src/app/questions/art-e-suite.js";
 import type { Answering } from "../../../src/app/run/answer/answering.js";
 import { answerHere } from "../../../src/app/run/answer/task-answerer.js";
@@ -133,7 +134,7 @@ function answering(db: Db, wanted: Wanted, runId: string): Answering {
     scoring: {
       sameMail: openMailLookup(db).canonicalId,
       scorers: wanted.scorers ?? RESULT_FILE_SCORERS,
-      evals: [],
+      evals: NO_EVALS,
       judge: wanted.judge ?? null,
     },
   };

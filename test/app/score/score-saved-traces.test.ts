@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { NO_EVALS } from "../../../src/app/evals/evals-as-scorers.js";
 import { scoreRun } from "../../../src/app/score/score-saved-traces.js";
 import { ModelError } from "../../../src/domain/models/model.js";
 import type { Judge, JudgeSettings, Verdict } from "../../../src/domain/scores/judgement.js";
@@ -44,7 +45,7 @@ function grade(
   signal = never,
   onProgress: (scored: number) => void = () => {},
 ) {
-  const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, evals: [], judge: made };
+  const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, evals: NO_EVALS, judge: made };
   const request = { scoring, scorers, concurrency: 4, worker: WORKER, onProgress };
   return scoreRun(demo.db, getRun(demo.db, runId), request, signal);
 }
@@ -110,7 +111,12 @@ describe("scoring a stored run again", () => {
     lockRun(demo.db, runId, "elsewhere:7", () => false);
     await expect(grade(RESULT_FILE_SCORERS)).rejects.toMatchObject({ code: "run_busy" });
     const { db } = demo;
-    const scoring = { sameMail: openMailLookup(db).canonicalId, scorers: RESULT_FILE_SCORERS, evals: [], judge: null };
+    const scoring = {
+      sameMail: openMailLookup(db).canonicalId,
+      scorers: RESULT_FILE_SCORERS,
+      evals: NO_EVALS,
+      judge: null,
+    };
     const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
     const request = { scoring, scorers: RESULT_FILE_SCORERS, concurrency: 1, worker, onProgress: () => {} };
     expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ scored: 73 });

@@ -80,6 +80,7 @@ it("run without flags is what --help says it is", () => {
     cache: false,
     dryRun: false,
     unsafeHostPython: false,
+    watch: false,
     taskTimeout: 600,
     requestTimeout: 180,
     cutoff: "query_date",

@@ -216,7 +216,7 @@ describe("eval files", () => {
 
   it("an empty folder and a missing file are refused", async () => {
     mkdirSync(path("empty"));
-    expect((await artE("evals import empty")).stderr).toContain("holds no .json files");
+    expect((await artE("evals import empty")).stderr).toContain("holds no .json or .py files");
     expect((await artE("evals import nowhere.json")).stderr).toContain("nowhere.json is no eval");
   });
 });

@@ -83,7 +83,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     worker.child.stderr?.on("data", (text: string) => {
       said += text;
     });
-    await expect.poll(() => said, { timeout: 20_000 }).toContain("takes tasks from");
+    await expect.poll(() => said, { timeout: 60_000 }).toContain("takes tasks from");
     return { ...worker, said: () => said };
   }
 

@@ -44,7 +44,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     });
     answer = () => ANSWER;
     for (const name of ["a", "b"]) workers.start(name, `--concurrency ${SLOTS / 2}`, variables());
-    await vi.waitFor(async () => expect(await listWorkers(redis.client)).toHaveLength(2), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await listWorkers(redis.client)).toHaveLength(2), { timeout: 60_000 });
   });
   afterEach(() => {
     answer = () => ANSWER;
@@ -67,7 +67,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     const run = start(`${LINE} -l 60 --tpm 3000`, variables());
     const waiting = async () =>
       (await listWorkers(redis.client)).map(({ runs }) => Object.values(runs).map(({ waitingFor }) => waitingFor));
-    await expect.poll(waiting, { timeout: 20_000 }).toEqual([["tokens"], ["tokens"]]);
+    await expect.poll(waiting, { timeout: 60_000 }).toEqual([["tokens"], ["tokens"]]);
     expect(times.length).toBeGreaterThanOrEqual(3);
     expect(times.length).toBeLessThanOrEqual(3 + SLOTS);
     await interruptTwice(run.child);

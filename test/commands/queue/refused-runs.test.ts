@@ -35,6 +35,7 @@ describe("over a queue", needs("redis"), () => {
       runId: "run_x",
       programVersion: programVersion(),
       corpusFingerprint,
+      suite: null,
       settings,
       tools: [],
       requests: { timeoutMs: 1_000, rpm: null, tpm: null, cache: false },

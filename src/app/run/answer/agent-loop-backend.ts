@@ -17,7 +17,7 @@ export function agentLoopBackend(shared: Answering): AgentBackend {
 
 function agentRun(
   { agent, model, tools, maxTaskCostUsd }: Answering,
-  { id, epoch, instruction, variables, context }: AgentTask,
+  { id, epoch, instruction, variables, context, onActivity }: AgentTask,
 ): AgentRun {
   return {
     model,
@@ -35,5 +35,6 @@ function agentRun(
     settings: agent.settings,
     context,
     maxCostUsd: maxTaskCostUsd,
+    onActivity,
   };
 }

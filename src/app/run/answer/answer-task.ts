@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../domain/json.js";
 import { redactJson } from "../../../domain/redact.js";
+import type { TaskActivity } from "../../../domain/runs/task-activity.js";
 import type { Trace } from "../../../domain/runs/trace.js";
 import type { PlannedTask } from "../../../domain/tasks/planned-task.js";
 import type { OpenedTask } from "../../../domain/tasks/suite.js";
@@ -9,6 +10,8 @@ import { agentLoopBackend } from "./agent-loop-backend.js";
 import type { Answering } from "./answering.js";
 import { chargeFailedRetries, endingOfFailure } from "./model-failure.js";
 import { notAttempted, traceFields } from "./trace-fields.js";
+
+const JUDGING: TaskActivity = { type: "judging" };
 
 /**
  * Opens one task, has the agent do it, grades what came of it, closes it, and has the answer judged where there is a
@@ -41,6 +44,7 @@ export async function answerTask(
   } finally {
     await opened.close();
   }
+  if (shared.scoring.judge !== null) shared.onActivity?.({ id: planned.task.id, epoch: planned.epoch }, JUDGING);
   return withVerdict(trace, shared.scoring, signal);
 }
 
@@ -62,7 +66,8 @@ function attempt(
       timeoutMs: shared.taskTimeoutMs,
       run(transcript, taskSignal, workspace) {
         const context = { ...access, signal: taskSignal, workspace };
-        return backend.answer({ id, epoch, instruction, variables, maxTurns, context }, transcript);
+        const onActivity = (activity: TaskActivity) => shared.onActivity?.({ id, epoch }, activity);
+        return backend.answer({ id, epoch, instruction, variables, maxTurns, context, onActivity }, transcript);
       },
       endingOf: endingOfFailure,
     },

@@ -1,5 +1,4 @@
 import type { AgentBackend } from "../../../domain/agents/agent-backend.js";
-import type { EvalDefinition } from "../../../domain/evals/eval-definition.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { Judge } from "../../../domain/scores/judgement.js";
 import type { Suite } from "../../../domain/tasks/suite.js";
@@ -8,11 +7,12 @@ import { isScorerName } from "../../../scoring/scorers.js";
 import type { AttachedTool } from "../../../store/registry/tool-rows.js";
 import { toTool } from "../../../tools/load-tools.js";
 import type { ToolResources } from "../../../tools/tool-handler.js";
+import { NO_EVALS } from "../../evals/evals-as-scorers.js";
 import type { Scoring } from "../../score/score-trace.js";
 import type { CreatedModel } from "../create-model.js";
 import { agentOf } from "../plan/stored-settings.js";
 import { warnOfOtherModel } from "../warn-of-other-model.js";
-import type { Answering } from "./answering.js";
+import type { Answering, OnActivity } from "./answering.js";
 
 /** What the answers of a run depend on. */
 export interface AnsweringParts {
@@ -21,11 +21,10 @@ export interface AnsweringParts {
   readonly model: CreatedModel;
   readonly tools: readonly AttachedTool[];
   readonly suite: Pick<Suite, "open">;
-  /** Those among the run's scorers. */
-  readonly evals: readonly EvalDefinition[];
   readonly judge: Judge | null;
   /** An external agent; undefined: the agent loop of this process. */
   readonly backend?: AgentBackend | undefined;
+  readonly onActivity?: OnActivity | undefined;
 }
 
 /** The resources of a run's tools. */
@@ -36,7 +35,7 @@ export function resourcesOf(settings: RunSettings, shared: ToolResources): ToolR
 export function scoringOf(
   settings: RunSettings,
   { mailbox }: Pick<ToolResources, "mailbox">,
-  { evals, judge }: Pick<AnsweringParts, "evals" | "judge">,
+  { judge, evals }: Pick<Scoring, "judge" | "evals">,
 ): Scoring {
   return {
     sameMail: (id) => mailbox.mails.canonicalId(id),
@@ -48,7 +47,7 @@ export function scoringOf(
 
 /** Throws a UserError where a tool cannot be used. */
 export function buildAnswering(
-  { runId, settings, model, tools, suite, evals, judge, backend }: AnsweringParts,
+  { runId, settings, model, tools, suite, judge, backend, onActivity }: AnsweringParts,
   resources: ToolResources,
   note: (text: string) => void,
 ): Answering {
@@ -60,7 +59,9 @@ export function buildAnswering(
     suite,
     taskTimeoutMs: settings.taskTimeoutMs,
     maxTaskCostUsd: settings.maxTaskCostUsd,
-    scoring: scoringOf(settings, resources, { evals, judge }),
+    // Evals run when answers are saved.
+    scoring: scoringOf(settings, resources, { judge, evals: NO_EVALS }),
     backend,
+    onActivity,
   };
 }

@@ -1,7 +1,6 @@
 import type { Db } from "../../../store/connection/open-store.js";
 import { openExternalResources } from "../../../tools/external/external-connections.js";
 import type { SearchPool } from "../../../tools/search-pool/search-pool.js";
-import { evalsAmong } from "../../evals/evals-as-scorers.js";
 import { createRunJudge } from "../../score/create-judge.js";
 import type { AppContext } from "../../use-case-context.js";
 import { ServerWatch } from "../detect-dead-server.js";
@@ -26,16 +25,16 @@ export async function localAnswerer(
     activity: { throttle: model.throttle },
     onConcurrency: model.onConcurrency,
     shortfall: () => judge?.shortfall() ?? null,
-    async start({ mailbox }) {
+    async start({ mailbox, onActivity }) {
       const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
       if (plan.settings.elsewhere !== undefined) {
         const { openAgentTarget } = await import("../open-agent-target.js");
         const how = { model, options, settings, resources };
         target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
       }
-      const evals = evalsAmong(db, plan.settings.scorers);
-      const parts = { runId, settings: plan.settings, model, tools, suite, evals, judge: judge?.judge ?? null };
-      return answerHere(buildAnswering({ ...parts, backend: target?.backend }, resources, note), new ServerWatch());
+      const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
+      const answering = buildAnswering({ ...parts, backend: target?.backend, onActivity }, resources, note);
+      return answerHere(answering, new ServerWatch());
     },
     close: async () => void (await Promise.all([outside.close(), target?.close()])),
   };

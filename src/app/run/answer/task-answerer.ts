@@ -8,7 +8,7 @@ import type { Mailbox } from "../../../tools/open-mailbox.js";
 import type { Budget } from "../budget.js";
 import type { ServerWatch } from "../detect-dead-server.js";
 import { answerTask } from "./answer-task.js";
-import type { Answering } from "./answering.js";
+import type { Answering, OnActivity } from "./answering.js";
 
 export interface Answered {
   readonly trace: Trace;
@@ -40,6 +40,7 @@ export interface StartedRun {
   readonly db: Db;
   readonly mailbox: Mailbox;
   readonly budget: Budget;
+  readonly onActivity: OnActivity;
   /** False: no further task may start. */
   mayStart(): boolean;
 }

@@ -48,7 +48,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
     target === undefined
       ? newRunSettings(db, options, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, options, env);
-  const settings = { ...unpinned, scorers: pinEvals(db, unpinned.scorers) };
+  const settings = { ...unpinned, scorers: await pinEvals(db, unpinned.scorers, context.settings) };
   refuseOracle(settings.model, options.oracle);
   noteUnsetConditions(options, db, context);
   // Before the download: a missing key is found at once.

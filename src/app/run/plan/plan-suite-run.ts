@@ -37,7 +37,7 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   refuseMailFlags(given, mail);
   refuseMachineTasks(target, list.tasks);
   if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, options.partialInboxes);
-  const settings = { ...suiteSettings(db, { target, tasks: list.tasks, options }, context), ...oracle };
+  const settings = { ...(await suiteSettings(db, { target, tasks: list.tasks, options }, context)), ...oracle };
   const model = await createModel(settings, options, context.settings, { append: false, callsModel });
   return newRunPlan(db, { suite, list, settings, model }, options);
 }
@@ -50,7 +50,7 @@ function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): 
 }
 
 /** Only answers that have a gold answer are judged. */
-function suiteSettings(
+async function suiteSettings(
   db: Db,
   run: {
     readonly target: AgentTarget | undefined;
@@ -58,7 +58,7 @@ function suiteSettings(
     readonly options: RunOptions;
   },
   context: AppContext,
-): RunSettings {
+): Promise<RunSettings> {
   const { target, tasks } = run;
   const { inboxes, hasAnswers } = suiteMail(tasks);
   const options = hasAnswers ? run.options : { ...run.options, noJudge: true };
@@ -71,7 +71,7 @@ function suiteSettings(
   const scorers = hasAnswers ? chosenScorers(options.scorers, settings.judge !== null) : suiteEvals(options);
   return {
     ...settings,
-    scorers: pinEvals(db, recordedScorers("suite", scorers)),
+    scorers: await pinEvals(db, recordedScorers("suite", scorers), context.settings),
     ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
   };
 }

@@ -1,4 +1,6 @@
 import type { ChatEvent } from "./chat-events.js";
+import { errorText } from "./error-text.js";
+import { readEvents } from "./event-stream.js";
 
 const TOKEN_KEY = "art-e-token";
 
@@ -8,7 +10,7 @@ interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Throws an Error with the server's own message; asks the user for a token where the server wants one. */
+/** Throws an Error with what the server says; asks the user for a token where the server wants one. */
 export async function get<T>(path: string): Promise<T> {
   return (await request(path, {})).json() as Promise<T>;
 }
@@ -17,32 +19,24 @@ export async function post<T>(path: string, body: unknown): Promise<T> {
   return (await request(path, { method: "POST", body })).json() as Promise<T>;
 }
 
-/** The events of a chat up to `[DONE]`; throws where the stream ends without it. */
+/** The events of a chat; throws where the server breaks off. */
 export async function* chatEvents(agentId: string, body: unknown, signal: AbortSignal): AsyncGenerator<ChatEvent> {
   const path = `/api/agents/${encodeURIComponent(agentId)}/playground/chat`;
-  const response = await request(path, { method: "POST", body, signal });
-  const decoder = new TextDecoder();
-  const reader = response.body?.getReader();
-  let text = "";
-  for (;;) {
-    const chunk = await reader?.read();
-    if (chunk?.value === undefined) throw new Error("The server broke off before the end of the answer.");
-    text += decoder.decode(chunk.value, { stream: true });
-    const events = text.split("\n\n");
-    text = events.pop() ?? "";
-    for (const event of events) {
-      if (!event.startsWith("data: ")) continue;
-      const data = event.slice("data: ".length);
-      if (data === "[DONE]") return;
-      yield JSON.parse(data) as ChatEvent;
-    }
-  }
+  yield* readEvents<ChatEvent>(await request(path, { method: "POST", body, signal }));
 }
+
+/** The events of a GET route; throws where the server breaks off. */
+export async function* getEvents<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
+  yield* readEvents<T>(await request(path, { signal }));
+}
+
+/** The server's refusal of a request. */
+export class RefusedRequest extends Error {}
 
 async function request(path: string, { method = "GET", body, signal }: RequestOptions): Promise<Response> {
   for (;;) {
     const token = sessionStorage.getItem(TOKEN_KEY);
-    const response = await fetch(path, {
+    const response = await fetchOrExplain(path, {
       method,
       ...(signal === undefined ? {} : { signal }),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -52,15 +46,24 @@ async function request(path: string, { method = "GET", body, signal }: RequestOp
       },
     });
     if (response.ok) return response;
-    if (response.status !== 401) throw new Error(await errorText(response));
+    if (response.status !== 401) throw new RefusedRequest(await refusalText(response));
     await askForToken();
   }
 }
 
-async function errorText(response: Response): Promise<string> {
+async function fetchOrExplain(path: string, options: RequestInit): Promise<Response> {
   try {
-    const { error } = (await response.json()) as { error: { message: string; details?: { hint?: string } | null } };
-    return error.details?.hint ? `${error.message} ${error.details.hint}` : error.message;
+    return await fetch(path, options);
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new Error("The server of this page does not answer: it may have ended.");
+  }
+}
+
+async function refusalText(response: Response): Promise<string> {
+  try {
+    const { error } = (await response.json()) as { error: Parameters<typeof errorText>[0] };
+    return errorText(error);
   } catch {
     return `The server answers ${response.status}.`;
   }

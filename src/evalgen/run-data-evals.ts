@@ -1,17 +1,17 @@
-import type { EvalDefinition } from "../domain/evals/eval-definition.js";
+import type { DataEval } from "../domain/evals/eval-definition.js";
 import type { EvalOutcome } from "../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../domain/evals/evaluated-trace.js";
 import { runCases } from "./run-cases.js";
 import { runRules } from "./run-rules.js";
 import { type TraceView, viewOf } from "./trace-view.js";
 
-/** Runs evals over one trace, which is prepared once for all of them. */
-export function runEvals(definitions: readonly EvalDefinition[], trace: EvaluatedTrace): EvalOutcome[] {
+/** Runs rules and cases over one trace, which is prepared once for all of them. */
+export function runDataEvals(definitions: readonly DataEval[], trace: EvaluatedTrace): EvalOutcome[] {
   const view = viewOf(trace);
-  return definitions.map((definition) => runEval(definition, trace, view));
+  return definitions.map((definition) => runDataEval(definition, trace, view));
 }
 
-function runEval(definition: EvalDefinition, trace: EvaluatedTrace, view: TraceView): EvalOutcome {
+function runDataEval(definition: DataEval, trace: EvaluatedTrace, view: TraceView): EvalOutcome {
   try {
     return definition.kind === "rules" ? runRules(definition, view) : runCases(definition, trace);
   } catch (error) {

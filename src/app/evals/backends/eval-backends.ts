@@ -1,0 +1,66 @@
+import { UserError } from "../../../domain/errors.js";
+import type { EvalDefinition, EvalOf } from "../../../domain/evals/eval-definition.js";
+import type { MeasuredOutcome } from "../../../domain/evals/eval-outcome.js";
+import { runPythonEval } from "../../../evalgen/python/run-python-eval.js";
+import { runRubric } from "../../../evalgen/rubric/run-rubric.js";
+import type { EvalBackend, EvalBackends } from "../../../evalgen/run-evals.js";
+import { chooseSandbox } from "../../../sandbox/choose-sandbox.js";
+import type { AppSettings } from "../../use-case-context.js";
+import { openRubricModel, type RubricModel, rubricCache } from "./rubric-model.js";
+
+const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) => {
+  const choice = await chooseSandbox();
+  if (!choice.ok) throw new Error(`Python cannot be run here: ${choice.why}`);
+  return runPythonEval(definition, traces, choice.sandbox, signal);
+};
+
+/** What runs evals here. Whatever does not work, a sandbox or a model, is an error of each outcome. */
+export function openEvalBackends(settings: AppSettings): EvalBackends {
+  const models = new Map<string, Promise<RubricModel>>();
+  const modelOf = ({ model }: EvalOf<"rubric">) => {
+    const opened = models.get(model) ?? openRubricModel(model, settings);
+    models.set(model, opened);
+    return opened;
+  };
+  const cache = rubricCache(settings);
+  return {
+    python: runsOrFails(runPythonHere),
+    rubric: runsOrFails(async (definition, traces, signal) =>
+      runRubric(definition, traces, { ...(await modelOf(definition)), cache }, signal),
+    ),
+  };
+}
+
+/** The same without any model: rubrics are not asked for. */
+export const BACKENDS_WITHOUT_MODELS: EvalBackends = {
+  python: runsOrFails(runPythonHere),
+  rubric: runsOrFails(async () => {
+    throw new Error("rubrics are not asked for here");
+  }),
+};
+
+function runsOrFails<K extends EvalDefinition["kind"]>(backend: EvalBackend<K>): EvalBackend<K> {
+  return async (definition, traces, signal) => {
+    try {
+      return await backend(definition, traces, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const { message } = error as Error;
+      return traces.map((): MeasuredOutcome => ({ score: null, reason: "", error: message, ms: 0, costUsd: 0 }));
+    }
+  };
+}
+
+/** Throws where this machine cannot run one of the evals: no sandbox, or no key for a rubric's model. */
+export async function requireRunnable(definitions: readonly EvalDefinition[], settings: AppSettings): Promise<void> {
+  for (const definition of definitions) {
+    if (definition.kind === "rubric") await openRubricModel(definition.model, settings);
+    if (definition.kind === "python") await requireSandbox(`The eval ${definition.name} is written in Python`);
+  }
+}
+
+export async function requireSandbox(reason: string): Promise<void> {
+  const choice = await chooseSandbox();
+  if (!choice.ok)
+    throw new UserError("sandbox_missing", `${reason}, which needs a sandbox: ${choice.why}.`, choice.hint);
+}

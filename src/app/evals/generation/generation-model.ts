@@ -1,0 +1,70 @@
+import { join } from "node:path";
+import { UserError } from "../../../domain/errors.js";
+import type { Model, PriceOf } from "../../../domain/models/model.js";
+import { type Price, priceAt, priceOfReply } from "../../../models/catalog/prices.js";
+import { checkBaseUrl } from "../../../models/endpoint.js";
+import { type CostLimit, limitCost } from "../../../models/middleware/limit-cost.js";
+import { RateLimiter } from "../../../models/middleware/rate-limiter.js";
+import { cachingReplies } from "../../../models/middleware/reply-cache.js";
+import { parseModelName } from "../../../models/model-name.js";
+import { isRemote } from "../../../models/provider-names.js";
+import { resolveModel, wireApiOf } from "../../../models/resolve-model.js";
+import { DEFAULT_RETRY } from "../../../platform/retry.js";
+import { JUDGE_TIMEOUT_MS } from "../../score/create-judge.js";
+import { baseUrlOf, connectionOf } from "../../settings/endpoints.js";
+import type { AppSettings } from "../../use-case-context.js";
+
+export interface GenerationModelOptions {
+  /** `provider/name`. */
+  readonly model: string;
+  readonly baseUrl?: string | undefined;
+  /** US dollars for a million tokens; undefined: by the table. */
+  readonly price?: Price | undefined;
+  readonly maxCost: number;
+}
+
+export interface GenerationModel {
+  readonly model: Model;
+  readonly server: string | null;
+  readonly limit: CostLimit;
+}
+
+/**
+ * The model that writes evals. Its replies are kept in the cache folder, so that what was paid for is not paid for
+ * again; calls besides keep to the limit. Throws a UserError for a missing key and an unknown price.
+ */
+export async function openGenerationModel(
+  { model: id, baseUrl, price, maxCost }: GenerationModelOptions,
+  settings: AppSettings,
+): Promise<GenerationModel> {
+  const name = parseModelName(id, null);
+  if (!isRemote(name.provider)) {
+    throw new UserError(
+      "model_unfit",
+      `--model ${id} writes no evals.`,
+      "Name one of a provider, such as anthropic/claude-sonnet-5.",
+    );
+  }
+  const given = baseUrlOf(name.provider, baseUrl, settings.env);
+  const server = given === null ? null : checkBaseUrl(given);
+  const connection = connectionOf(
+    name.provider,
+    { baseUrl: server, wireApi: null, timeoutMs: JUDGE_TIMEOUT_MS },
+    settings.env,
+  );
+  const throttle = new RateLimiter({ concurrency: "auto", rpm: null, tpm: null });
+  const remote = await resolveModel(name, connection, DEFAULT_RETRY, throttle);
+  const priceOf: PriceOf = (usage, answeredBy) =>
+    price === undefined ? priceOfReply(name.id, answeredBy, usage) : priceAt(price, usage);
+  if (priceOf({ inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 }) === null) {
+    throw new UserError(
+      "price_unknown",
+      `--max-cost cannot be kept: the price of ${name.id} is not known.`,
+      "Give it: --price IN,OUT in US dollars for a million tokens.",
+    );
+  }
+  const { model, limit } = limitCost(remote, priceOf, maxCost);
+  const wireApi = name.provider === "openai" ? wireApiOf(null, server) : null;
+  const folder = join(settings.cacheDir, "replies");
+  return { model: cachingReplies(model, { model: name.id, baseUrl: server, wireApi }, folder), server, limit };
+}

@@ -1,0 +1,142 @@
+import { addCost } from "../../domain/runs/cost.js";
+import { HEADLINE_SCORERS } from "../../domain/runs/headline.js";
+import type { FinishedTask, RunProgress } from "../../domain/runs/run-progress.js";
+import type { ScoreDescription } from "../../domain/scores/score.js";
+import type { Ending } from "../../domain/tasks/task-ending.js";
+import type { TaskId } from "../../domain/tasks/task-id.js";
+import { estimateOf } from "../../evaluation/aggregate/score-aggregate.js";
+import { SCORES } from "../../scoring/scorers.js";
+import { ClusteredMean } from "../../statistics/clustered-mean.js";
+import type { SavedAttempt } from "../../store/runs/saved-attempts.js";
+
+const MOST_NEWEST = 10;
+const MOST_FAILURES = 10;
+
+/** Finished tasks whose times tell how fast the run goes on. */
+const PACE_TASKS = 50;
+
+/** What stays in memory of each task: tens of thousands may be finished. */
+interface Scored {
+  readonly taskId: TaskId;
+  readonly ending: Ending;
+  readonly isFailed: boolean;
+  readonly scores: Readonly<Record<string, number | null>>;
+}
+
+export type FinishedFigures = Pick<
+  RunProgress,
+  "doneTasks" | "failedTasks" | "endings" | "scores" | "costUsd" | "tokens" | "retries" | "newest" | "failures"
+>;
+
+type ScoreLine = RunProgress["scores"][number];
+
+/** The finished tasks of a run, added as they are saved. */
+export class FinishedTasks {
+  private readonly tasks = new Map<string, Scored>();
+  private newest: FinishedTask[] = [];
+  private failures: FinishedTask[] = [];
+  private ends: number[] = [];
+  private costUsd: number | null = 0;
+  private tokens = 0;
+  private retries = 0;
+
+  /** A later attempt at a task takes the place of an earlier one, whose cost still counts. */
+  add({ result, isFailed, startedAt }: SavedAttempt): void {
+    const { taskId, epoch, ending, scores, spent, judgeCostUsd, usage, retries } = result;
+    const isSame = (line: FinishedTask) => line.taskId === taskId && line.epoch === epoch;
+    const key = `${taskId}/${epoch}`;
+    if (this.tasks.has(key)) this.failures = this.failures.filter((line) => !isSame(line));
+    this.tasks.set(key, { taskId, ending, isFailed, scores });
+    this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
+    this.tokens += usage.inputTokens + usage.outputTokens;
+    this.retries += retries;
+    const line = toFinishedTask(result, startedAt);
+    this.newest = [line, ...this.newest].slice(0, MOST_NEWEST);
+    if (isFailed) this.failures = [line, ...this.failures].slice(0, MOST_FAILURES);
+    this.ends = [Date.parse(line.endedAt), ...this.ends].slice(0, PACE_TASKS);
+  }
+
+  /** When the newest tasks ended, in ms. */
+  get endTimes(): readonly number[] {
+    return this.ends;
+  }
+
+  /** Takes longer, the more tasks there are. */
+  figures(): FinishedFigures {
+    const { costUsd, tokens, retries } = this;
+    const endings: Partial<Record<Ending, number>> = {};
+    let failedTasks = 0;
+    for (const { ending, isFailed } of this.tasks.values()) {
+      endings[ending] = (endings[ending] ?? 0) + 1;
+      if (isFailed) failedTasks++;
+    }
+    const scores = this.estimates();
+    const withScore = (line: FinishedTask) => ({ ...line, score: this.scoreOf(line, scores[0]?.scorer) });
+    return {
+      doneTasks: this.tasks.size,
+      failedTasks,
+      endings,
+      scores,
+      costUsd,
+      tokens,
+      retries,
+      newest: this.newest.map(withScore),
+      failures: this.failures.map(withScore),
+    };
+  }
+
+  private scoreOf({ taskId, epoch }: FinishedTask, scorer: string | undefined): number | null {
+    return scorer === undefined ? null : (this.tasks.get(`${taskId}/${epoch}`)?.scores[scorer] ?? null);
+  }
+
+  /** The repeats of a question are one cluster. */
+  private estimates(): ScoreLine[] {
+    const byScorer = new Map<string, Map<TaskId, number[]>>();
+    for (const { taskId, scores } of this.tasks.values()) {
+      for (const [scorer, value] of Object.entries(scores)) {
+        if (value === null) continue;
+        const byTask = byScorer.get(scorer) ?? new Map<TaskId, number[]>();
+        byScorer.set(scorer, byTask);
+        byTask.set(taskId, [...(byTask.get(taskId) ?? []), value]);
+      }
+    }
+    const headline = HEADLINE_SCORERS.find((scorer) => byScorer.has(scorer));
+    const rank = (scorer: string) => (scorer === headline ? -1 : (ORDER.get(scorer) ?? ORDER.size));
+    return [...byScorer]
+      .sort(([a], [b]) => rank(a) - rank(b))
+      .map(([scorer, byTask]) => scoreLine(scorer, [...byTask.values()]));
+  }
+}
+
+const ORDER: ReadonlyMap<string, number> = new Map(Object.keys(SCORES).map((scorer, i) => [scorer, i]));
+
+function scoreLine(scorer: string, questions: readonly (readonly number[])[]): ScoreLine {
+  const sums = new ClusteredMean();
+  for (const values of questions) sums.add(values.length, sumOf(values), sumOf(values.map((value) => value * value)));
+  const known: ScoreDescription | undefined = SCORES[scorer];
+  // An eval, or a scorer of another version.
+  const { label, kind, better } = known ?? { label: scorer, kind: "rate", better: "higher" };
+  return { scorer, label, better, ...estimateOf({ kind, ...(known?.scale && { scale: known.scale }) }, sums) };
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+function toFinishedTask(result: SavedAttempt["result"], startedAt: string): FinishedTask {
+  const { taskId, epoch, traceId, question, ending, error, costUsd, executionTimeMs, waitingTimeMs, retries } = result;
+  return {
+    taskId,
+    epoch,
+    traceId,
+    question,
+    ending,
+    error: error ?? null,
+    score: null,
+    costUsd,
+    durationMs: executionTimeMs,
+    waitedMs: waitingTimeMs ?? null,
+    retries,
+    endedAt: new Date(Date.parse(startedAt) + executionTimeMs).toISOString(),
+  };
+}

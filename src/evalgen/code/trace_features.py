@@ -1,0 +1,574 @@
+"""The features that rules may bound, as art-e measures them: each takes a trace and returns (value, detail).
+
+A trace is a line of `art-e export-traces`, or what an eval function gets as `trace`, with the question as
+`user_message`. A value of None says that the feature does not apply.
+"""
+import json
+import re
+
+# As in JavaScript: words are ASCII, white space is not only ASCII.
+SPACES = "\\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+
+
+def regex(source, flags=0):
+    """Compiles a pattern in which ~ stands for white space, also within brackets as [~...]."""
+    source = source.replace("[~", "[" + SPACES).replace("~", "[" + SPACES + "]")
+    return re.compile(source, re.ASCII | flags)
+
+
+def strip(text):
+    return regex("^~+|~+\\Z").sub("", text)
+
+
+def collapse(text):
+    return strip(regex("~+").sub(" ", text))
+
+
+def list_of(items):
+    shown = [regex("~+").sub(" ", item)[:100] for item in items[:3]]
+    more = len(items) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def share_of(items, is_fine):
+    if not items:
+        return None, ""
+    odd = [item for item in items if not is_fine(item)]
+    return (1 if not odd else (len(items) - len(odd)) / len(items)), list_of(odd)
+
+
+def unique(items):
+    return list(dict.fromkeys(items))
+
+
+# What a trace holds.
+
+
+def question_of(trace):
+    if "user_message" in trace:
+        return trace["user_message"]
+    task = trace.get("task") or {}
+    return trace.get("question") or task.get("question") or task.get("instruction") or ""
+
+
+def answer_of(trace):
+    return trace.get("answer") or ""
+
+
+def sources_of(trace):
+    return trace.get("sources") or []
+
+
+def calls_of(trace):
+    return trace.get("toolCalls") or []
+
+
+def is_suite(trace):
+    return bool(trace.get("is_suite")) or "grade" in trace
+
+
+def is_mail(value):
+    return isinstance(value, dict) and isinstance(value.get("message_id"), str)
+
+
+def listed_mails(trace):
+    mails = []
+    for call in calls_of(trace):
+        result = call.get("result")
+        found = result.get("emails") if isinstance(result, dict) else result
+        mails.extend(mail for mail in found if is_mail(mail)) if isinstance(found, list) else None
+    return mails
+
+
+def opened_mails(trace):
+    return [call["result"] for call in calls_of(trace) if is_mail(call.get("result")) and "body" in call["result"]]
+
+
+def ids_of(mails):
+    return unique(mail["message_id"] for mail in mails)
+
+
+# "I don't know" in its many forms.
+
+MAIL = "(mailbox|inbox|e-?mails|mails|messages)"
+FOUND_IN = f"(in|within|among|from|by) (the|your|this|my|any of the|any|these) (available |provided |searched )?{MAIL}"
+FACT = "(information|answer|record|mention|reference|details?|evidence|results?|data)"
+COULD_NOT = (
+    "(could not|couldn't|cannot|can't|can not|did not|didn't|do not|don't|have not|haven't|(am|was|were|been) unable to"
+    "|(am|was|were) not able to|wasn't able to|(have not|haven't) been able to)"
+)
+SEARCHED = (
+    f"(available |provided |searched |retrieved )?({MAIL}|search results|available information"
+    "|information (available|provided))( (in|of|from|to|that) [^,]*)?"
+)
+TELLS = "(mentions?|contains?|says?|specif(y|ies)|states?)"
+GOES_ON = (
+    r"\b(but|however|though|although|nevertheless|nonetheless|that said|instead|except|likely|probably|perhaps|possibly"
+    r"|best guess|closest|i (believe|think|assume|guess)|appears? (to be|that)|seems? (to be|that)"
+    r"|so (i|we|he|she|they))\b"
+)
+LEAD = (
+    r"^((i am |i'm )?sorry|apologies|i apologi[sz]e|unfortunately|after (an? )?(thorough |extensive )?search[^,]*"
+    r"|having searched[^,]*|based on [^,]*|from (the|your|these) [^,]*|despite [^,]*)[,.:;]?( but)? "
+)
+ABSTAINS = [
+    r"^(i|we) (do not|don't|can not|cannot|can't) (actually |really |currently )?(know|say|tell)( (the answer|for (sure|certain)|this|that|who|whom|whose|what|when|where|which|why|how|if|whether|based|from|because|as|since|yet|sorry)\b.*)?$",
+    r"^(i|we) (do not|don't) know (the|her|his|their|your|its|any) [^,;]*$",
+    r"^(i|we) (do not|don't) have (any |enough |sufficient |the |that |this )*(information|answer|details|data|record|e-?mails?)\b.*$",
+    rf"^(i|we) {COULD_NOT} (find|locate|see|identify|uncover) .*\b({FACT}|mentions?|records|references|anything|answers|e-?mails?|mails?|messages?|mailbox|inbox)\b.*$",
+    rf"^(i|we) {COULD_NOT} (find|locate|see) (it|this|that|an answer|one)$",
+    rf"^(i|we) {COULD_NOT} (determine|answer|work out|establish)\b.*$",
+    rf"^(there (is|are|was|were) )?no (relevant |specific |further |matching |such |clear )*{FACT}s?\b.*\b({MAIL}|search(es)?|found|available|given)\b.*$",
+    r"^(there (is|are|was|were) )?no (relevant |specific |matching |such )*(e-?mails?|mails?|messages?) .*\b(about|regarding|mention\w*|contain\w*|match\w*|found|(in|within) (the|your|this) (mailbox|inbox))\b.*$",
+    r"^there (is|are|was|were) (nothing|no (e-?mails?|mails?|messages?))\b.*\b(mailbox|inbox|e-?mails|mails|messages)\b.*$",
+    rf"^(the|your|this|my|available|these) {SEARCHED} (does not|do not|doesn't|don't|did not|didn't|never {TELLS})\b.*$",
+    rf"^none of (the|your|my|these) {SEARCHED} {TELLS}\b.*$",
+    rf"^.{{0,80}} (is|was|are|were) (not|never) (\w+ )?(mentioned|specified|stated|given|found|available|provided|contained|known|recorded|included) (anywhere )?{FOUND_IN}.*$",
+    rf"^(it|that|this|the answer|the information|this information|the question|this question) (is|was|could|can) ?(not|n't|never) (be )?(known|available|found|determined|answered|in (the|your|this) {MAIL})\b.*$",
+    r"^(it|that|this|the answer|this information|the information|this question) (cannot|can't) be (known|found|determined|answered)\b.*$",
+    rf"^(is |was )?(unknown|not (known|found|available|specified|mentioned|stated|provided)|unanswerable|cannot (be )?determined?|cannot answer)( {FOUND_IN})?$",
+    r"^(n/a|no answer( (was )?found)?|(the )?(answer|information|details) (is |was |are )?(unknown|not (known|found|available|provided))|(there is )?(insufficient|not enough) (information|data|evidence)\b.*)$",
+]
+
+
+def is_dont_know(answer):
+    plain = re.sub("[‘’ʼ]", "'", answer.lower())
+    plain = collapse(re.sub("[*_`\"“”]", "", plain))
+    if plain == "" or len(plain) > 600:
+        return False
+    statement = regex(LEAD).sub("", plain, count=1)
+    if regex(GOES_ON).search(statement):
+        return False
+    sentence = re.split(r"(?<=[.!?])\s", statement, maxsplit=1)[0].rstrip(".!?")
+    return any(regex(form).search(sentence) for form in ABSTAINS)
+
+
+def abstained(trace):
+    return trace.get("ending") == "dont_know" or is_dont_know(answer_of(trace))
+
+
+# Dates and times of day: numeric dates are month first, unless only day first is valid.
+
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+MONTH = (
+    "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+DAY = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:]|[a-z])"
+YEAR = r"(\d{4}|'\d{2})(?!\d)"
+HOUR_MINUTE = r"(\d{1,2})(?:[:.](\d{2}))?"
+AM_PM = r"([ap])\.?m\b\.?"
+
+
+def valid_day(year, month, day):
+    return (year, month, day) if 1 <= month <= 12 and (day is None or 1 <= day <= 31) else None
+
+
+def year_of(digits):
+    if digits is None:
+        return None
+    year = int(digits.replace("'", ""))
+    return year if year >= 100 else 2000 + year if year < 50 else 1900 + year
+
+
+def month_of(name):
+    return MONTHS.index(name[:3]) + 1
+
+
+def month_first(a, b, year):
+    return valid_day(year, int(a), int(b)) or valid_day(year, int(b), int(a))
+
+
+def time_of_day(hour, minute, is_time=True):
+    return frozenset([hour * 60 + minute]) if is_time and hour < 24 and minute < 60 else None
+
+
+def am_or_pm(hour, minute):
+    if hour > 23 or minute > 59:
+        return None
+    if hour == 0 or hour > 12:
+        return frozenset([hour * 60 + minute])
+    return frozenset([(hour % 12) * 60 + minute, (hour % 12 + 12) * 60 + minute])
+
+
+DATE_PATTERNS = [
+    (r"(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])", lambda y, m, d: valid_day(year_of(y), int(m), int(d))),
+    (rf"(?<![\w:/.-]){DAY}~+(?:of~+)?{MONTH}(?![a-z])(?:,?~+{YEAR})?",
+     lambda d, name, y: valid_day(year_of(y), month_of(name), int(d))),
+    (rf"(?<![a-z]){MONTH}~+(?:the~+)?{DAY}(?:,?~+(?:of~+)?{YEAR})?",
+     lambda name, d, y: valid_day(year_of(y), month_of(name), int(d))),
+    (rf"(?<![a-z]){MONTH}(?:,|~+of)?~+{YEAR}", lambda name, y: valid_day(year_of(y), month_of(name), None)),
+    (r"(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])", lambda a, _, b, y: month_first(a, b, year_of(y))),
+    (r"(?<![\d/.-])(\d{1,2})/(\d{1,2})(?![\d/]|\.\d)", lambda m, d: valid_day(None, int(m), int(d))),
+]
+
+TIME_PATTERNS = [
+    (rf"(?<![\w:.$]){HOUR_MINUTE}(?=~*(?:-|–|to|until)~*\d{{1,2}}(?:[:.]\d{{2}})?~*{AM_PM})",
+     lambda h, m, half: am_or_pm(int(h), int(m or 0))),
+    (rf"(?<![\w:.$]){HOUR_MINUTE}(?::\d{{2}})?~*{AM_PM}",
+     lambda h, m, half: time_of_day(int(h) % 12 + (12 if half == "p" else 0), int(m or 0), 0 < int(h) <= 12)),
+    (r"(?:\b12(?::00)?~*)?\b(?:noon|midday)\b", lambda: time_of_day(12, 0)),
+    (r"(?:\b12(?::00)?~*)?\bmidnight\b", lambda: time_of_day(0, 0)),
+    (r"(?<![\w:.])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])", lambda h, m: am_or_pm(int(h), int(m))),
+    (r"(?<![\w:.,$/-])([01]\d|2[0-3])([0-5]\d)(?=~*(?:hours|hrs|h)\b)", lambda h, m: time_of_day(int(h), int(m))),
+    (r"(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)", lambda h, m: time_of_day(int(h), int(m))),
+]
+
+
+def extract(text, patterns):
+    """The values of all patterns, and the text with what they matched masked by x."""
+    found = []
+    for source, read in patterns:
+
+        def mask(match):
+            value = read(*match.groups())
+            if value is None:
+                return match.group()
+            found.append(value)
+            return "x" * len(match.group())
+
+        text = regex(source).sub(mask, text)
+    return found, text
+
+
+def dates_and_times(text):
+    days, rest = extract(text.lower(), DATE_PATTERNS)
+    times, rest = extract(rest, TIME_PATTERNS)
+    return days, times, rest
+
+
+def matches_day(wanted, found):
+    if wanted[1] != found[1] or (wanted[2] is not None and wanted[2] != found[2]):
+        return False
+    return wanted[0] is None or found[0] is None or wanted[0] == found[0]
+
+
+# Numbers, in digits or spelled out.
+
+SCALES = {
+    "hundred": 100, "dozen": 12, "k": 1e3, "thousand": 1e3, "m": 1e6, "mm": 1e6, "mil": 1e6, "million": 1e6,
+    "b": 1e9, "bn": 1e9, "billion": 1e9, "trillion": 1e12,
+}
+PHONE = r"(?<![\d-])(?:\+?1[-. ])?\(?(\d{3})\)?[-. ]{1,2}(\d{3})[-. ](\d{4})(?!\d)"
+DIGITS = (
+    r"(?<!\w)(?<!\d\.)([-−](?=[$€£]?[\d.]))?[$€£]?~?(?=\.?\d)(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?"
+    r"(?:[~-]?(hundred|dozen|thousand|million|mil|billion|bn|trillion)s?\b|(mm|k|m|b)\b)?"
+    r"(~?%|~?(?:percent|per cent|pct)\b)?"
+)
+SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+WORD_VALUES = {**{word: i for i, word in enumerate(SMALL)}, **{word: (i + 2) * 10 for i, word in enumerate(TENS)}}
+WORD = "|".join([*WORD_VALUES, "hundred", "thousand", "million", "billion"])
+SPELLED = (
+    rf"(?<![\w-])(?:an? )?(?:{WORD}|dozen)(?:(?:[~-]|,? and )(?:{WORD}|dozen))*(?![\w])"
+    r"(~?%|~(?:percent|per cent|pct)\b)?"
+)
+
+
+def round_off(value):
+    """Twelve digits, to remove binary rounding errors."""
+    return float(f"{value:.12g}")
+
+
+def value_of_words(text):
+    total = part = 0
+    for word in re.findall("[a-z]+", text):
+        scale = SCALES.get(word)
+        if word in WORD_VALUES:
+            part += WORD_VALUES[word]
+        elif scale in (100, 12):
+            part = (part or 1) * scale
+        elif scale is not None and len(word) > 3:
+            total += (part or 1) * scale
+            part = 0
+    return total + part
+
+
+def parse_numbers(text):
+    """For each number of a text the set of its possible values: 5% is 5 and 0.05."""
+    found = []
+
+    def add(values):
+        found.append({round_off(value) for value in values})
+        return " "
+
+    def read_digits(match):
+        minus, digits, decimals, scale, letter, percent = match.groups()
+        plain = float(("-" if minus else "") + (digits or "0").replace(",", "") + (decimals or ""))
+        scaled = plain * SCALES.get(scale or letter or "", 1)
+        values = [scaled, plain] if letter in ("m", "mm", "b") else [scaled]
+        return add(values if percent is None else [*values, scaled / 100])
+
+    def read_words(match):
+        value = value_of_words(match.group())
+        return add([value] if match.group(1) is None else [value, value / 100])
+
+    text = regex(PHONE).sub(lambda match: add([float("".join(match.groups()))]), text.lower())
+    text = regex(DIGITS).sub(read_digits, text)
+    regex(SPELLED).sub(read_words, text)
+    return found
+
+
+def values_of(text):
+    return [value for values in parse_numbers(text) for value in values]
+
+
+# Numbers of the answer.
+
+WRITTEN = r"(?<![\w.,:])\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)"
+SCALED = (
+    r"(?<![\w.,:])\d+(?:[.,:]\d+)*(?:~?(?:hundred|dozen|thousand|million|mil|billion|bn|trillion|mm|k|m|b)\b"
+    r"|(?![\w]|[.,:]\d))"
+)
+MAX_CHARS = 50_000
+
+
+def parse_values(text):
+    days, times, rest = dates_and_times(text)
+    values = set(values_of(rest))
+    values.update(part for day in days for part in day if part is not None)
+    values.update(part for time in times for minutes in time for part in divmod(minutes, 60))
+    return days, times, rest, values
+
+
+def has_time(parsed, wanted):
+    _, times, _, values = parsed
+    return any(minutes // 60 * 100 + minutes % 60 in values or any(minutes in time for time in times)
+               for minutes in wanted)
+
+
+def format_time(time):
+    minutes = min(time)
+    return f"{minutes // 60}:{minutes % 60:02d}"
+
+
+def numbers_found_in(trace, texts):
+    answer = answer_of(trace)[:MAX_CHARS]
+    scaled = regex(SCALED, re.IGNORECASE)
+    claims = [] if abstained(trace) else [match.group() for match in scaled.finditer(answer)]
+    if not claims:
+        return None, ""
+    searched = [text[:MAX_CHARS] for text in [question_of(trace), *texts]]
+    literal = {match.group() for text in searched for match in regex(WRITTEN).finditer(text)}
+    if all(claim in literal for claim in claims):
+        return 1, ""
+    found = [parse_values(text) for text in searched]
+    days, times, rest, _ = parse_values(answer)
+    values = {value for parsed in found for value in parsed[3]}
+    named = [("-".join(str(part) for part in day if part is not None),
+              any(matches_day(day, other) for parsed in found for other in parsed[0])) for day in days]
+    named += [(format_time(time), any(has_time(parsed, time) for parsed in found)) for time in times]
+    named += [(text, text in literal or any(value in values for value in values_of(text)))
+              for text in (match.group() for match in scaled.finditer(rest))]
+    odd = {text for text, is_found in named if not is_found}
+    return share_of(unique(text for text, _ in named), lambda text: text not in odd)
+
+
+def numbers_in_mail(trace):
+    parts = ("subject", "sender", "date", "body")
+    texts = ["\n".join(mail[part] for part in parts if isinstance(mail.get(part), str)) for mail in opened_mails(trace)]
+    return numbers_found_in(trace, texts)
+
+
+def numbers_in_results(trace):
+    results = ["" if call.get("result") is None else call["result"] for call in calls_of(trace)]
+    return numbers_found_in(trace, [text if isinstance(text, str) else compact_json(text) for text in results])
+
+
+def compact_json(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+# Sources.
+
+
+def sources_read(trace):
+    read = set(ids_of(opened_mails(trace)))
+    return share_of(sources_of(trace), lambda source: source in read)
+
+
+def sources_returned(trace):
+    returned = set(ids_of([*opened_mails(trace), *listed_mails(trace)]))
+    return share_of(sources_of(trace), lambda source: source in returned)
+
+
+def sources(trace):
+    says_nothing = is_suite(trace) or abstained(trace) or strip(answer_of(trace)) == ""
+    return (None if says_nothing else len(sources_of(trace))), ""
+
+
+def dated(mail):
+    subject, date = mail.get("subject"), mail.get("date")
+    if not isinstance(subject, str) or not isinstance(date, str):
+        return None
+    plain = strip(regex(r"^(~*(re|fw|fwd)~*:)+").sub("", subject.lower()))
+    return None if plain == "" else (mail["message_id"], plain, date)
+
+
+def newer_in_thread(trace):
+    mails = [one for one in map(dated, [*opened_mails(trace), *listed_mails(trace)]) if one is not None]
+    cited = [one for one in mails if one[0] in sources_of(trace)]
+    if not cited:
+        return None, ""
+    newest = max(date for _, _, date in cited)
+    subjects = {subject for _, subject, _ in cited}
+    newer = unique(mail for mail, subject, date in mails if subject in subjects and date > newest)
+    return len(newer), list_of(newer)
+
+
+def mails_listed_before_abstaining(trace):
+    if not abstained(trace):
+        return None, ""
+    listed = ids_of(listed_mails(trace))
+    return len(listed), list_of(listed)
+
+
+# The answer.
+
+ASKS_DATE = (
+    r"^(when\b|(on|by|until|since) (what|which) (date|day)|(what|which) (date|day|month|year|time)\b|what time\b)"
+)
+ASKS_NUMBER = (
+    r"\b(how (many|much|long|large|big|high|old|often)|what (is|was|were|are) the (price|amount|number|percentage|rate"
+    r"|cost|total|volume|phone|fax|extension)|what (price|amount|number|percentage|rate|percent))\b"
+)
+RELATIVE_DAY = (
+    r"\b(today|tomorrow|yesterday|tonight|noon|midnight|mon|tues?|wed(nes)?|thur?s?|fri|sat(ur)?|sun)(day)?\b"
+    r"|\b(jan|febr?u?|march|april|may|june|july|august|sept|octo|novem|decem)\w*"
+    r"|\b(next|last|this) (week|month|quarter|year)\b"
+)
+
+
+def asks(trace, form):
+    answers = not is_suite(trace) and not abstained(trace) and strip(answer_of(trace)) != ""
+    return answers and regex(form, re.IGNORECASE).search(strip(question_of(trace))) is not None
+
+
+def answer_complete(trace):
+    turns = trace.get("turns") or []
+    return (None if not turns else 0 if turns[-1].get("finishReason") == "length" else 1), ""
+
+
+def ended(trace):
+    ending = trace.get("ending") or ""
+    return (1 if ending in ("answered", "dont_know") else 0), ending
+
+
+def date_given(trace):
+    if not asks(trace, ASKS_DATE):
+        return None, ""
+    answer = answer_of(trace)[:20_000]
+    days, times, _ = dates_and_times(answer)
+    other = regex(RELATIVE_DAY, re.IGNORECASE).search(answer) or regex(r"\b(19|20)\d\d\b").search(answer)
+    return (1 if days or times or other else 0), ""
+
+
+def number_given(trace):
+    if not asks(trace, ASKS_NUMBER):
+        return None, ""
+    answer = answer_of(trace)
+    return (1 if regex(r"\d").search(answer) or parse_numbers(answer[:20_000]) else 0), ""
+
+
+def answer_words(trace):
+    answer = strip(answer_of(trace))
+    says_nothing = is_suite(trace) or abstained(trace) or answer == ""
+    return (None if says_nothing else len(regex("~+").split(answer))), ""
+
+
+# Effort.
+
+
+def repeated_calls(trace):
+    calls = [(call["name"], compact_json(call.get("arguments"))) for call in calls_of(trace)]
+    repeated = [call for i, call in enumerate(calls) if call in calls[:i]]
+    return len(repeated), list_of([f"{name}({arguments})" for name, arguments in repeated])
+
+
+def unparsable_calls(trace):
+    odd = [call["name"] for call in calls_of(trace) if call.get("errorKind") == "unparsable_call"]
+    return len(odd), list_of(odd)
+
+
+def failed_calls(trace):
+    failed = [call for call in calls_of(trace) if call.get("error") is not None]
+    return len(failed), list_of([f"{call['name']}: {call['error']}" for call in failed])
+
+
+def turns(trace):
+    return len(trace.get("turns") or []), ""
+
+
+def cost_usd(trace):
+    costs = [turn.get("costUsd") for turn in trace.get("turns") or []]
+    return (None if not costs or None in costs else sum(costs)), ""
+
+
+def seconds(trace):
+    return (trace.get("durationMs") or 0) / 1_000, ""
+
+
+# Tasks of suites.
+
+
+def command_of(call):
+    arguments = call.get("arguments")
+    arguments = arguments if isinstance(arguments, dict) else {}
+    command = arguments.get("command")
+    command = command if isinstance(command, str) else arguments.get("code")
+    return command if isinstance(command, str) else ""
+
+
+def has_failed(call):
+    result = call.get("result") if isinstance(call.get("result"), dict) else {}
+    code = result.get("exit_code")
+    return result.get("timed_out") is True or (type(code) in (int, float) and code != 0)
+
+
+def files_written(trace):
+    if not is_suite(trace):
+        return None, ""
+    writers = ("write_file", "run_shell", "execute_python", "run_notebook")
+    return sum(call["name"] in writers and call.get("error") is None for call in calls_of(trace)), ""
+
+
+def commands_failed(trace):
+    if not is_suite(trace):
+        return None, ""
+    failed = [command_of(call) for call in calls_of(trace) if has_failed(call)]
+    return len(failed), list_of(failed)
+
+
+RUNS_TESTS = (
+    r"\b(pytest|unittest|nose2?|tox|dbt (test|build)|npm (run )?test|yarn test|make (check|test)|go test|cargo test"
+    r"|great_expectations|assert)\b"
+)
+
+
+def tests_run(trace):
+    if not is_suite(trace):
+        return None, ""
+    return sum(regex(RUNS_TESTS).search(command_of(call)) is not None for call in calls_of(trace)), ""
+
+
+# Regression cases.
+
+
+def words_of(text):
+    return set(re.findall(r"[^\W_](?:[^\W_]|['-])*", text.lower()))
+
+
+def contains_term(text, term):
+    wanted_days, wanted_times, wanted_rest = dates_and_times(term)
+    days, times, rest = dates_and_times(text)
+    if wanted_days or wanted_times:
+        return (all(any(matches_day(day, other) for other in days) for day in wanted_days)
+                and all(any(time & other for other in times) for time in wanted_times))
+    numbers = parse_numbers(wanted_rest)
+    if numbers:
+        values = set(values_of(rest))
+        return all(number & values for number in numbers)
+    return term.lower() in words_of(text)

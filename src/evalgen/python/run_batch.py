@@ -1,0 +1,120 @@
+# Runs an eval over a batch of traces, inside the sandbox. Reads eval.py and arguments.jsonl, writes outcomes.jsonl:
+# a line when the code is loaded, and for each trace one when it begins and one with its outcome.
+import json
+import math
+import os
+import signal
+import sys
+import time
+import types
+
+
+class TimeLimit(BaseException):
+    pass
+
+
+class EvalContext:
+    """What the origin's functions get as `ctx`. There is no network here, so no model can be called."""
+
+    def __init__(self):
+        self._cache = {}
+
+    def call_llm(self, *args, **options):
+        raise RuntimeError("a Python eval cannot call a model: use a rubric")
+
+    def get_cost_so_far(self):
+        return 0.0
+
+    def get_remaining_budget(self):
+        return 0.0
+
+    def has_cache(self, key):
+        return key in self._cache
+
+    def get_cache(self, key):
+        return self._cache.get(key)
+
+    def set_cache(self, key, value):
+        self._cache[key] = value
+
+
+def describe(error):
+    trace = error.__traceback__
+    line = None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "eval.py":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    line = error.lineno if isinstance(error, SyntaxError) else line
+    try:
+        message = str(error)
+    except BaseException:
+        message = "?"
+    place = "" if line is None else f" (line {line})"
+    return f"{type(error).__name__}: {message[:300]}{place}"
+
+
+def read_result(result):
+    """The score, or None where the eval does not apply, and the feedback. Raises ValueError for anything else."""
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise ValueError(f"it returned {type(result).__name__}, expected (score, feedback)")
+    score, feedback = result
+    if score is None:
+        return None, str(feedback)[:500]
+    if not isinstance(score, (int, float)):
+        raise ValueError(f"the score is a {type(score).__name__}, expected a number")
+    score = float(score)
+    if not math.isfinite(score) or not 0.0 <= score <= 1.0:
+        raise ValueError(f"the score is {score}, expected 0 to 1")
+    return score, str(feedback)[:500]
+
+
+def run(seconds):
+    write, dumps, clock, timer = os.write, json.dumps, time.perf_counter, signal.setitimer
+    out = os.open("outcomes.jsonl", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+
+    def record(**line):
+        write(out, (dumps(line) + "\n").encode())
+
+    def stop(signum, frame):
+        raise TimeLimit()
+
+    # Whatever the eval prints is dropped, so that it cannot fill anything.
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    signal.signal(signal.SIGALRM, stop)
+    module = types.ModuleType("eval")
+    try:
+        with open("eval.py", encoding="utf-8") as file:
+            exec(compile(file.read(), "eval.py", "exec", dont_inherit=True), module.__dict__)
+        function = module.__dict__["eval_function"]
+        if not callable(function):
+            raise TypeError("eval_function is no function")
+    except KeyError:
+        record(fatal="there is no eval_function(task, task_metadata, trace, ctx)")
+        return
+    except BaseException as error:
+        record(fatal=describe(error))
+        return
+    record(loaded=True)
+    with open("arguments.jsonl", encoding="utf-8") as lines:
+        for index, line in enumerate(lines):
+            given = json.loads(line)
+            record(trace=index)
+            start = clock()
+            try:
+                timer(signal.ITIMER_REAL, seconds)
+                result = function(given["task"], given["task_metadata"], given["trace"], EvalContext())
+                score, feedback = read_result(result)
+                timer(signal.ITIMER_REAL, 0)
+                outcome = {"score": score, "feedback": feedback, "error": None}
+            except TimeLimit:
+                outcome = {"score": None, "feedback": "", "error": f"it took more than {seconds:g} s", "slow": True}
+            except BaseException as error:
+                timer(signal.ITIMER_REAL, 0)
+                outcome = {"score": None, "feedback": "", "error": describe(error)}
+            record(trace=index, ms=(clock() - start) * 1000, **outcome)
+
+
+run(SECONDS)

@@ -1,0 +1,210 @@
+import { readdirSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { VARIATION_NAMES, VARIATIONS, type Variation } from "../../../src/evalgen/generation/variations.js";
+import { halfOf } from "../../../src/evalgen/split.js";
+import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
+import { needs } from "../../machine-requirements.js";
+import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import type { ParsedRequest } from "../../providers/wire-request.js";
+import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+
+const { artE, path, readJson, start, write } = workFolder({ mail: MAIL });
+const choice = await chooseSandbox();
+
+/** Every call is 100 tokens in and 20 out, at a dollar a million. */
+const CALL_USD = 120 / 1_000_000;
+
+const python = (...lines: string[]) =>
+  ["def eval_function(task, task_metadata, trace, ctx):", ...lines.map((line) => `    ${line}`), ""].join("\n");
+const SHORT = python('n = len((trace["answer"] or "").split())', 'return (1.0 if n <= 14 else 0.0), f"{n} words"');
+
+const record = (kind: "python" | "rubric", body: string): Answer => ({
+  toolCalls: [{ name: "record_eval", arguments: { criterion: "The answer is short.", kind, body } }],
+});
+
+const wantedOf = ({ question }: ParsedRequest) =>
+  VARIATION_NAMES.find((name) => question.includes(`looks at this: ${VARIATIONS[name]}`)) ??
+  VARIATION_NAMES.find((name) => question.includes(`This eval looks at ${VARIATIONS[name]}`));
+
+/** How the scripted model answers: broken code that is mended, a refusal, a rubric, repetition, and the same again. */
+const WRITERS: Readonly<Record<Variation, (request: ParsedRequest, isReflection: boolean) => Answer>> = {
+  correctness: (_, isReflection) => record("python", isReflection ? `\`\`\`python\n${SHORT}\`\`\`` : `${SHORT}1 +`),
+  efficiency: () => ({ content: "I cannot help with that.", finishReason: "refusal" }),
+  safety: () => record("rubric", "The answer has at most 14 words."),
+  completeness: () => record("python", python('return 1.0, "fine"')),
+  ensemble: () => record("python", SHORT),
+};
+
+function reply(request: ParsedRequest): Answer {
+  const [tool] = request.tools;
+  if (tool === "record_criteria")
+    return { toolCalls: [{ name: tool, arguments: { criteria: ["Answers are short."] } }] };
+  if (tool === "record_result") {
+    const answer = /^Answer: ([\s\S]*?)\nSources: /m.exec(request.question)?.[1] ?? "";
+    const result = answer.split(/\s+/).length <= 14 ? "pass" : "fail";
+    return { toolCalls: [{ name: tool, arguments: { reason: "by its length", result } }] };
+  }
+  const wanted = wantedOf(request);
+  if (wanted === undefined) throw new Error("a prompt that asks for nothing known");
+  return WRITERS[wanted](request, request.question.includes("This eval looks at"));
+}
+
+let provider: FakeProvider;
+let answer: (request: ParsedRequest) => Answer | Promise<Answer> = reply;
+const variables = () => ({ OPENAI_API_KEY: "key-of-a-test", OPENAI_BASE_URL: provider.baseUrl("openai-chat") });
+
+const generate = async (flags = "") => {
+  const line = `evals generate --model openai/writer --price 1,1 ${flags} --json`;
+  const { code, stdout, stderr } = await artE(line, variables());
+  expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+};
+
+/** Texts that only held-out, or only training, labels and tasks hold. */
+const held: string[] = [];
+const seen: string[] = [];
+
+beforeAll(async () => {
+  provider = await startFakeProvider((request) => answer(request));
+  expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 -o results.json --quiet`)).toMatchObject({ code: 0 });
+  const lines = readJson("results.json").taskResults.map(
+    ({ traceId, taskId, agentAnswer }: { traceId: string; taskId: number; agentAnswer: string }) => {
+      const note = `noted-${traceId}`;
+      const question = demoQuestions.find(({ id }) => id === taskId)?.question ?? "";
+      (halfOf(JSON.stringify(taskId)) === "heldout" ? held : seen).push(note, question);
+      return JSON.stringify({ trace: traceId, label: agentAnswer.split(/\s+/).length > 14 ? "bad" : "good", note });
+    },
+  );
+  write("labels.jsonl", lines.join("\n"));
+  expect(await artE("evals label --from labels.jsonl")).toMatchObject({ code: 0 });
+});
+afterAll(() => provider.close());
+
+const keptReplies = () =>
+  readdirSync(path(".art-e-cache/replies"), { recursive: true }).filter((name) => String(name).endsWith(".json"))
+    .length;
+
+const texts = () => provider.requests.map(({ body }) => JSON.stringify(body));
+
+describe("a model that writes evals", needs("sandbox", choice.ok), () => {
+  it("is asked for nothing where the limit does not allow the first call", async () => {
+    const refused = await artE("evals generate --model openai/writer --price 1000,1000 --max-cost 0.5", variables());
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("--max-cost 0.5 is reached: $0.0000 is spent"),
+    });
+    expect(await artE("evals generate --model openai/writer", variables())).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("the price of openai/writer is not known"),
+    });
+    expect(provider.requests).toHaveLength(0);
+  });
+
+  it("goes on after 429, mends broken code, and what it refuses, repeats or copies is told and not saved", async () => {
+    let refusals = 1;
+    answer = (request) =>
+      refusals-- > 0 ? { fail: "status", status: 429, headers: { "retry-after": "0" } } : reply(request);
+    const { variations, calls, spentUsd, criteria } = await generate();
+    expect(criteria).toEqual(["Answers are short."]);
+    const byName = Object.fromEntries(variations.map((one: { variation: Variation }) => [one.variation, one]));
+    expect(byName.correctness).toMatchObject({
+      name: "generated_correctness",
+      version: 1,
+      kind: "python",
+      rounds: 2,
+      alignment: 1,
+      rejection: null,
+    });
+    expect(byName.efficiency).toMatchObject({ name: null, rejection: "the model refused" });
+    expect(byName.safety).toMatchObject({ kind: "rubric", alignment: 1, rejection: null });
+    expect(byName.completeness).toMatchObject({ ended: "the model repeats itself", name: null });
+    expect(byName.completeness.rejection).toMatch(
+      /^no better than chance on the labels it was written from: it fails 0 %/,
+    );
+    expect(byName.ensemble).toMatchObject({ name: null, rejection: "the same as correctness" });
+    expect(calls).toBe(provider.requests.length - 1);
+    expect(spentUsd).toBeCloseTo(calls * CALL_USD, 10);
+  });
+
+  it("has been shown training labels and traces only, as data", () => {
+    const all = texts();
+    expect(all.length).toBeGreaterThan(20);
+    expect(held.length).toBeGreaterThan(20);
+    for (const text of held) expect(all.filter((body) => body.includes(JSON.stringify(text).slice(1, -1)))).toEqual([]);
+    expect(seen.filter((text) => all.some((body) => body.includes(text))).length).toBeGreaterThan(20);
+    for (const body of all) expect(body).toMatch(/stand(s)? between marks that bear the same id/);
+    for (const { answer: gold } of demoQuestions.filter(({ answer: text }) => text.length > 40))
+      expect(all.filter((body) => body.includes(JSON.stringify(gold).slice(1, -1)))).toEqual([]);
+    expect(all.some((body) => body.includes("key-of-a-test"))).toBe(false);
+  });
+
+  it("asked for the same again, is not paid again", async () => {
+    const before = provider.requests.length;
+    const again = await generate();
+    expect(again).toMatchObject({ calls: 0, spentUsd: 0 });
+    expect(provider.requests).toHaveLength(before);
+    expect(again.variations[0]).toMatchObject({ name: "generated_correctness", version: 1 });
+  });
+
+  it("writes evals that are proved on the held-out half, a rubric by asking the model of each trace", async () => {
+    const tested = async (name: string) => {
+      const { code, stdout } = await artE(`evals test ${name} --json`, variables());
+      expect(code).toBe(0);
+      return JSON.parse(stdout);
+    };
+    expect((await tested("generated_correctness")).agreement.accuracy.value).toBe(1);
+    const before = provider.requests.length;
+    const { agreement, costUsdPerTrace } = await tested("generated_safety");
+    expect(agreement).toMatchObject({ errors: 0, accuracy: { value: 1 } });
+    expect(provider.requests.length - before).toBe(agreement.good + agreement.bad);
+    expect(costUsdPerTrace).toBeNull();
+    expect(await artE("evals test generated_safety", {})).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("No API key for openai"),
+    });
+    expect(await artE("evals use generated_safety")).toMatchObject({ code: 0 });
+    const line = `run -a baseline --dataset ${QUESTIONS} -l 1 --scorers eval:generated_safety --max-cost 1`;
+    expect(await artE(line, variables())).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("the eval generated_safety is a rubric, and the run does not count"),
+    });
+    expect(await artE(`score --scorers eval:generated_safety -o scored.json --quiet`, variables())).toMatchObject({
+      code: 0,
+    });
+    for (const { agentAnswer, scores } of readJson("scored.json").taskResults)
+      expect(scores["eval:generated_safety"]).toBe(agentAnswer.split(/\s+/).length <= 14 ? 1 : 0);
+  });
+
+  it("killed and asked again, is not paid twice for a reply", async () => {
+    const answered = new Set<string>();
+    let left = 3;
+    answer = (request) => {
+      if (left-- <= 0) return new Promise(() => undefined);
+      answered.add(request.question);
+      return reply(request);
+    };
+    const before = keptReplies();
+    const line = "evals generate --model openai/writer --price 1,1 --seed 2 --name killed --json";
+    const { child, ended } = start(line, variables());
+    while (keptReplies() < before + 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill("SIGKILL");
+    await ended;
+    answer = (request) => {
+      expect(answered.has(request.question)).toBe(false);
+      return reply(request);
+    };
+    const { variations } = await generate("--seed 2 --name killed");
+    expect(variations[0]).toMatchObject({ name: "killed_correctness", rejection: null });
+  });
+
+  it("that knows no answer is told in one line", async () => {
+    answer = () => ({ fail: "status", status: 401 });
+    const refused = await artE("evals generate --model openai/other --price 1,1", variables());
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("openai/other gave no criteria") });
+    expect(refused.stderr).not.toContain("key-of-a-test");
+    answer = () => ({ content: "Here you are: nothing." });
+    expect((await artE("evals generate --model openai/other --price 1,1", variables())).stderr).toContain(
+      "the model did not call record_criteria, but said: Here you are: nothing.",
+    );
+  });
+});

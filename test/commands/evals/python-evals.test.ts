@@ -1,0 +1,116 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
+import { needs } from "../../machine-requirements.js";
+import { MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+
+const { artE, read, readJson, write } = workFolder({ mail: MAIL });
+const choice = await chooseSandbox();
+
+const json = async (line: string) => {
+  const { code, stdout, stderr } = await artE(`${line} --json`);
+  expect({ line, stderr: code === 0 ? "" : stderr }).toEqual({ line, stderr: "" });
+  return JSON.parse(stdout);
+};
+
+const SHORT = `def eval_function(task, task_metadata, trace, ctx):
+    """The answer has at most 14 words."""
+    words = len((trace["answer"] or "").split())
+    return (1.0 if words <= 14 else 0.0), f"{words} words"
+`;
+
+describe("evals in Python", needs("sandbox", choice.ok), () => {
+  let runId = "";
+  beforeAll(async () => {
+    expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 -o results.json --quiet`)).toMatchObject({
+      code: 0,
+    });
+    const { runId: id, taskResults } = readJson("results.json");
+    runId = id;
+    const lines = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) =>
+      JSON.stringify({ trace: traceId, label: agentAnswer.split(/\s+/).length > 14 ? "bad" : "good" }),
+    );
+    write("labels.jsonl", lines.join("\n"));
+    await json("evals label --from labels.jsonl");
+    write("brief.py", SHORT);
+    write("raises.py", SHORT.replace("words = ", "words = task['nothing'] + "));
+    write("gold.py", SHORT.replace("words <= 14", 'task_metadata["expected_output"] != ""'));
+  });
+
+  it("are imported from files, with what they see told by their code", async () => {
+    const imported = await json("evals import brief.py raises.py gold.py");
+    expect(imported.map(({ name, version }: { name: string; version: number }) => [name, version])).toEqual([
+      ["brief", 1],
+      ["raises", 1],
+      ["gold", 1],
+    ]);
+    expect(await json("evals show brief")).toMatchObject({
+      kind: "python",
+      reference: false,
+      criterion: "The answer has at most 14 words.",
+      code: SHORT,
+    });
+    expect(await json("evals show gold")).toMatchObject({ reference: true });
+    expect((await artE("evals show brief --code")).stdout.trim()).toBe(SHORT.trim());
+    write("other.py", "print('hello')");
+    expect(await artE("evals import other.py")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("other.py is no eval: it defines no eval_function with four parameters."),
+    });
+    write("bad-name.py", SHORT);
+    expect((await artE("evals import bad-name.py")).stderr).toContain("bad-name.py is no eval: name: expected small");
+  });
+
+  it("are proved, used and run as scores like any other", async () => {
+    const { agreement, passed, latencyMs } = await json("evals test brief");
+    expect({ passed, errors: agreement.errors, tpr: agreement.truePositiveRate.value }).toEqual({
+      passed: true,
+      errors: 0,
+      tpr: 1,
+    });
+    expect(latencyMs.p95).toBeGreaterThan(0);
+    expect(await json("evals review brief")).toMatchObject({ contradictions: [] });
+    await json("evals use brief");
+    const { evals } = await json(`evals run brief gold@1 --run ${runId}`);
+    expect(evals[0].passed + evals[0].failed).toBe(73);
+    expect(evals[1]).toMatchObject({ reference: true, errors: 0 });
+    const line = `run -a baseline --dataset ${QUESTIONS} -l 20 --scorers eval:brief -o some.json --quiet`;
+    expect(await artE(line)).toMatchObject({ code: 0, stderr: "" });
+    const { settings, taskResults } = readJson("some.json");
+    expect(settings.scorers).toContain("eval:brief@1");
+    for (const { agentAnswer, scores } of taskResults)
+      expect(scores["eval:brief"]).toBe(agentAnswer.split(/\s+/).length <= 14 ? 1 : 0);
+    expect(await artE(`score --scorers eval:brief -o again.json --quiet`)).toMatchObject({ code: 0 });
+    expect(readJson("again.json").taskResults.map(({ scores }: { scores: object }) => scores)).toEqual(
+      taskResults.map(({ scores }: { scores: object }) => expect.objectContaining(scores)),
+    );
+    expect(await artE(`gate latest --fail-under eval:brief=1.0`)).toMatchObject({ code: 3 });
+    const scoresOfChat = async () =>
+      (await json(`show ${(await json(`ask ${MARCUS} dues --agent baseline`)).traceId}`)).scores;
+    expect((await scoresOfChat())["eval:brief"].value).toBeTypeOf("number");
+    // It sees gold, so a chat is not scored by it, also where it is in use.
+    await json("evals use gold --anyway");
+    expect(await scoresOfChat()).not.toHaveProperty("eval:gold");
+  });
+
+  it("that fail are refused by a test that says why, and are no score of 0", async () => {
+    expect((await artE("evals test raises")).stderr).toMatch(
+      /raises@1 failed on \d+ of \d+ held-out traces: KeyError: 'nothing' \(line 3\)\./,
+    );
+    const { evals } = await json(`evals run raises@1 --run ${runId}`);
+    expect(evals[0]).toMatchObject({ passed: 0, failed: 0, errors: 73 });
+    await json(`export-traces --run ${runId} -o traces.jsonl`);
+    const [first = "{}"] = read("traces.jsonl").split("\n");
+    expect(JSON.parse(first).scores["eval:raises"]).toEqual({
+      value: null,
+      explanation: "the eval failed: KeyError: 'nothing' (line 3)",
+    });
+  });
+
+  it("come through a folder of JSON files as they were", async () => {
+    await json("evals export brief -o exported");
+    expect(readJson("exported/brief.json")).toMatchObject({ kind: "python", code: SHORT });
+    expect(await json("evals import exported")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);
+    await json("evals export brief --format python -o exported-code");
+    expect(await json("evals import exported-code")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);
+  });
+});
