@@ -247,10 +247,11 @@ describe("--help", () => {
       Write runs as an HTML page, as Markdown, or as a CSV of tasks
 
       Positionals:
-        runs  Runs: an id, the beginning of one, or latest [default: latest]                             [array] [default: []]
+        runs  Runs: ids, latest, or results files; several are compared with the first [default: latest] [array] [default: []]
 
       Options:
-        -o, --output     File to write [default: stdout]                                                              [string]
+        -o, --output     File to write [default: stdout; a page on a terminal: art-e-report.html]                     [string]
+            --open       Open the page in the browser                                                                [boolean]
             --overwrite  Write over an output file that is of another kind                                           [boolean]
             --format     html (a page), md (for a pull request), csv (a line a task) [default: html]                  [string]
             --csv        Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations,

@@ -1,4 +1,4 @@
-import type { CommandHelp, Flags } from "./command.js";
+import type { CommandHelp, Flags } from "../command.js";
 
 export interface FlagGroup {
   readonly title: string;

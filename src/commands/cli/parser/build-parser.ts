@@ -1,11 +1,10 @@
 import yargs, { type Argv } from "yargs";
-import { programVersion } from "../../app/settings/program-version.js";
-import { type Command, type CommandEntry, type CommandGroup, type Flags, nameOf, type TableEntry } from "./command.js";
+import { programVersion } from "../../../app/settings/program-version.js";
+import { type Command, type CommandEntry, type CommandGroup, type Flags, nameOf, type TableEntry } from "../command.js";
+import { GLOBAL_FLAGS } from "../global-flags.js";
+import { type CommandInUse, usageError } from "../usage-error.js";
 import { commandHelp } from "./command-help.js";
-import { GLOBAL_FLAGS } from "./global-flags.js";
-import { type CommandInUse, usageError } from "./usage-error.js";
-
-const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };
+import { addFlags, hideBooleans, PARSER_CONFIGURATION } from "./declare-flags.js";
 
 /** Runs the command that was named, with its unchecked arguments. */
 type Execute = (command: Command, argv: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -72,31 +71,6 @@ function writtenFlags(flags: Flags): string[] {
   return Object.keys(flags).map((name) => `--${name}`);
 }
 
-/**
- * Declares the boolean flags of all subcommands before the subcommand is known: in `agents --replace import FILE`, the
- * parser would take "import" as the flag's value.
- */
-function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
-  const booleans = commands.flatMap(({ flags }) => Object.entries(flags).filter(([, { type }]) => type === "boolean"));
-  const hidden = booleans.map(([name]) => [name, { type: "boolean", global: false, hidden: true }]);
-  return parser.options(Object.fromEntries(hidden));
-}
-
-function addFlags({ positionals = {}, flags, help }: Command, parser: Argv): Argv {
-  const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
-  // An array positional needs duplicates to be collected; of a flag that is given twice, the last one still counts.
-  const hasArray = Object.values(positionals).some(({ array }) => array === true);
-  const coerce = (value: unknown) => (Array.isArray(value) ? value.at(-1) : value);
-  // Without a group, yargs lists them below the global flags.
-  const grouped = Object.entries(flags).map(([name, options]) => [
-    name,
-    // Those of a command with a help of its own are listed in that.
-    { ...options, group: "Options:", hidden: help !== undefined, ...(hasArray ? { coerce } : {}) },
-  ]);
-  const complete = named.options(Object.fromEntries(grouped));
-  return hasArray ? complete.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true }) : complete;
-}
-
 /** What every help ends with. */
 function globalPart(help: string): string {
   return `\n${help.slice(help.indexOf("\nGlobal:"))}`;
@@ -115,7 +89,7 @@ function globalParser(args: readonly string[]): Argv {
     )
     .options(Object.fromEntries(flags))
     .updateStrings({ "Options:": "Global:" })
-    .parserConfiguration(PARSER)
+    .parserConfiguration(PARSER_CONFIGURATION)
     .strict()
     .demandCommand(1, "No command is given.")
     .help("help")
