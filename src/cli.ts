@@ -1,5 +1,4 @@
 import { readEnvironment } from "./app/settings/env-file.js";
-import { buildParser } from "./commands/cli/build-parser.js";
 import { COMMANDS } from "./commands/cli/command-table.js";
 import { complete } from "./commands/cli/complete.js";
 import { COMPLETE } from "./commands/cli/complete-words.js";
@@ -7,6 +6,7 @@ import { formatError } from "./commands/cli/format-error.js";
 import { listenForInterrupt } from "./commands/cli/interrupt.js";
 import { showMigrationProgress } from "./commands/cli/migration-progress.js";
 import { handleClosedOutput, openOutput } from "./commands/cli/output.js";
+import { buildParser } from "./commands/cli/parser/build-parser.js";
 import { openProgressLater } from "./commands/cli/progress.js";
 import { readSettings } from "./commands/cli/settings.js";
 import { writeAboveBar } from "./commands/cli/terminal-bar.js";

@@ -83,6 +83,20 @@ describe("before any task is run, it is refused", () => {
     refused(
       `run -a baseline --dataset ${QUESTIONS} --inbox nobody@kestrelplains.example`,
       "None of the 73 questions",
+      "None of them is about --inbox nobody@kestrelplains.example.",
+    ));
+
+  it.concurrent("when a mailbox is misspelt", () =>
+    refused(
+      `run -a baseline --dataset ${QUESTIONS} --inbox marcus.hal@kestrelplains.example`,
+      "None of the 73 questions",
+      "Did you mean marcus.hale@kestrelplains.example?",
+    ));
+
+  it.concurrent("when the flags leave no question of a mailbox", () =>
+    refused(
+      `run -a baseline --dataset ${QUESTIONS} --inbox ruth.whitlock@kestrelplains.example --ids 1`,
+      "None of the 73 questions",
       "Loosen --min-realism, --max-sources, --ids or --inbox.",
     ));
 
@@ -97,7 +111,12 @@ describe("what is not in the file is said in one line:", () => {
     ["export-traces", 'There is no run "latest"', "art-e runs list"],
     ["show latest/1", 'There is no run "latest"', "art-e runs list"],
     ["show <no@mail>", "There is no mail <no@mail>", "art-e search finds mails."],
-    ["search nobody@kestrelplains.example gas", "No mail of nobody@kestrelplains.example has been imported.", "See"],
+    ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "The addresses with most mail: "],
+    [
+      "search marcus.hal@kestrelplains.example gas",
+      "is from or to marcus.hal@kestrelplains.example.",
+      "The addresses most like it: marcus.hale@kestrelplains.example.",
+    ],
     ["tools show nothing", 'There is no tool "nothing".', "The tools are:"],
   ])("%s", (line, message, hint) => refused(line, message, hint));
 });

@@ -82,6 +82,12 @@ describe("export-traces", () => {
   it.concurrent.each([
     ["--ids 99", "has no result of a task 99."],
     ["--min-score nothing=1", 'has a score "nothing".'],
+    ["--min-score 1.5", "No trace can meet --min-score 1.5: semanticScore is from 0 to 1."],
+    ["--max-score found=-0.1", "No trace can meet --max-score -0.1: foundGold is from 0 to 1."],
+    [
+      "--min-score found=0.9 --max-score foundGold=0.5",
+      "No trace can meet --min-score 0.9: --max-score asks for at most 0.5 of foundGold.",
+    ],
     ["--min-score high", "--min-score: expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE."],
     ["--dialect hf", "--dialect is of --format chat."],
     ["--reward art", "--reward is of --format art."],

@@ -84,6 +84,10 @@ describe("gate", () => {
     ["gate base.json --fail-under f1=0.5", 'There is no metric "f1".'],
     ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],
     ["gate base.json --metric sources", "--metric goes with --baseline or --junit."],
+    ["gate base.json --fail-under sources=80", "--fail-under sources=80: sources is from 0 to 1."],
+    ["gate base.json --fail-under goldRank=0.5", "--fail-under goldRank=0.5: goldRank is of at least 1."],
+    ["gate base.json --fail-under artReward=-3", "--fail-under artReward=-3: artReward is from -2 to 1.5."],
+    ["gate base.json --baseline base.json --no-worse-than 1", "--no-worse-than 1: accuracy is from 0 to 1, so nothing"],
     ["gate base.json --baseline none.json", "There is no results file none.json."],
     ["gate base.json --junit no/where.xml", "--junit: no/where.xml cannot be written"],
   ])("%s is refused", async (line, message) => {

@@ -9,8 +9,10 @@ import { readOwnerMap } from "../../ingest/owner-map.js";
 import { isSameFile } from "../../platform/same-file.js";
 import { count, rate } from "../../reports/text/format-number.js";
 import { importFailure, openForImport } from "../../store/import/atomic-import.js";
+import type { AddressCount } from "../../store/import/owners.js";
 import { hubOf } from "../settings/endpoints.js";
 import { type AppContext, type AppSettings, Interrupted } from "../use-case-context.js";
+import { largestMailboxes } from "./largest-mailboxes.js";
 import { openSkippedFile } from "./skipped-file.js";
 
 export interface ImportOptions {
@@ -31,6 +33,8 @@ export interface ImportOutcome {
   readonly summary: ImportSummary;
   /** Path of the list of skipped mails; null where none was skipped. */
   readonly skippedFile: string | null;
+  /** Some of the mailboxes that can be searched now, the largest first. */
+  readonly mailboxes: readonly AddressCount[];
 }
 
 export interface ImportMonitor {
@@ -42,6 +46,8 @@ export interface ImportMonitor {
    */
   letSignalsEnd(): () => void;
 }
+
+const MAILBOXES_LISTED = 5;
 
 /** From so many mails on indexing takes longer than a few seconds. */
 const LONG_INDEXING = 50_000;
@@ -76,11 +82,12 @@ export async function importMail(
       },
       signal,
     );
+    const mailboxes = largestMailboxes(file.db, MAILBOXES_LISTED);
     listenAgain();
     file.finish();
     monitor.stop();
     const summary = { ...counts, seconds: (performance.now() - started) / 1000 };
-    return { summary, skippedFile: skipped.finish() };
+    return { summary, skippedFile: skipped.finish(), mailboxes };
   } catch (error) {
     monitor.stop();
     skipped.abandon();

@@ -4,6 +4,7 @@ import { getTool } from "../../store/registry/tool-rows.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { toTool } from "../../tools/load-tools.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
+import { resolveInbox } from "../chat/resolve-inbox.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 
@@ -27,6 +28,7 @@ export function searchMailbox(options: SearchOptions, settings: AppSettings): Pr
     const isBest = options.order === "best";
     const id = isBest ? "email_search" : "search_emails";
     const tool = toTool({ tool: getTool(db, id), config: null }, { mailbox: openMailbox(db) });
+    resolveInbox(db, options.inbox_address);
     const result = await tool.call(isBest ? bestArguments(options) : newestArguments(options), {
       inbox: options.inbox_address.trim().toLowerCase(),
       cutoff: options.cutoff === undefined ? null : endOfDay(options.cutoff),

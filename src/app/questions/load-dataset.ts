@@ -1,6 +1,7 @@
 import { UserError } from "../../domain/errors.js";
 import type { Question, QuestionSet, Split } from "../../domain/tasks/question.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/hub.js";
+import { nearestNames } from "../../platform/nearest-names.js";
 import { loadQuestions } from "../../questions/load-questions.js";
 import { KNOWN_BAD_IDS, type Selection, selectQuestions } from "../../questions/select-questions.js";
 import { count, rate } from "../../reports/text/format-number.js";
@@ -88,9 +89,16 @@ export function select(set: QuestionSet, options: SelectionOptions, limit: numbe
   const selection: Selection = { ...rest, shuffleSeed: shuffle ? (seed ?? 1) : null, limit };
   const questions = selectQuestions(set.questions, selection);
   if (questions.length > 0) return questions;
+  const { inbox } = options;
+  const inboxes = new Set(set.questions.map(({ inbox_address }) => inbox_address));
+  const isUnknown = inbox !== undefined && !inboxes.has(inbox.trim().toLowerCase());
+  // The nearest only: addresses of one company are alike.
+  const [near] = isUnknown ? nearestNames(inbox, inboxes) : [];
   throw new UserError(
     "questions_none",
     `None of the ${count(set.questions.length)} questions of ${set.source} is left by the flags given.`,
-    "Loosen --min-realism, --max-sources, --ids or --inbox.",
+    isUnknown
+      ? `None of them is about --inbox ${inbox}.${near === undefined ? "" : ` Did you mean ${near}?`}`
+      : "Loosen --min-realism, --max-sources, --ids or --inbox.",
   );
 }

@@ -1,3 +1,4 @@
+import { UserError } from "../../domain/errors.js";
 import type { Emit } from "../../domain/runs/run-event.js";
 import type { Gate } from "../../domain/scores/gate.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
@@ -12,6 +13,7 @@ import { evalsAmong, refuseUncountedRubrics } from "../evals/evals-as-scorers.js
 import { openGates } from "../gates/run-gates.js";
 import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
+import { checkRunName, refuseTakenName } from "../runs/run-name.js";
 import { checkJudgePriced } from "../score/create-judge.js";
 import { openLiveTraces } from "../traces/live-traces.js";
 import type { AppContext } from "../use-case-context.js";
@@ -110,7 +112,18 @@ async function withPlan<T>(
 }
 
 async function planRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { repeat, resume, suite } = request.options;
+  const { repeat, resume, suite, name } = request.options;
+  if (name !== undefined) {
+    if (resume !== undefined) {
+      throw new UserError(
+        "flags_contradict",
+        "--name names a new run, and --resume goes on with one.",
+        `Name that one: art-e runs rename ${resume} "${name}"`,
+      );
+    }
+    checkRunName(name, "--name");
+    refuseTakenName(db, name, null);
+  }
   if (repeat !== undefined) return planRepeat(db, repeat, request, context);
   if (resume !== undefined) return planResume(db, resume, request, context);
   if (suite === undefined) return planNewRun(db, request, context);

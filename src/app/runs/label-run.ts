@@ -1,14 +1,13 @@
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { withWriteTransaction } from "../../store/connection/write-transaction.js";
-import { addRunTags, removeRunTags, runOfName, setRunName, setRunNote } from "../../store/runs/run-labels.js";
+import { addRunTags, removeRunTags, setRunName, setRunNote } from "../../store/runs/run-labels.js";
 import { getRun, type RunRow } from "../../store/runs/runs.js";
 import type { AppContext } from "../use-case-context.js";
 import { waitForWriter } from "../wait-for-writer.js";
 import { withStore } from "../with-store.js";
+import { checkRunName, refuseTakenName } from "./run-name.js";
 
-/** As short as it takes to be told from others, and never like an id, a path or `latest`. */
-const NAME = /^(?!latest$|run_)[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;
 
 /** A run's labels after a change. */
@@ -16,22 +15,9 @@ export type RunLabels = Pick<RunRow, "id" | "name" | "note" | "tags">;
 
 /** Names a run, which can then be asked for by this name; null takes the name away. */
 export function renameRun(run: string, name: string | null, context: AppContext): Promise<RunLabels> {
-  if (name !== null && (!NAME.test(name) || name.endsWith(".json"))) {
-    throw new UserError(
-      "name_invalid",
-      `NAME: "${name}" cannot name a run.`,
-      "Take up to 100 letters, digits, spaces, dots, dashes and underscores, not beginning with run_ nor ending with .json.",
-    );
-  }
+  if (name !== null) checkRunName(name, "NAME");
   return changeLabels(run, context, (db, id) => {
-    const holder = name === null ? null : runOfName(db, name);
-    if (holder !== null && holder !== id) {
-      throw new UserError(
-        "name_taken",
-        `Run ${holder} has the name "${name}".`,
-        `Take another, or rename that one: art-e runs rename ${holder} OTHER`,
-      );
-    }
+    if (name !== null) refuseTakenName(db, name, id);
     setRunName(db, id, name);
   });
 }

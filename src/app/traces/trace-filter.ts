@@ -2,9 +2,10 @@ import { UserError } from "../../domain/errors.js";
 import { isScored, scorerOfMetric } from "../../domain/scores/metric-name.js";
 import type { ScorerEntry } from "../../domain/scores/score.js";
 import type { Band } from "../../domain/scores/score-bands.js";
+import { scaleOf, scaleText } from "../../domain/scores/score-scale.js";
 import { ENDINGS, isFailure } from "../../domain/tasks/task-ending.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
-import { SCORERS } from "../../scoring/scorers.js";
+import { SCORERS, SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import type { RunRow } from "../../store/runs/runs.js";
 import {
@@ -31,14 +32,16 @@ export interface TraceSelection {
 export function filterOf(db: Db, { id: runId }: RunRow, selection: TraceSelection): TraceFilter & { by: string } {
   const counts = countScores(db, runId);
   const by = selection.by === null ? mainScore(counts) : knownScorer(selection.by, counts, runId);
+  const bounds = selection.bounds.map(({ metric, ...bound }) => ({
+    ...bound,
+    scorer: metric === null ? by : knownScorer(metric, counts, runId),
+  }));
+  refuseImpossible(bounds);
   return {
     runId,
     by,
     band: selection.band,
-    bounds: selection.bounds.map(({ metric, ...bounds }) => ({
-      ...bounds,
-      scorer: metric === null ? by : knownScorer(metric, counts, runId),
-    })),
+    bounds,
     failedOnly: selection.failedOnly,
     taskIds: selection.ids === null ? null : taskIds(db, runId, selection.ids),
     bestOfEpochs: selection.bestOfEpochs ? bestOf(by) : null,
@@ -55,6 +58,23 @@ export function chatFilter({ failedOnly, ids, limit }: TraceSelection, sessionId
 export function scorerOf(db: Db, { id }: RunRow, metric: string | null): string {
   const counts = countScores(db, id);
   return metric === null ? mainScore(counts) : knownScorer(metric, counts, id);
+}
+
+/** Bounds that no score can meet, alone or together. */
+function refuseImpossible(bounds: readonly ScoreBounds[]): void {
+  for (const { scorer, min, max } of bounds) {
+    const scale = scaleOf(SCORES[scorer] ?? { kind: "rate" });
+    const highest = Math.min(...bounds.flatMap((other) => (other.scorer === scorer ? (other.max ?? []) : [])));
+    const why =
+      (min !== undefined && min > scale.max) || (max !== undefined && max < scale.min)
+        ? `${scorer} is ${scaleText(scale)}`
+        : min !== undefined && min > highest
+          ? `--max-score asks for at most ${highest} of ${scorer}`
+          : null;
+    if (why === null) continue;
+    const flag = min === undefined ? `--max-score ${max}` : `--min-score ${min}`;
+    throw new UserError("threshold_impossible", `No trace can meet ${flag}: ${why}.`, "Give a bound within it.");
+  }
 }
 
 type Counts = ReturnType<typeof countScores>;

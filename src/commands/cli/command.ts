@@ -14,10 +14,21 @@ export interface CommandContext extends AppContext, Interrupts {
 /** Flags by name, as yargs takes them. The command's schema sets the defaults; descriptions only state them. */
 export type Flags = Readonly<Record<string, Options>>;
 
+/** How the flags of a command with many of them are shown. What is not named is shown as that of any command. */
+export interface CommandHelp {
+  /** Command lines, each with what it does. */
+  readonly examples: readonly (readonly [line: string, does: string])[];
+  /** Names of flags by the title of their group. */
+  readonly groups: Readonly<Record<string, readonly string[]>>;
+  /** What stands for the value of a flag: FILE. */
+  readonly placeholders: Readonly<Record<string, string>>;
+}
+
 /** One command: its flags, and a function that takes them unchecked. Its name and usage are in the command table. */
 export interface Command {
   readonly positionals?: Readonly<Record<string, PositionalOptions & Pick<Options, "defaultDescription">>>;
   readonly flags: Flags;
+  readonly help?: CommandHelp;
   run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
 }
 

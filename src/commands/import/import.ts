@@ -7,6 +7,7 @@ import type { Command } from "../cli/command.js";
 import { oneOf, readFlags, text, wholeNumber } from "../cli/read-flags.js";
 import { importBars } from "./import-progress.js";
 import { importSummary } from "./import-summary.js";
+import { mailboxLines } from "./mailbox-lines.js";
 
 const FILTERS = ["none", "art"] as const;
 
@@ -73,12 +74,16 @@ export const importCommand: Command = {
       );
     }
     const sources = csvPath === undefined ? source : [csvPath];
-    const { summary, skippedFile } = await importMail(
+    const { summary, skippedFile, mailboxes } = await importMail(
       { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict },
       context,
       { ...importBars(settings), letSignalsEnd },
     );
-    out.result({ db: settings.db, ...summary, skippedFile }, () => importSummary(summary, settings.db, skippedFile));
+    out.result({ db: settings.db, ...summary, skippedFile, mailboxes }, () =>
+      [importSummary(summary, settings.db, skippedFile), ...mailboxLines(mailboxes, summary.inboxes, settings)].join(
+        "\n",
+      ),
+    );
     return summary.read > 0 && summary.skipped.mails === summary.read ? EXIT.failed : EXIT.done;
   },
 };

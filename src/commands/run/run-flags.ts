@@ -86,6 +86,7 @@ export const RUN_FLAGS: Flags = {
     requiresArg: true,
     describe: "A new run that asks what RUN asked, with the agent and the settings it had",
   },
+  name: { type: "string", requiresArg: true, describe: "Name the new run, which can then be asked for by it" },
   "retry-failed": { type: "boolean", describe: "With --resume: answer the failed tasks again too" },
   force: {
     type: "boolean",
@@ -175,6 +176,7 @@ export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
   epochs: wholeNumber(1, 1_000).default(1),
   resume: text.optional(),
   repeat: text.optional(),
+  name: text.optional(),
   retryFailed: z.boolean().default(false),
   force: z.boolean().default(false),
   maxCost: numberAbove(0, Number.MAX_SAFE_INTEGER).optional(),

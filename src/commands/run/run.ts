@@ -15,12 +15,14 @@ import { withProtocol } from "../flags/protocol-flag.js";
 import { printEstimate } from "./print-estimate.js";
 import { printTotals } from "./print-totals.js";
 import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
+import { RUN_HELP } from "./run-help.js";
 import { runProgress } from "./run-progress.js";
 import { stoppedError } from "./stopped-error.js";
 import { refuseUnwatched, withRunPage } from "./watch-run.js";
 
 export const runCommand: Command = {
   flags: RUN_FLAGS,
+  help: RUN_HELP,
   async run(argv, context) {
     limitHeapGrowth();
     const configured = await readConfig(argv, context);

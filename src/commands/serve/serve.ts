@@ -5,7 +5,6 @@ import { programVersion } from "../../app/settings/program-version.js";
 import { EXIT } from "../../domain/errors.js";
 import { openInBrowser } from "../../processes/open-in-browser.js";
 import { ChatLimits } from "../../servers/http/chat-limits.js";
-import { startServer } from "../../servers/start-server.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags, text, wholeNumber } from "../cli/read-flags.js";
 import { OTLP_FLAGS, otlpShape, sendsTraces } from "../flags/otlp-flags.js";
@@ -74,6 +73,8 @@ export const serveCommand: Command = {
     const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
     return withChatServices(timeouts, flags, context, async (services) => {
       const corpus = new CorpusSnapshots(services.db, context.settings.cacheDir, programVersion());
+      // Takes half a second to load, which --help and a wrong flag need not wait for.
+      const { startServer } = await import("../../servers/start-server.js");
       const running = await startServer(
         {
           ...services,

@@ -35,6 +35,13 @@ export const LISTING_SQL = {
             WHERE x.message_id >= ? AND x.message_id < ? ORDER BY x.message_id LIMIT ?`,
 } as const;
 
+/** How many mails are in the inbox of an address, by its id; null: of an address that no mail has. */
+export function countMails(db: Db, inboxId: number | null): number {
+  if (inboxId === null) return 0;
+  const count = db.prepare("SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?").pluck();
+  return count.get(`parties : ${PARTY.in(inboxId)}`) as number;
+}
+
 /** Lists one mailbox before the cutoff (ISO 8601, exclusive; null: none). */
 export function openMailboxListing(db: Db, inbox: string, cutoff: string | null): MailboxListing {
   const inboxId = openAddressBook(db).idOf(inbox);

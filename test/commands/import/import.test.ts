@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectedMails, writeParquet } from "../../corpus/corpus-fixtures.js";
 import { sendFile, sendJson, startHub } from "../../huggingface/hub-server.js";
-import { boxLines, MAIL, workFolder } from "../art-e.js";
+import { BIN, boxLines, MAIL, MARCUS, workFolder } from "../art-e.js";
 
 const { artE, path, read, write } = workFolder();
 
@@ -26,6 +26,11 @@ describe("import", () => {
         "Inboxes:    3",
         "Time: #",
         RULE,
+        "Mailboxes:",
+        "  marcus.hale@kestrelplains.example    219 mails",
+        "  dana.okafor@kestrelplains.example    137 mails",
+        "  ruth.whitlock@kestrelplains.example  101 mails",
+        `Next: node ${BIN} search marcus.hale@kestrelplains.example WORDS`,
         "",
       ].join("\n"),
     );
@@ -52,6 +57,11 @@ describe("import", () => {
       skippedFile: null,
       dropped: null,
       inboxes: 3,
+      mailboxes: [
+        { address: MARCUS, mails: 219 },
+        { address: "dana.okafor@kestrelplains.example", mails: 137 },
+        { address: "ruth.whitlock@kestrelplains.example", mails: 101 },
+      ],
       unresolvedOwners: 0,
       seconds: expect.any(Number),
     });

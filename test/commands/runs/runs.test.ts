@@ -140,3 +140,29 @@ describe("runs delete and prune", () => {
     expect((await artE("runs prune --yes")).stderr).toContain("Nothing says which runs.");
   });
 });
+
+describe("run --name", () => {
+  it("gives a new run its name, and its repeat another", async () => {
+    const named = JSON.parse((await artE([...`${RUN} -l 1 --name`.split(" "), "first try"])).stdout);
+    expect(JSON.parse((await artE(["runs", "show", "first try", "--json"])).stdout)).toMatchObject({
+      name: "first try",
+      totals: { runId: named.runId },
+    });
+    const again = JSON.parse((await artE(`run --repeat ${named.runId} --name second --quiet --json`)).stdout);
+    expect((await json("runs list --limit 1"))[0]).toMatchObject({ id: again.runId, name: "second" });
+  });
+
+  it.each([
+    [`${RUN} -l 1 --name second`, /^Run run_\S+ has the name "second"\.$/],
+    [`${RUN} -l 1 --name latest`, /^--name: "latest" cannot name a run\.$/],
+    ["run --resume latest --name third --json", /^--name names a new run, and --resume goes on with one\.$/],
+  ])("%s is refused before anything is asked", async (line, message) => {
+    const before = await json("runs list --limit 0");
+    const { code, stderr } = await artE(line);
+    expect({ code, message: JSON.parse(stderr).error.message }).toEqual({
+      code: 2,
+      message: expect.stringMatching(message),
+    });
+    expect(await json("runs list --limit 0")).toHaveLength(before.length);
+  });
+});

@@ -58,6 +58,6 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
     limits,
     output: options.output,
     over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
-    begin: createRunOnce(db, { runId, set, tasks, settings, limits, output }),
+    begin: createRunOnce(db, { runId, name: options.name, set, tasks, settings, limits, output }),
   };
 }

@@ -41,6 +41,8 @@ export interface RunOptions
   readonly epochs: number;
   readonly resume?: string | undefined;
   readonly repeat?: string | undefined;
+  /** Of a new run. */
+  readonly name?: string | undefined;
   readonly retryFailed: boolean;
   readonly force: boolean;
   /** US dollars. */

@@ -1,10 +1,10 @@
 import yargs, { type Argv } from "yargs";
-import { programVersion } from "../../app/settings/program-version.js";
-import { type Command, type CommandEntry, type CommandGroup, type Flags, nameOf, type TableEntry } from "./command.js";
-import { GLOBAL_FLAGS } from "./global-flags.js";
-import { type CommandInUse, usageError } from "./usage-error.js";
-
-const PARSER = { "duplicate-arguments-array": false, "boolean-negation": false, "strip-aliased": true };
+import { programVersion } from "../../../app/settings/program-version.js";
+import { type Command, type CommandEntry, type CommandGroup, type Flags, nameOf, type TableEntry } from "../command.js";
+import { GLOBAL_FLAGS } from "../global-flags.js";
+import { type CommandInUse, usageError } from "../usage-error.js";
+import { commandHelp } from "./command-help.js";
+import { addFlags, hideBooleans, PARSER_CONFIGURATION } from "./declare-flags.js";
 
 /** Runs the command that was named, with its unchecked arguments. */
 type Execute = (command: Command, argv: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -19,6 +19,8 @@ export interface Parser {
 export function buildParser(args: readonly string[], table: readonly TableEntry[], execute: Execute): Parser {
   // Builders run from the outer command to the inner one: the last one set is the command that was called.
   let inUse: CommandInUse | null = null;
+  // Of a command that shows its flags in its own way.
+  let ownHelp: string | null = null;
   const commands = table.map(nameOf);
 
   const addCommand = (parser: Argv, entry: CommandEntry, group?: CommandGroup): Argv =>
@@ -29,6 +31,8 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
         const command = await entry.load();
         const usage = group === undefined ? entry.usage : `${nameOf(group)} ${entry.usage}`;
         inUse = { usage, parent: group, known: writtenFlags({ ...command.flags, ...GLOBAL_FLAGS }) };
+        const { help, flags } = command;
+        if (help !== undefined) ownHelp = commandHelp(usage, entry.describe, flags, help, helpColumns());
         return addFlags(command, sub);
       },
       async (argv) => execute(await entry.load(), argv),
@@ -51,7 +55,11 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
   });
   return {
     async parse() {
-      await parser.parseAsync();
+      let help = "";
+      await parser.parseAsync([...args], {}, (_error, _argv, output) => {
+        help = output;
+      });
+      if (help !== "") process.stdout.write(`${ownHelp === null ? help : ownHelp + globalPart(help)}\n`);
     },
     explain: (error) =>
       // A flag without its value is an exception of the parser, which `fail` does not see.
@@ -63,28 +71,13 @@ function writtenFlags(flags: Flags): string[] {
   return Object.keys(flags).map((name) => `--${name}`);
 }
 
-/**
- * Declares the boolean flags of all subcommands before the subcommand is known: in `agents --replace import FILE`, the
- * parser would take "import" as the flag's value.
- */
-function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
-  const booleans = commands.flatMap(({ flags }) => Object.entries(flags).filter(([, { type }]) => type === "boolean"));
-  const hidden = booleans.map(([name]) => [name, { type: "boolean", global: false, hidden: true }]);
-  return parser.options(Object.fromEntries(hidden));
+/** What every help ends with. */
+function globalPart(help: string): string {
+  return `\n${help.slice(help.indexOf("\nGlobal:"))}`;
 }
 
-function addFlags({ positionals = {}, flags }: Command, parser: Argv): Argv {
-  const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
-  // An array positional needs duplicates to be collected; of a flag that is given twice, the last one still counts.
-  const hasArray = Object.values(positionals).some(({ array }) => array === true);
-  const coerce = (value: unknown) => (Array.isArray(value) ? value.at(-1) : value);
-  // Without a group, yargs lists them below the global flags.
-  const grouped = Object.entries(flags).map(([name, options]) => [
-    name,
-    { ...options, group: "Options:", ...(hasArray ? { coerce } : {}) },
-  ]);
-  const complete = named.options(Object.fromEntries(grouped));
-  return hasArray ? complete.parserConfiguration({ ...PARSER, "duplicate-arguments-array": true }) : complete;
+function helpColumns(): number {
+  return Math.min(120, process.stdout.columns ?? 120);
 }
 
 function globalParser(args: readonly string[]): Argv {
@@ -96,13 +89,13 @@ function globalParser(args: readonly string[]): Argv {
     )
     .options(Object.fromEntries(flags))
     .updateStrings({ "Options:": "Global:" })
-    .parserConfiguration(PARSER)
+    .parserConfiguration(PARSER_CONFIGURATION)
     .strict()
     .demandCommand(1, "No command is given.")
     .help("help")
     .alias("help", "h")
     .version(programVersion())
-    .wrap(Math.min(120, process.stdout.columns ?? 120))
+    .wrap(helpColumns())
     .exitProcess(false)
     .showHelpOnFail(false)
     .epilogue(
