@@ -470,7 +470,7 @@ describe("--help", () => {
         "agents export": "--output --overwrite",
         "agents set": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice",
         "evals export": "--format --output",
-        "evals generate": "--model --base-url --price --max-cost --name --rounds --criterion --seed",
+        "evals generate": "--model --price --max-cost --name --rounds --criterion --seed",
         "evals import": "",
         "evals label": "--from --score --chats --criterion --seed",
         "evals list": "--all",

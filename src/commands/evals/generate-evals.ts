@@ -10,7 +10,6 @@ import { CRITERION_FLAGS, criterionShape, SEED_FLAGS, seedShape } from "./eval-f
 
 const schema = z.object({
   model: text,
-  baseUrl: text.optional(),
   price: price.optional(),
   maxCost: numberAbove(0, 10_000).default(1),
   name: evalNameSchema.optional(),
@@ -27,7 +26,6 @@ export const generateEvalsCommand: Command = {
       demandOption: true,
       describe: "The model that writes, as provider/name; required",
     },
-    "base-url": { type: "string", requiresArg: true, describe: "Address of a compatible server" },
     price: { type: "string", requiresArg: true, describe: "IN,OUT[,CACHED]: US dollars for a million tokens" },
     "max-cost": {
       type: "number",

@@ -17,7 +17,6 @@ import type { AppSettings } from "../../use-case-context.js";
 export interface GenerationModelOptions {
   /** `provider/name`. */
   readonly model: string;
-  readonly baseUrl?: string | undefined;
   /** US dollars for a million tokens; undefined: by the table. */
   readonly price?: Price | undefined;
   readonly maxCost: number;
@@ -30,11 +29,12 @@ export interface GenerationModel {
 }
 
 /**
- * The model that writes evals. Its replies are kept in the cache folder, so that what was paid for is not paid for
- * again; calls besides keep to the limit. Throws a UserError for a missing key and an unknown price.
+ * The model that writes evals, at its provider or where the environment says: rubrics are asked there later too. Its
+ * replies are kept in the cache folder, so that none is paid for again; calls besides keep to the limit. Throws a
+ * UserError for a missing key and an unknown price.
  */
 export async function openGenerationModel(
-  { model: id, baseUrl, price, maxCost }: GenerationModelOptions,
+  { model: id, price, maxCost }: GenerationModelOptions,
   settings: AppSettings,
 ): Promise<GenerationModel> {
   const name = parseModelName(id, null);
@@ -45,7 +45,7 @@ export async function openGenerationModel(
       "Name one of a provider, such as anthropic/claude-sonnet-5.",
     );
   }
-  const given = baseUrlOf(name.provider, baseUrl, settings.env);
+  const given = baseUrlOf(name.provider, undefined, settings.env);
   const server = given === null ? null : checkBaseUrl(given);
   const connection = connectionOf(
     name.provider,
