@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { estimateSchema } from "../scores/interval-estimate.js";
+import { estimateSchema } from "../scores/estimate-schema.js";
 import { ENDINGS } from "../tasks/task-ending.js";
 import { taskIdSchema } from "../tasks/task-id.js";
 import { runStatusSchema } from "./run-status.js";
