@@ -15,11 +15,8 @@ const PAGES = ["docs/inspect.md", "docs/training.md", "docs/cli/export-traces.md
 
 /** Without folders: there is none in the test's. */
 const COMMANDS = PAGES.flatMap((page) =>
-  [...readFileSync(join(ROOT, page), "utf8").matchAll(/^(?:\$|npx) art-e (export-traces .+)$/gm)].map(([, line = ""]) =>
-    line
-      .replaceAll(/-o \S*\//g, "-o ")
-      .replace("npx ", "")
-      .replace(/ --db \S+/, ""),
+  [...readFileSync(join(ROOT, page), "utf8").matchAll(/^(?:\$ )?art-e (export-traces .+)$/gm)].map(([, line = ""]) =>
+    line.replaceAll(/-o \S*\//g, "-o ").replace(/ --db \S+/, ""),
   ),
 );
 

@@ -167,7 +167,7 @@ describe("a .json log", () => {
   it("is read whole", async () => expect(await read(JSON_LOG)).toBe(ALL_KINDS.length));
 
   it.each([
-    ["whose samples come first", '{"samples":[{}],"eval":{}}', "FILE: version: "],
+    ["whose samples come first", '{"samples":[{}],"eval":{}}', "FILE: has its samples before its header."],
     ["that ends early", JSON_LOG.slice(0, -40), "FILE: ends in the middle of its JSON."],
     ["with a sample that is none", `{"version":2,"eval":{},"samples":[1]}`, "FILE: eval.created: "],
     ["that is a list", "[1]", "FILE: is no JSON object."],

@@ -20,6 +20,7 @@ async function* partsOf(file: string, chunks: AsyncIterable<string>): AsyncGener
         if (samples === 0) header[key] = parseLine(text, `${file}, ${key}`);
         continue;
       }
+      if (!("eval" in header)) throw notUsable(file, "has its samples before its header");
       if (samples++ === 0) yield { header, where: file };
       yield { sample: parseLine(text, `${file}, sample ${samples}`), where: `${file}, sample ${samples}` };
     }

@@ -1,4 +1,4 @@
-/** Numbers for the ids of samples, as questions have numbers: its own where the id is one, else the next that is free. */
+/** Numbers for the ids of samples, as questions have: its own where the id is one, else the next that is free. */
 export class TaskNumbers {
   private readonly numbers = new Map<string, number>();
   private readonly taken = new Set<number>();
