@@ -8,7 +8,9 @@ import { readFlags, text } from "./cli/read-flags.js";
 const schema = z.object({ file: text });
 
 export const importTracesCommand: Command = {
-  positionals: { file: { type: "string", describe: "JSON lines of export-traces, or OTLP's TracesData, one a line" } },
+  positionals: {
+    file: { type: "string", describe: "Our JSON lines, an Inspect log (.eval, .json), OTLP's JSON lines or ATIF" },
+  },
   flags: {},
   async run(argv, context) {
     const { file } = readFlags("import-traces", schema, argv);

@@ -2,7 +2,7 @@ import { exportEvals } from "../app/traces/export-evals.js";
 import type { Exported } from "../app/traces/export-traces.js";
 import type { TraceSelection } from "../app/traces/trace-filter.js";
 import { UserError } from "../domain/errors.js";
-import { BANDS } from "../domain/scores/score.js";
+import { BANDS } from "../domain/scores/score-bands.js";
 import { count } from "../reports/text/format-number.js";
 import type { CommandContext } from "./cli/command.js";
 

@@ -1,4 +1,4 @@
-import type { MetricComparison } from "../domain/scores/comparison.js";
+import type { MetricComparison } from "../domain/scores/metric-comparison.js";
 import { mcnemar } from "../statistics/mcnemar.js";
 import { meanOf } from "../statistics/mean.js";
 import { pairedDifference, signFlipTest } from "../statistics/paired-difference.js";

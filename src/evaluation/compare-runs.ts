@@ -1,11 +1,8 @@
 import type { ComparableRun, Flip, RunComparison, RunHead } from "../domain/scores/comparison.js";
-import { compareTaskIds, type TaskId } from "../domain/tasks/task-id.js";
+import { compareTaskIds } from "../domain/tasks/task-id.js";
 import { EFFORT } from "./comparable-run.js";
-import { comparePairs, type MetricDescription, type ValuePair } from "./compare-pairs.js";
-
-interface Pair extends ValuePair {
-  readonly taskId: TaskId;
-}
+import { comparePairs, type MetricDescription } from "./compare-pairs.js";
+import { type Pair, pairsOf } from "./pair-questions.js";
 
 /** The questions and the mail of a run. */
 type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
@@ -78,19 +75,6 @@ const EFFORTS: readonly MetricDescription[] = Object.entries(EFFORT).map(([metri
 function describeMetric(metric: string, { scores }: RunHead): MetricDescription {
   const { label, kind, better } = scores[metric] ?? { label: metric, kind: "mean", better: "higher" };
   return { metric, label, kind, better };
-}
-
-/** Relative: sums of the same numbers in another order differ in their last digits. */
-const ROUNDING = 1e-9;
-
-function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): Pair[] {
-  return [...baseline.questions].flatMap(([taskId, { values }]) => {
-    const before = values[metric];
-    const after = candidate.questions.get(taskId)?.values[metric];
-    if (before === undefined || after === undefined) return [];
-    const isSame = Math.abs(after - before) <= ROUNDING * Math.max(Math.abs(before), Math.abs(after));
-    return [{ taskId, before, after: isSame ? before : after }];
-  });
 }
 
 function findFlips(

@@ -1,6 +1,7 @@
-import type { MetricComparison, RunHead } from "../domain/scores/comparison.js";
+import type { RunHead } from "../domain/scores/comparison.js";
 import type { Gate, Threshold } from "../domain/scores/gate.js";
 import { NO_ESTIMATE } from "../domain/scores/interval-estimate.js";
+import type { MetricComparison } from "../domain/scores/metric-comparison.js";
 import { scorerOfMetric } from "../domain/scores/metric-name.js";
 
 /**

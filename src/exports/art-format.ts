@@ -2,12 +2,12 @@ import type { JsonObject } from "../domain/json.js";
 import type { FinishReason } from "../domain/models/model.js";
 import { isChatTrace } from "../domain/runs/chat.js";
 import { sumCost, sumUsage } from "../domain/runs/cost.js";
+import { stepsOf } from "../domain/runs/trace-steps.js";
 import type { TaskId } from "../domain/tasks/task-id.js";
 import { openaiMessage, openaiTool } from "./openai-messages.js";
 import { knownTools } from "./tools-of-calls.js";
 import type { ExportContext, ExportedTrace, LineFormat } from "./trace-format.js";
 import { epochOf, taskIdOf } from "./trace-parts.js";
-import { stepsOf } from "./trace-steps.js";
 import { toWellFormedJson } from "./well-formed-json.js";
 
 /** Trajectory groups as ART reads them: the repeats of a question on one line, with the reward of each. */

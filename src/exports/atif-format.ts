@@ -2,10 +2,11 @@ import type { JsonObject } from "../domain/json.js";
 import type { Message } from "../domain/models/conversation.js";
 import { askedOf, isChatTrace } from "../domain/runs/chat.js";
 import type { Turn } from "../domain/runs/trace.js";
+import { toTraceFacts } from "../domain/runs/trace-facts.js";
+import { type CallStep, ownMessages, type Step, stepsOf } from "../domain/runs/trace-steps.js";
 import { argumentsObject, openaiTool } from "./openai-messages.js";
 import { knownTools } from "./tools-of-calls.js";
 import type { ExportContext, ExportedTrace } from "./trace-format.js";
-import { type CallStep, type Step, stepsOf } from "./trace-steps.js";
 import { toWellFormedJson } from "./well-formed-json.js";
 
 /** Later versions are refused by strict readers of this one, and add nothing that a trace has. */
@@ -128,15 +129,8 @@ function totals(steps: readonly AtifStep[]): JsonObject {
   };
 }
 
+/** All else that is known of the trace, by the names of its fields. Earlier chats of its session are not written. */
 function extraOf(trace: ExportedTrace): JsonObject {
-  const { ending, answer, sources, scores, error, startedAt, endedAt, durationMs } = trace;
-  const task = isChatTrace(trace)
-    ? { question: trace.question, inbox: trace.inbox, query_date: trace.queryDate }
-    : { run_id: trace.runId, epoch: trace.epoch, task: { ...trace.task }, judge: trace.judge && { ...trace.judge } };
-  return {
-    ...{ ending, answer, sources, error, started_at: startedAt, ended_at: endedAt, duration_ms: durationMs },
-    scores: scores as JsonObject,
-    ...(task as JsonObject),
-    ...("grade" in trace ? { grade: { ...trace.grade } } : {}),
-  };
+  if (!isChatTrace(trace)) return toTraceFacts(trace);
+  return toTraceFacts({ ...trace, messages: [...ownMessages(trace)], historyLength: 0 });
 }

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../domain/json.js";
 import type { Message } from "../domain/models/conversation.js";
+import { type Step, stepsOf } from "../domain/runs/trace-steps.js";
 import { openaiMessage, openaiTool } from "./openai-messages.js";
 import { knownTools } from "./tools-of-calls.js";
 import type { ExportContext, ExportedTrace, LineFormat } from "./trace-format.js";
-import { type Step, stepsOf } from "./trace-steps.js";
 import { toWellFormedJson } from "./well-formed-json.js";
 
 /** OpenAI refuses a longer example, and fewer of them. */

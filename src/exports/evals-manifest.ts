@@ -1,5 +1,5 @@
 import type { Trace } from "../domain/runs/trace.js";
-import { BANDS, type Band } from "../domain/scores/score.js";
+import { BANDS, type Band } from "../domain/scores/score-bands.js";
 
 /** What a folder of traces for writing evals says of itself. */
 export const MANIFEST_FORMAT = "art-e traces for evals, version 1";

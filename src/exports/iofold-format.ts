@@ -1,8 +1,8 @@
 import type { JsonValue } from "../domain/json.js";
 import type { Message } from "../domain/models/conversation.js";
 import type { ToolCallRecord, Turn } from "../domain/runs/trace.js";
+import { ownMessages } from "../domain/runs/trace-steps.js";
 import type { ExportedTrace } from "./trace-format.js";
-import { ownMessages } from "./trace-parts.js";
 
 /** One span of a trace in iofold's format. */
 interface Step {

@@ -1,12 +1,11 @@
-import type { Message } from "../domain/models/conversation.js";
 import { isChatTrace } from "../domain/runs/chat.js";
-import { isSuiteTrace } from "../domain/runs/trace.js";
+import { questionOf } from "../domain/tasks/task.js";
 import type { TaskId } from "../domain/tasks/task-id.js";
 import type { ExportedTrace } from "./trace-format.js";
 
-/** The gold answer; empty where there is none. */
+/** The gold answer; empty where there is none, as of tasks that are graded by what is left behind. */
 export function goldOf(trace: ExportedTrace): string {
-  return isChatTrace(trace) || isSuiteTrace(trace) ? "" : trace.task.answer;
+  return isChatTrace(trace) ? "" : (questionOf(trace.task)?.answer ?? "");
 }
 
 /** Chats have no task: each counts as one of its own. */
@@ -16,10 +15,4 @@ export function taskIdOf(trace: ExportedTrace): TaskId {
 
 export function epochOf(trace: ExportedTrace): number {
   return isChatTrace(trace) ? 1 : trace.epoch;
-}
-
-/** The messages of this trace, without those of earlier chats in the same session. */
-export function ownMessages(trace: ExportedTrace): readonly Message[] {
-  if (!isChatTrace(trace) || trace.historyLength === 0) return trace.messages;
-  return [...trace.messages.slice(0, 1), ...trace.messages.slice(1 + trace.historyLength)];
 }

@@ -28,6 +28,6 @@ export function notUsable(where: string, problem: string): UserError {
   return new UserError(
     "import_invalid",
     `${where}: ${problem}.`,
-    "Traces are read as art-e export-traces writes them, --format jsonl or otlp. Nothing was imported.",
+    "Read are art-e's JSON lines, OTLP JSON lines, Inspect logs (.eval, .json) and ATIF trajectories. Nothing was imported.",
   );
 }

@@ -1,7 +1,6 @@
-import { chatTraceSchema } from "../domain/runs/chat.js";
-import { suiteTraceSchema, traceSchema } from "../domain/runs/trace.js";
-import type { ImportedTrace, ImportSource } from "./imported-trace.js";
-import { checkValue, parseLine } from "./parse-line.js";
+import type { ImportSource } from "./imported-trace.js";
+import { parseLine } from "./parse-line.js";
+import { parseTrace } from "./parse-trace.js";
 import type { FileLine } from "./read-lines.js";
 
 /** Our own JSON lines, which hold all that a trace has. */
@@ -10,28 +9,11 @@ export function readJsonl(file: string, lines: AsyncIterable<FileLine>): ImportS
     async *traces() {
       for await (const { text, number } of lines) {
         const where = `${file}, line ${number}`;
-        const value = parseLine(text, where);
-        yield { where, trace: inOrderOf(value, checkValue(schemaOf(value), value, where)) as ImportedTrace };
+        yield { where, trace: parseTrace(parseLine(text, where), where) };
       }
     },
     tools: () => [],
+    run: () => ({}),
     lacking: () => ({}),
   };
-}
-
-function schemaOf(value: unknown) {
-  const has = (key: string) => typeof value === "object" && value !== null && key in value;
-  if (!has("task") && has("question")) return chatTraceSchema;
-  return has("grade") ? suiteTraceSchema : traceSchema;
-}
-
-/** The checked value with its keys as the file has them, so that it is written as it was read. */
-function inOrderOf(given: unknown, checked: unknown): unknown {
-  if (Array.isArray(checked)) return checked.map((item, i) => inOrderOf((given as unknown[])[i], item));
-  if (typeof checked !== "object" || checked === null) return checked;
-  const known = new Map(Object.entries(checked));
-  const keys = new Set([...Object.keys(given as object).filter((key) => known.has(key)), ...known.keys()]);
-  return Object.fromEntries(
-    [...keys].map((key) => [key, inOrderOf((given as Record<string, unknown>)[key], known.get(key))]),
-  );
 }

@@ -15,13 +15,18 @@ export class LineTooLong extends Error {
   }
 }
 
+/** A file's text, some of it at a time. */
+export function readChunks(path: string): AsyncIterable<string> {
+  return createReadStream(path, { encoding: "utf8" });
+}
+
 /** The lines of a file that are not blank, one at a time. Throws `LineTooLong`, and what reading the file throws. */
 export async function* readLines(path: string, maxLength: number): AsyncGenerator<FileLine> {
   let pieces: string[] = [];
   let length = 0;
   let number = 1;
-  for await (const chunk of createReadStream(path, { encoding: "utf8" })) {
-    const parts = (chunk as string).split("\n");
+  for await (const chunk of readChunks(path)) {
+    const parts = chunk.split("\n");
     for (const [i, part] of parts.entries()) {
       if (i > 0) {
         const text = pieces.join("");

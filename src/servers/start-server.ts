@@ -15,6 +15,7 @@ import { agentRoutes } from "./routes/agent-routes.js";
 import { versionRoutes } from "./routes/agent-version-routes.js";
 import { corpusRoutes } from "./routes/corpus-routes.js";
 import { feedbackRoutes } from "./routes/feedback-routes.js";
+import { mailRoutes } from "./routes/mail-routes.js";
 import { ReportLinks } from "./routes/report-links.js";
 import { runRoutes } from "./routes/run-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
@@ -76,8 +77,9 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
     ...feedbackRoutes(services),
     ...runRoutes(services),
     ...runStreamRoutes(services, streams),
-    ...reports.routes(),
     ...corpusRoutes(services),
+    ...reports.routes(),
+    ...mailRoutes(services),
     ...metaRoutes(services),
     ...openaiRoutes(services),
     ...responsesRoutes(services),

@@ -96,10 +96,16 @@ export function writeQuestions(file: string, path: string, tasks: number): strin
 }
 
 /** The built program; start-up and shutdown are left out of the rate, as the run's own clock measures it. */
-async function oursOver(file: string, questions: string, baseUrl: string, atOnce: number) {
+export async function oursOver(
+  file: string,
+  questions: string,
+  baseUrl: string,
+  atOnce: number,
+  more: readonly string[] = [],
+) {
   const reporter = `data:text/javascript,process.on("exit", () => process.stderr.write("\\npeak " + process.resourceUsage().maxRSS))`;
   const args = ["--import", reporter, join(ROOT, "bin/art-e.js"), "run", "-a", "email-search", "--db", file, "--json"];
-  const flags = ["--model-id", "openai/bench", "--base-url", baseUrl, "--dataset", questions, "-l", "0"];
+  const flags = ["--model-id", "openai/bench", "--base-url", baseUrl, "--dataset", questions, "-l", "0", ...more];
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [...args, ...flags, "--quiet", "--concurrency", String(atOnce)],

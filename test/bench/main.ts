@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- import|search|get|harness|suite|export|queue|all [--mails N | --csv FILE] [--tasks N]
- * [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the same run, over a corpus made by a seed or over a real
- * file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks unless --tasks says otherwise.
- * `export` writes as many traces as there are tasks in each format. `queue` is not in
- * `all`: it runs over Redis with so many workers (1,2,4), and in one process with as many slots.
+ * `npm run bench -- import|search|get|harness|otlp|suite|export|queue|all [--mails N | --csv FILE] [--tasks N]
+ * [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the same run, over a corpus
+ * made by a seed or over a real file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks
+ * unless --tasks says otherwise. `export` writes as many traces as there are tasks in each format. `otlp` runs as many
+ * pairs of runs, one of which sends its traces, as --runs says. `queue` is not in `all`: it runs over Redis with so many
+ * workers (1,2,4), and in one process with as many slots.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -13,10 +14,11 @@ import { table } from "../../src/reports/text/text-table.js";
 import { benchExport, type ExportLine } from "./export.js";
 import { benchHarness, type HarnessBench } from "./harness.js";
 import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
+import { benchLiveOtlp, type LiveOtlpBench } from "./live-otlp.js";
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
-const SUBJECTS = ["import", "search", "get", "harness", "suite", "export", "queue", "all"];
+const SUBJECTS = ["import", "search", "get", "harness", "otlp", "suite", "export", "queue", "all"];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -77,6 +79,7 @@ try {
   const imported = reuse ? null : benchImport(csv, files, Number(values.runs));
   let searched: SearchLine[] = [];
   const harness: HarnessBench[] = [];
+  let sent: LiveOtlpBench | null = null;
   if (subject === "harness" || subject === "all") {
     console.error("Running agents ...");
     const runs = Number(values.runs);
@@ -87,17 +90,24 @@ try {
       await benchHarness(files.ours, folder, { tasks: Number(values.tasks), atOnce: 256, latencyMs: 200, runs }),
     );
   }
-  if (subject !== "import" && subject !== "harness") {
+  if (subject === "otlp") {
+    console.error("Running agents, with and without sending their traces ...");
+    const size = { tasks: Number(values.tasks), atOnce: 64, latencyMs: 0, pairs: Number(values.runs) };
+    sent = await benchLiveOtlp(files.ours, join(folder, "questions.jsonl"), size);
+  }
+  if (!["import", "harness", "otlp"].includes(subject)) {
     console.error("Searching ...");
     searched = benchSearch(files).filter(({ what }) => subject !== "get" || what === "email_get");
   }
   const machine = { node: process.version, cores: availableParallelism() };
-  if (values.json) console.log(JSON.stringify({ machine, import: imported, search: searched, harness }, null, 2));
+  if (values.json)
+    console.log(JSON.stringify({ machine, import: imported, search: searched, harness, otlp: sent }, null, 2));
   else {
     const tables = [
       ...(imported === null ? [] : [importTable(imported)]),
       ...(searched.length > 0 ? [searchTable(searched)] : []),
       ...(harness.length > 0 ? [harnessTable(harness)] : []),
+      ...(sent === null ? [] : [liveOtlpTable(sent)]),
     ];
     console.log(tables.join("\n\n"));
   }
@@ -112,6 +122,18 @@ function exportTable(lines: readonly ExportLine[]): string {
       format,
       ...[tracesPerSecond, megabytesPerSecond, megabytesHeldAtFirst, megabytesHeldAtMost].map((n) => n.toFixed(0)),
     ]),
+  );
+}
+
+function liveOtlpTable({ tasks, atOnce, latencyMs, pairs, without, sending, ratio }: LiveOtlpBench): string {
+  return table(
+    ["tasks of 3 turns, a second, medians", "sending nothing", "--otlp-endpoint", "median of ratios"],
+    [
+      [
+        `${pairs} pairs of ${tasks.toLocaleString("en-US")} tasks, ${atOnce} at once, ${latencyMs} ms a call`,
+        ...[without.toFixed(0), sending.toFixed(0), ratio.toFixed(3)],
+      ],
+    ],
   );
 }
 

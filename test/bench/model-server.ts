@@ -3,8 +3,8 @@
  * read the first mail found, answer). Run as a program: `model-server.ts [--latency MS] [--rpm N] [--pad
  * CHARACTERS]`; prints its port. With `--rpm` it refuses what comes faster than so many requests a minute (a bucket
  * of ten seconds' worth), with a Retry-After; `GET /figures` tells what it took and refused in each minute. `--pad`
- * makes every reply as long as that. `GET /calls` tells how many tool calls it asked for and how many
- * conversations it began.
+ * makes every reply as long as that. Spans are taken too, and dropped. `GET /calls` tells how many tool calls it
+ * asked for and how many conversations it began.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -48,6 +48,10 @@ function admit(): number {
 const server = createServer((request, response) => {
   if (request.url === "/figures") {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(minutes));
+    return;
+  }
+  if (request.url === "/v1/traces") {
+    request.resume().on("end", () => response.writeHead(200).end());
     return;
   }
   if (request.url === "/calls") {

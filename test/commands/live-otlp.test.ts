@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Collector } from "../otlp/collector.js";
 import { eventsOf, openChat, says } from "../servers/demo-server.js";
-import { MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
+import { jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
 const { artE, readJson, start } = workFolder({ mail: MAIL });
 
@@ -48,6 +48,21 @@ describe("art-e run --otlp", () => {
     expect(code).toBe(0);
     expect(stderr).toMatch(/art-e: \d+ spans were not delivered: the server answered 400: no such project\./);
     expect(readJson("live.json").failedTasks).toBe(0);
+  });
+
+  it("delivers every span, or counts it, to a server that loses connections and answers 429, 503 and 400", async () => {
+    const busy = { status: 429, headers: { "retry-after": "0" } };
+    collector.answers = ["drop", busy, { status: 200 }, busy, "drop", { status: 503 }, { status: 400 }, busy];
+    const { code, stderr } = await run(`--otlp-endpoint ${collector.url}`);
+    expect(code).toBe(0);
+    expect(readJson("live.json").failedTasks).toBe(0);
+    const said = (pattern: RegExp) => Number((pattern.exec(stderr)?.[1] ?? "0").replaceAll(",", ""));
+    const [delivered, dropped] = [said(/([\d,]+) spans sent to/), said(/([\d,]+) spans were not delivered/)];
+    expect(delivered).toBe(collector.spans.length);
+    const { turns, taskResults } = readJson("live.json");
+    const traces = jsonLines((await artE("export-traces")).stdout);
+    const calls = traces.reduce((sum, { toolCalls }) => sum + toolCalls.length, 0);
+    expect(delivered + dropped).toBe(taskResults.length + turns + calls);
   });
 
   it("refuses an address before the first task", async () => {

@@ -48,7 +48,13 @@ it("is told apart: what model and tools took, and what was waited for", async ()
     waitingTimeMs,
     -2,
   );
-  expect((await artE(`show ${task?.traceId}`)).stdout).toMatch(/^Time: {5}model .+, tools .+, waiting [1-9]\.\d s$/m);
+  const [{ turns }] = jsonLines((await artE("export-traces --run latest")).stdout);
+  expect(turns[0].waits.map(({ kind }: { kind: string }) => kind)).toEqual(
+    expect.arrayContaining(["failed_attempt", "pause"]),
+  );
+  const shown = (await artE(`show ${task?.traceId}`)).stdout;
+  expect(shown).toMatch(/^Time: {5}model .+, tools .+, waiting [1-9]\.\d s$/m);
+  expect(shown).toMatch(/^ {10}[Mtsx~.w-]{58,62}\n {10}M model .+ pauses before retries \d\.\d s/m);
 });
 
 it("is told apart in reports, and what was waited for is no part of what compare judges", async () => {

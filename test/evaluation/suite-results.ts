@@ -1,8 +1,8 @@
 /** Results of tasks of a suite. */
 
 import type { TaskResult } from "../../src/domain/runs/benchmark-result.js";
-import type { TaskState } from "../../src/domain/tasks/suite-task.js";
 import type { Ending } from "../../src/domain/tasks/task-ending.js";
+import type { TaskState } from "../../src/domain/tasks/task-state.js";
 import { SUITE_SCORERS } from "../../src/scoring/scorers.js";
 import { finished } from "../store/runs/saved-runs.js";
 

@@ -38,7 +38,7 @@ describe("ATIF trajectories", () => {
 
   it("keep task, scores and errors of tools in what is extra", () => {
     expect(trajectory(BY_TOOL).extra).toMatchObject({
-      ...{ ending: "answered", answer: "On Friday.", epoch: 1, run_id: "run_1", task: BY_TOOL.task },
+      ...{ ending: "answered", answer: "On Friday.", epoch: 1, runId: "run_1", task: BY_TOOL.task },
       scores: { judgeScore: { value: 0.5, explanation: "partly: near enough" } },
       judge: { verdict: "partly" },
     });

@@ -1,5 +1,6 @@
 import type { AgentBackend, Transcript } from "../../domain/agents/agent-backend.js";
-import type { Retry } from "../../domain/models/model.js";
+import type { CallProgress, LimitReason, Retry } from "../../domain/models/model.js";
+import { CallWaits } from "../../models/middleware/call-waits.js";
 import type { RateLimiter } from "../../models/middleware/rate-limiter.js";
 import { retryWithPolicy } from "../../models/middleware/retry-model.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../../platform/retry.js";
@@ -15,24 +16,32 @@ export function withAgentRetry(
     async answer(task, transcript) {
       const { signal } = task.context;
       let attemptedAt = performance.now();
-      const attempt = () => {
+      const waits = new CallWaits();
+      const onProgress = (progress: CallProgress) => {
+        waits.add(progress);
+        task.onActivity?.(progress);
+      };
+      const attempt = (waitedFor: LimitReason | null) => {
         for (const list of [transcript.messages, transcript.toolCalls, transcript.turns]) list.length = 0;
         attemptedAt = performance.now();
-        task.onActivity?.({ type: "calling" });
+        onProgress({ type: "calling", waitedFor });
         return backend.answer(task, transcript);
       };
       const limited = (limiter: RateLimiter) => {
-        task.onActivity?.({ type: "queued" });
+        onProgress({ type: "queued" });
         return limiter.call(attempt, tokensOf, signal);
       };
-      const once = throttle === null ? attempt : () => limited(throttle);
+      const once = throttle === null ? () => attempt(null) : () => limited(throttle);
       const startedAt = performance.now();
-      const onRetry = (retry: Retry) => task.onActivity?.({ type: "retry", retry });
+      const onRetry = (retry: Retry) => onProgress({ type: "retry", retry });
       const { done, retries } = await retryWithPolicy(name, once, signal, { policy, onRetry });
       const [first] = done.turns;
       first?.retries.push(...retries);
       // Time before the successful attempt.
-      if (first !== undefined) first.waitedMs = attemptedAt - startedAt;
+      if (first !== undefined) {
+        first.waitedMs = attemptedAt - startedAt;
+        first.waits = waits.all();
+      }
       return done;
     },
   };

@@ -132,6 +132,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
     latencyMs: reply.latencyMs,
     waitedMs: reply.waitedMs ?? 0,
+    ...(reply.waits === undefined ? {} : { waits: [...reply.waits] }),
     finishReason: reply.finishReason,
     rawFinishReason: reply.rawFinishReason,
     usage: reply.usage,

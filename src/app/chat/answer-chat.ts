@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type AgentRun, type AgentStep, newTranscript, runAgent } from "../../agents/loop/agent-loop.js";
+import { type AgentRun, newTranscript, runAgent } from "../../agents/loop/agent-loop.js";
 import { listTools } from "../../agents/loop/list-tools.js";
 import type { Agent } from "../../domain/agents/agent.js";
 import { renderPrompt } from "../../domain/agents/prompt.js";
@@ -27,6 +27,9 @@ export interface Chat {
   readonly timeoutMs: number;
 }
 
+/** Hears how an answer comes about. */
+export type ChatListener = Pick<AgentRun, "onStep" | "onActivity">;
+
 export interface AnsweredChat {
   readonly trace: ChatTrace;
   /** The model's error where the ending is model_error; else null. */
@@ -39,14 +42,14 @@ export interface AnsweredChat {
  */
 export async function answerChat(
   chat: Chat,
-  onStep: (step: AgentStep) => Promise<void> | void,
+  { onStep, onActivity }: ChatListener,
   signal: AbortSignal,
 ): Promise<AnsweredChat> {
   const { times, rollout, error, thrown } = await attemptAnswer(
     {
       timeoutMs: chat.timeoutMs,
       run(transcript, chatSignal, workspace) {
-        const run = agentRun(chat, onStep, chatSignal, workspace);
+        const run = { ...agentRun(chat, chatSignal, workspace), onStep, onActivity };
         transcript.messages.push(...newTranscript(run).messages);
         transcript.messages.splice(1, 0, ...chat.history);
         return runAgent(run, transcript);
@@ -75,7 +78,7 @@ export async function answerChat(
   return { trace, failure: trace.ending === "model_error" && thrown instanceof ModelError ? thrown : null };
 }
 
-function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal, workspace: Workspace): AgentRun {
+function agentRun(chat: Chat, signal: AbortSignal, workspace: Workspace): AgentRun {
   const { agent, tools, binding, instructions } = chat;
   const prompt = renderPrompt(agent.prompt, {
     inbox_address: binding.inbox ?? "(not named: take its address from the question)",
@@ -96,6 +99,5 @@ function agentRun(chat: Chat, onStep: AgentRun["onStep"], signal: AbortSignal, w
       workspace,
     },
     maxCostUsd: null,
-    onStep,
   };
 }

@@ -92,7 +92,7 @@ async function answer(
         binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
         timeoutMs: settings.taskTimeoutMs,
       },
-      () => undefined,
+      {},
       context.signal,
     );
   } finally {

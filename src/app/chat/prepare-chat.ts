@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { AgentStep } from "../../agents/loop/agent-loop.js";
 import type { Agent } from "../../domain/agents/agent.js";
 import { UserError } from "../../domain/errors.js";
 import type { Message } from "../../domain/models/conversation.js";
@@ -12,7 +11,7 @@ import type { ToolResources } from "../../tools/tool-handler.js";
 import { scoreChat } from "../evals/score-chat.js";
 import { saveCurrentVersion } from "../registry/versions.js";
 import type { LiveTraces } from "../traces/live-traces.js";
-import { type AnsweredChat, answerChat } from "./answer-chat.js";
+import { type AnsweredChat, answerChat, type ChatListener } from "./answer-chat.js";
 import { resolveInbox } from "./resolve-inbox.js";
 import type { ServedModels } from "./served-models.js";
 
@@ -68,7 +67,7 @@ export interface PreparedChat {
   /** Aborts the chat because its client has disconnected. */
   abandon(reason: string): void;
   /** Answers, saves the trace and releases the chat's slot. Throws only for faults of this program. */
-  answer(onStep: (step: AgentStep) => Promise<void> | void): Promise<AnsweredChat>;
+  answer(listener: ChatListener): Promise<AnsweredChat>;
 }
 
 /** All that can refuse a chat happens here, before the first byte of a response is sent. */
@@ -88,7 +87,7 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
     agent,
     signal: slot.signal,
     abandon: slot.abandon,
-    async answer(onStep) {
+    async answer(listener) {
       try {
         const answered = await answerChat(
           {
@@ -103,7 +102,7 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
             binding,
             timeoutMs: chatTimeoutMs,
           },
-          onStep,
+          listener,
           slot.signal,
         );
         const trace = await scoreChat(db, answered.trace);

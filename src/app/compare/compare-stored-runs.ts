@@ -1,7 +1,7 @@
 import { UserError } from "../../domain/errors.js";
 import type { ComparableRun, RunComparison, RunHead } from "../../domain/scores/comparison.js";
 import type { PublishedResults } from "../../domain/scores/published-result.js";
-import { scorersAmong } from "../../evaluation/choose-metrics.js";
+import { scorersAmong, sharedMetrics, sharedScores } from "../../evaluation/choose-metrics.js";
 import { comparableRun } from "../../evaluation/comparable-run.js";
 import { compareRuns } from "../../evaluation/compare-runs.js";
 import { PUBLISHED, protocolDifferences } from "../../evaluation/published-results.js";
@@ -49,7 +49,8 @@ export async function compareStoredRuns(options: CompareOptions, context: AppCon
 function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Comparison {
   const [baseline, ...candidates] = runs as [ComparableRun, ...ComparableRun[]];
   const comparisons = candidates.map((candidate) => {
-    const scorers = scorersAmong(options.metric ?? everyMetric(baseline, candidate), sharedScores(baseline, candidate));
+    const shared = sharedScores(baseline.head.scores, candidate.head.scores);
+    const scorers = scorersAmong(options.metric ?? sharedMetrics(shared), shared);
     const comparison = compareRuns(baseline, candidate, scorers, options.flips);
     if (!options.force) refuseIncomparable(comparison);
     return comparison;
@@ -62,20 +63,6 @@ function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Co
     comparisons,
     published: beside.length === 0 ? null : { figures: PUBLISHED.figures, differences },
   };
-}
-
-/** What both have a value of, with how many tasks the lesser has it for. */
-function sharedScores(a: ComparableRun, b: ComparableRun): Record<string, { n: number }> {
-  const shared = Object.entries(a.head.scores).flatMap(([name, { n }]) => {
-    const other = b.head.scores[name]?.n ?? 0;
-    return n > 0 && other > 0 ? [[name, { n: Math.min(n, other) }] as const] : [];
-  });
-  return Object.fromEntries(shared);
-}
-
-function everyMetric(a: ComparableRun, b: ComparableRun): string[] {
-  const all = Object.keys(sharedScores(a, b));
-  return all.includes("exactMatch") || all.includes("judgeCorrect") ? ["accuracy", ...all] : all;
 }
 
 function refuseIncomparable({ baseline, candidate, incomparable }: RunComparison): void {

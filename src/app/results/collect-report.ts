@@ -1,16 +1,17 @@
 import { setImmediate } from "node:timers/promises";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
+import type { Trace } from "../../domain/runs/trace.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
 import { analyseSuite } from "../../evaluation/suite/analyse-suite.js";
 import { type AnalysedTask, analysedTask } from "../../evaluation/suite/analysed-task.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { RunTally } from "../../reports/html/summarize-run.js";
 import { TaskRows } from "../../reports/html/task-rows.js";
-import { type MailSource, traceView } from "../../reports/html/trace-view.js";
+import { traceView } from "../../reports/html/trace-view.js";
+import type { ReportComparison } from "../../reports/page/report-comparison.js";
 import type {
   Figure,
-  MailView,
   ReportTasks,
   RunFigures,
   ScoreMeaning,
@@ -19,12 +20,8 @@ import type {
 } from "../../reports/page/report-data.js";
 import { traceKey } from "../../reports/page/report-data.js";
 import { SCORES } from "../../scoring/scorers.js";
-import type { Db } from "../../store/connection/open-store.js";
-import { iterateResults } from "../../store/runs/results.js";
-import type { RunRow } from "../../store/runs/runs.js";
-import { openMailLookup } from "../../store/search/mail-lookup.js";
-import { computeRunTotals } from "./compute-run-totals.js";
-import { resultsWithTraces } from "./results-with-traces.js";
+import { compareReportRuns } from "./compare-report-runs.js";
+import type { ReportRun } from "./report-runs.js";
 
 /** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;
@@ -43,54 +40,65 @@ export interface StoredReport {
   readonly meanings: readonly ScoreMeaning[];
   readonly leading: string;
   readonly runs: readonly RunFigures[];
+  readonly comparisons: readonly ReportComparison[];
   readonly tasks: ReportTasks;
 }
 
-/** Reads the figures of finished or stopped runs, task by task, with one trace in memory at a time. */
+/**
+ * Reads the figures of finished or stopped runs, task by task, with one trace in memory at a time, and compares each run
+ * with the first.
+ */
 export async function collectReport(
-  db: Db,
-  runs: readonly RunRow[],
+  runs: readonly ReportRun[],
   listener: ReportListener,
   signal: AbortSignal,
 ): Promise<StoredReport> {
-  const { meanings, tasks } = scoreMeanings(db, runs);
+  const { meanings, tasks } = scoreMeanings(runs);
   const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? "semanticScore";
   const rows = new TaskRows(meanings);
-  const mails = mailSource(db);
   const labels = labelsOf(runs);
   const figures: RunFigures[] = [];
   let done = 0;
   for (const [index, run] of runs.entries()) {
     const tally = new RunTally(meanings, leading);
     const analysed: AnalysedTask[] = [];
-    for (const [result, trace] of resultsWithTraces(db, run.id)) {
+    for (const [result, trace] of tasksOf(run)) {
+      const toolCalls = trace?.toolCalls.length ?? null;
       tally.add(result, trace);
-      rows.add(index, result, trace.toolCalls.length);
-      analysed.push(...[analysedTask(result, trace.toolCalls.length)].filter((task) => task !== null));
-      listener.onTrace(traceKey(index, result.taskId, result.epoch), () => traceView(trace, mails));
+      rows.add(index, result, toolCalls);
+      analysed.push(...[analysedTask(result, toolCalls)].filter((task) => task !== null));
+      if (trace !== null && run.stored !== null) {
+        const { mails } = run.stored;
+        listener.onTrace(traceKey(index, result.taskId, result.epoch), () => traceView(trace, mails));
+      }
       listener.onTask(++done, tasks);
       if (done % AT_ONCE === 0) await setImmediate();
       signal.throwIfAborted();
     }
     figures.push({
-      ...(await describe(db, run, meanings, analysed)),
+      ...describe(run, meanings, analysed),
       ...tally.figures(),
-      label: labels[index] ?? run.id,
+      label: labels[index] ?? run.head.runId,
     });
   }
-  return { meanings, leading, runs: figures, tasks: rows.all() };
+  return { meanings, leading, runs: figures, comparisons: compareReportRuns(runs), tasks: rows.all() };
+}
+
+function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResult, Trace | null]> {
+  if (stored !== null) yield* stored.traces();
+  else for (const result of results()) yield [result, null];
 }
 
 /** The results of these runs one by one, each with its run. */
-export function* storedResults(db: Db, runs: readonly RunRow[]): Generator<readonly [RunRow, TaskResult]> {
-  for (const run of runs) for (const result of iterateResults(db, run.id)) yield [run, result];
+export function* resultsOf(runs: readonly ReportRun[]): Generator<readonly [ReportRun, TaskResult]> {
+  for (const run of runs) for (const result of run.results()) yield [run, result];
 }
 
 /** The scores that any of the runs has, in table order; unknown ones, from other versions, at the end. */
-export function scoreMeanings(db: Db, runs: readonly RunRow[]): { meanings: ScoreMeaning[]; tasks: number } {
+export function scoreMeanings(runs: readonly ReportRun[]): { meanings: ScoreMeaning[]; tasks: number } {
   const scored = new Set<string>();
   let tasks = 0;
-  for (const [, { scores }] of storedResults(db, runs)) {
+  for (const [, { scores }] of resultsOf(runs)) {
     tasks++;
     for (const [name, value] of Object.entries(scores)) if (value !== null) scored.add(name);
   }
@@ -112,27 +120,16 @@ const UNKNOWN = {
   meaning: "Not a score of this version of art-e.",
 } as const;
 
-function mailSource(db: Db): MailSource {
-  const mails = openMailLookup(db);
+function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[], analysed: readonly AnalysedTask[]) {
+  const { usage, costUsd, retries, scores, slices, suite, answeredBy = {}, dataset } = head;
+  const { runId, agentId, model, split, startedAt, corpusFingerprint, totalTasks } = head;
+  const { status = "completed", plannedTasks = totalTasks } = head;
   return {
-    sameMail: mails.canonicalId,
-    mailOf(id): MailView | null {
-      const mail = mails.get(id);
-      if (mail === null) return null;
-      const { messageId, subject, sender, date, body, to, cc, bcc } = mail;
-      return { messageId, subject, sender, date, body, recipients: [...to, ...cc, ...bcc] };
-    },
-  };
-}
-
-async function describe(db: Db, run: RunRow, meanings: readonly ScoreMeaning[], analysed: readonly AnalysedTask[]) {
-  const { usage, costUsd, retries, scores, slices, suite, answeredBy = {} } = await computeRunTotals(db, run);
-  const { id: runId, agentId, model, split, status, startedAt, corpusFingerprint, totalTasks: plannedTasks } = run;
-  return {
+    hasConversations: stored !== null,
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
     answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
     // Only the name of a file: its path may be private.
-    dataset: run.dataset.revision === null ? (run.dataset.source.split(/[\\/]/).at(-1) ?? "") : run.dataset.source,
+    dataset: dataset.revision === null ? (dataset.source.split(/[\\/]/).at(-1) ?? "") : dataset.source,
     scores: Object.fromEntries(meanings.map(({ name }) => [name, figureOf(scores[name])])),
     slices: Object.fromEntries(
       SLICES.flatMap((slice) => {
@@ -164,9 +161,9 @@ function figureOf(estimate: Estimate | undefined): Figure {
 }
 
 /** Labels of runs: agent and model, with the end of the id where these are equal. */
-function labelsOf(runs: readonly RunRow[]): string[] {
-  const labels = runs.map(({ agentId, model }) => `${agentId} · ${model}`);
+function labelsOf(runs: readonly ReportRun[]): string[] {
+  const labels = runs.map(({ head }) => `${head.agentId} · ${head.model}`);
   return labels.map((label, i) =>
-    labels.indexOf(label) === labels.lastIndexOf(label) ? label : `${label} · ${runs[i]?.id.slice(-6)}`,
+    labels.indexOf(label) === labels.lastIndexOf(label) ? label : `${label} · ${runs[i]?.head.runId.slice(-6)}`,
   );
 }

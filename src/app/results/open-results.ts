@@ -1,11 +1,12 @@
 import { readFileSync, statSync } from "node:fs";
+import type { z } from "zod";
 import { UserError } from "../../domain/errors.js";
 import type { RunTotals, TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../../domain/scores/comparison.js";
 import { type Db, openStore } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
-import { getRun, type LatestRun } from "../../store/runs/runs.js";
+import { getRun, type LatestRun, type RunRow } from "../../store/runs/runs.js";
 import { iterateTraces } from "../../store/runs/traces.js";
 import { computeRunTotals } from "./compute-run-totals.js";
 
@@ -18,6 +19,11 @@ export interface RunSource {
   readonly traces: (() => Iterable<Trace>) | null;
 }
 
+/** What a run's name means: a results file, or a run of the database. */
+export type FoundRun =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "stored"; readonly db: Db; readonly run: RunRow };
+
 /** Opens runs by name: the path of a results file, or a run of the database, which is opened when first needed. */
 export class RunSources {
   private db: Db | null = null;
@@ -28,12 +34,18 @@ export class RunSources {
   ) {}
 
   async open(name: string): Promise<RunSource> {
-    if (statSync(name, { throwIfNoEntry: false })?.isFile()) return fromFile(name);
+    const found = this.find(name);
+    if (found.kind === "file") return fromFile(found.path);
+    return fromDatabase(found.db, await computeRunTotals(found.db, found.run));
+  }
+
+  find(name: string): FoundRun {
+    if (statSync(name, { throwIfNoEntry: false })?.isFile()) return { kind: "file", path: name };
     if (/[/\\]|\.json$/.test(name)) {
       throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
     }
     this.db ??= openStore(this.path, { mustExist: true });
-    return fromDatabase(this.db, await computeRunTotals(this.db, getRun(this.db, name, this.latest)));
+    return { kind: "stored", db: this.db, run: getRun(this.db, name, this.latest) };
   }
 
   close(): void {
@@ -61,19 +73,22 @@ export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead)
 }
 
 function fromFile(path: string): RunSource {
+  const { taskResults, ...head } = readRunFile(path, runFileSchema);
+  return { head, results: () => taskResults, traces: null };
+}
+
+/** A results file, as far as the schema reads it. */
+export function readRunFile<T>(path: string, schema: z.ZodType<T>): T {
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(path, "utf8"));
   } catch (cause) {
     throw unusable(path, (cause as Error).message, cause);
   }
-  const read = runFileSchema.safeParse(json);
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
-  }
-  const { taskResults, ...head } = read.data;
-  return { head, results: () => taskResults, traces: null };
+  const read = schema.safeParse(json);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
 }
 
 function unusable(path: string, why: string, cause: unknown): UserError {

@@ -1,19 +1,16 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { UserError } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { csvHead, csvLine } from "../../reports/ci/csv-report.js";
 import { csvSummaries, SUMMARY_FILES } from "../../reports/ci/csv-summaries.js";
 import { packedTrace } from "../../reports/html/packed-trace.js";
 import type { ReportHead } from "../../reports/page/report-data.js";
 import { count } from "../../reports/text/format-number.js";
-import type { Db } from "../../store/connection/open-store.js";
-import { getRun, type RunRow } from "../../store/runs/runs.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
-import { withStore } from "../with-store.js";
-import { collectReport, scoreMeanings, storedResults } from "./collect-report.js";
+import { collectReport, resultsOf, scoreMeanings } from "./collect-report.js";
 import { type TracePlacement, TraceStore } from "./report-conversations.js";
+import { type ReportRun, withReportRuns } from "./report-runs.js";
 import { type WrittenPage, writePage } from "./write-page.js";
 
 const TASKS_FILE = "tasks.csv";
@@ -27,13 +24,12 @@ export function writeCsvReport(
   context: AppContext,
   write: Write,
 ): Promise<{ readonly runs: readonly string[]; readonly tasks: number }> {
-  return withStore(context.settings, async (db) => {
-    const runs = runsOf(db, names);
-    const { meanings, tasks } = scoreMeanings(db, runs);
-    const pieces = csvPieces(db, runs, meanings);
+  return withReportRuns(names, context.settings, async (runs) => {
+    const { meanings, tasks } = scoreMeanings(runs);
+    const pieces = csvPieces(runs, meanings);
     if (output === undefined) await write(pieces);
     else await writeFileAtomically(output, pieces);
-    return { runs: runs.map(({ id }) => id), tasks };
+    return { runs: runs.map(({ head }) => head.runId), tasks };
   });
 }
 
@@ -48,20 +44,19 @@ export function writeCsvSummaries(
   folder: string,
   context: AppContext,
 ): Promise<{ readonly runs: readonly string[]; readonly files: readonly string[] }> {
-  return withStore(context.settings, async (db) => {
-    const runs = runsOf(db, names);
-    const { head } = await collect(db, names, new TraceStore("none", undefined), context);
-    const files = [[TASKS_FILE, csvPieces(db, runs, head.scores)] as const, ...csvSummaries(head)];
+  return withReportRuns(names, context.settings, async (runs) => {
+    const { head } = await collect(runs, new TraceStore("none", undefined), context);
+    const files = [[TASKS_FILE, csvPieces(runs, head.scores)] as const, ...csvSummaries(head)];
     await mkdir(folder, { recursive: true });
     for (const [name, pieces] of files) await writeFileAtomically(join(folder, name), pieces);
-    return { runs: runs.map(({ id }) => id), files: files.map(([name]) => name) };
+    return { runs: runs.map(({ head: { runId } }) => runId), files: files.map(([name]) => name) };
   });
 }
 
 /** The figures of these runs, without their tasks. */
 export function readReport(names: readonly string[], context: AppContext): Promise<ReportHead> {
-  return withStore(context.settings, async (db) => {
-    const { head } = await collect(db, names, new TraceStore("none", undefined), context);
+  return withReportRuns(names, context.settings, async (runs) => {
+    const { head } = await collect(runs, new TraceStore("none", undefined), context);
     return head;
   });
 }
@@ -73,10 +68,10 @@ export function writePageReport(
   context: AppContext,
   write: Write,
 ): Promise<WrittenPage> {
-  return withStore(context.settings, async (db) => {
+  return withReportRuns(names, context.settings, async (runs) => {
     const traceStore = new TraceStore(placement, output);
     try {
-      return await writePage(await collect(db, names, traceStore, context), traceStore, output, write);
+      return await writePage(await collect(runs, traceStore, context), traceStore, output, write);
     } catch (error) {
       traceStore.discard();
       throw error;
@@ -84,11 +79,10 @@ export function writePageReport(
   });
 }
 
-async function collect(db: Db, names: readonly string[], traceStore: TraceStore, { progress, signal }: AppContext) {
+async function collect(reported: readonly ReportRun[], traceStore: TraceStore, { progress, signal }: AppContext) {
   const bar = progress("Reporting");
-  const { meanings, leading, runs, tasks } = await collectReport(
-    db,
-    runsOf(db, names),
+  const { meanings, leading, runs, comparisons, tasks } = await collectReport(
+    reported,
     {
       onTask: (done, total) => bar.update(done, total, `${count(done)} tasks`),
       onTrace: (key, view) => traceStore.wantsNone || traceStore.add(key, packedTrace(view())),
@@ -101,22 +95,17 @@ async function collect(db: Db, names: readonly string[], traceStore: TraceStore,
     scores: meanings,
     leading,
     runs,
+    comparisons,
     traces: { kind: "none" },
   };
   return { head, tasks };
 }
 
-function runsOf(db: Db, names: readonly string[]): RunRow[] {
-  const runs = names.map((name) => getRun(db, name));
-  const twice = runs.find((run, i) => runs.findIndex(({ id }) => id === run.id) < i);
-  if (twice === undefined) return runs;
-  throw new UserError("flags_contradict", `The run ${twice.id} is named twice.`, "Name each run once.");
-}
-
-function* csvPieces(db: Db, runs: readonly RunRow[], meanings: ReportHead["scores"]): Generator<string> {
-  const ofSuites = runs.some(({ split }) => split === "suite");
+function* csvPieces(runs: readonly ReportRun[], meanings: ReportHead["scores"]): Generator<string> {
+  const ofSuites = runs.some(({ head }) => head.split === "suite");
   yield csvHead(meanings, ofSuites);
-  for (const [run, result] of storedResults(db, runs)) {
-    yield csvLine({ runId: run.id, agentId: run.agentId, model: run.model }, result, meanings, ofSuites);
+  for (const [{ head }, result] of resultsOf(runs)) {
+    const { runId, agentId, model } = head;
+    yield csvLine({ runId, agentId, model }, result, meanings, ofSuites);
   }
 }

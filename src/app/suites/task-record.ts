@@ -1,9 +1,10 @@
 import type { Rollout } from "../../domain/agents/agent-backend.js";
 import type { SuiteTrace } from "../../domain/runs/trace.js";
 import type { PlannedSuiteTask } from "../../domain/tasks/planned-task.js";
-import type { Grade, TaskState } from "../../domain/tasks/suite-task.js";
+import type { Grade } from "../../domain/tasks/suite-task.js";
 import type { SuiteTaskFacts } from "../../domain/tasks/task.js";
 import type { Ending } from "../../domain/tasks/task-ending.js";
+import type { TaskState } from "../../domain/tasks/task-state.js";
 import { questionOfTask } from "../../suites/email/email-answer.js";
 
 type SuiteTaskRecord = Pick<SuiteTrace, "task" | "grade">;

@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } fr
 import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
 import type { Trace } from "../../domain/runs/trace.js";
-import { BANDS, type Band, type ScorerEntry } from "../../domain/scores/score.js";
-import { bandOf } from "../../domain/scores/score-bands.js";
+import type { ScorerEntry } from "../../domain/scores/score.js";
+import { BANDS, type Band, bandOf } from "../../domain/scores/score-bands.js";
 import {
   type BandEntry,
   bandEntry,

@@ -42,7 +42,7 @@ export async function importTraces(path: string, { settings, note, signal }: App
           chats++;
           continue;
         }
-        const run = runs.get(trace.runId) ?? new ImportedRunWriter(db, trace, file, where);
+        const run = runs.get(trace.runId) ?? new ImportedRunWriter(db, trace, file, source.run(), where);
         runs.set(trace.runId, run);
         run.add(trace, where);
         traces++;

@@ -5,6 +5,7 @@ import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { isSuiteTrace, type Trace } from "../../domain/runs/trace.js";
 import type { TaskSet } from "../../domain/tasks/suite.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
+import type { RunFacts } from "../../imports/imported-trace.js";
 import { notUsable } from "../../imports/parse-line.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
@@ -37,14 +38,15 @@ export class ImportedRunWriter {
     private readonly db: Db,
     first: Trace,
     file: ImportedFile,
+    private readonly facts: RunFacts,
     where: string,
   ) {
     if (hasRun(db, first.runId)) throw notUsable(where, `run ${first.runId} is in this database already`);
     this.runId = first.runId;
     this.write = openRowWriter(db);
-    const split = isSuiteTrace(first) ? "suite" : (first.task.split ?? "test");
-    this.set = { source: file.name, revision: null, sha256: file.sha256, split };
-    this.settings = settingsOf(first, file);
+    const split = isSuiteTrace(first) ? "suite" : (facts.split ?? first.task.split ?? "test");
+    this.set = { source: file.name, revision: null, ...facts.dataset, sha256: file.sha256, split };
+    this.settings = { ...settingsOf(first, file), ...facts.settings };
     this.startedAt = first.startedAt;
     this.completedAt = first.endedAt;
     insertRun(db, {
@@ -54,7 +56,7 @@ export class ImportedRunWriter {
       datasetId: saveTasks(db, this.set, []),
       split,
       settings: this.settings,
-      corpusFingerprint: "",
+      corpusFingerprint: facts.corpusFingerprint ?? "",
       totalTasks: 0,
       startedAt: first.startedAt,
     });
@@ -74,7 +76,7 @@ export class ImportedRunWriter {
 
   /** `tools`: what the model was told of them. */
   complete(tools: readonly ToolSpec[]): void {
-    const { db, settings, epochs, startedAt, completedAt, tasks } = this;
+    const { db, facts, settings, epochs, startedAt, completedAt, tasks } = this;
     const { imported } = settings;
     completeImportedRun(db, {
       id: this.runId,
@@ -86,8 +88,10 @@ export class ImportedRunWriter {
         ...(imported === undefined ? {} : { imported: { ...imported, tools } }),
       },
       totalTasks: tasks.size,
-      startedAt,
+      startedAt: facts.startedAt ?? startedAt,
       completedAt,
+      status: facts.status ?? "completed",
+      tags: facts.tags ?? [],
     });
   }
 }

@@ -1,6 +1,7 @@
 import { UserError } from "../../domain/errors.js";
 import { isScored, scorerOfMetric } from "../../domain/scores/metric-name.js";
-import type { Band, ScorerEntry } from "../../domain/scores/score.js";
+import type { ScorerEntry } from "../../domain/scores/score.js";
+import type { Band } from "../../domain/scores/score-bands.js";
 import { ENDINGS, isFailure } from "../../domain/tasks/task-ending.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
 import { SCORERS } from "../../scoring/scorers.js";

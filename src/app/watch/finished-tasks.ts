@@ -9,8 +9,8 @@ import { SCORES } from "../../scoring/scorers.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import type { SavedAttempt } from "../../store/runs/saved-attempts.js";
 
-const MOST_NEWEST = 15;
-const MOST_FAILURES = 50;
+const MOST_NEWEST = 10;
+const MOST_FAILURES = 10;
 
 /** Finished tasks whose times tell how fast the run goes on. */
 const PACE_TASKS = 50;

@@ -50,9 +50,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
       ),
     ),
     ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
-      firstError === null
-        ? []
-        : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
+      firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
     ),
   ].join("\n");
 }

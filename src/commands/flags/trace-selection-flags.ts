@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { TraceSelection } from "../../app/traces/trace-filter.js";
 import { UserError } from "../../domain/errors.js";
-import { BANDS } from "../../domain/scores/score.js";
+import { BANDS } from "../../domain/scores/score-bands.js";
 import type { Flags } from "../cli/command.js";
 import { oneOf, text, wholeNumber } from "../cli/read-flags.js";
 

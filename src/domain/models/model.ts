@@ -103,14 +103,25 @@ export const retrySchema = z.object({ attempt: z.number().int(), reason: z.strin
 
 export type Retry = z.output<typeof retrySchema>;
 
+/** Why the rate limiter makes a call wait. */
+export type LimitReason = "concurrency" | "rate" | "tokens" | "server";
+
 /** What happens to a call before its reply. */
 export type CallProgress =
   /** It waits in the rate limiter. */
   | { readonly type: "queued" }
-  /** An attempt is under way. */
-  | { readonly type: "calling" }
+  /** An attempt is under way; `waitedFor`: why the rate limiter made it wait, null where it did not. */
+  | { readonly type: "calling"; readonly waitedFor?: LimitReason | null | undefined }
   /** An attempt failed; the next one begins after `waitedMs`. */
   | { readonly type: "retry"; readonly retry: Retry };
+
+/** Time before the reply: for a slot or a limit, in an attempt that failed, or in the pause after one. */
+export const callWaitSchema = z.object({
+  kind: z.enum(["slot", "throttled", "failed_attempt", "pause"]),
+  durationMs: z.number().nonnegative(),
+});
+
+export type CallWait = z.output<typeof callWaitSchema>;
 
 /** One reply. `latencyMs` is the successful attempt alone; failed attempts stand in `retries`. */
 export interface Completion {
@@ -131,6 +142,8 @@ export interface Completion {
   readonly latencyMs: number;
   /** Time spent on rate limiting, failed attempts and pauses between them; absent if none. */
   readonly waitedMs?: number | undefined;
+  /** What that time went into, in order; absent where it is not known. */
+  readonly waits?: readonly CallWait[] | undefined;
   readonly retries: readonly Retry[];
   /** From the cache of an earlier run (`--cache`): no request was made. */
   readonly cached?: boolean | undefined;

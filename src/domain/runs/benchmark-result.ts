@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { answeredBySchema } from "../models/answered-by.js";
 import { usageSchema } from "../models/model.js";
-import { estimateSchema, intervalSchema } from "../scores/interval-estimate.js";
-import { TASK_STATES } from "../tasks/suite-task.js";
+import { estimateSchema, intervalSchema } from "../scores/estimate-schema.js";
 import { ENDINGS } from "../tasks/task-ending.js";
+import { TASK_STATES } from "../tasks/task-state.js";
 import { runLimitsSchema } from "./run-limits.js";
 import { runSettingsSchema } from "./run-settings.js";
 import { runStatusSchema } from "./run-status.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { estimateSchema } from "../scores/interval-estimate.js";
+import { estimateSchema } from "../scores/estimate-schema.js";
 import { ENDINGS } from "../tasks/task-ending.js";
 import { taskIdSchema } from "../tasks/task-id.js";
 import { runStatusSchema } from "./run-status.js";
@@ -121,8 +121,8 @@ export const runProgressSchema = z
       .nullable()
       .describe("Lately; null where too few have finished to tell, or none goes on."),
     msLeft: ms.nullable().describe("At this rate."),
-    newest: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 15."),
-    failures: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 50."),
+    newest: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
+    failures: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
     process: processStateSchema.nullable().describe("Null: another process executes the run, or none does."),
   })
   .describe("How far a run has got.");

@@ -1,7 +1,7 @@
-import type { MetricComparison } from "../scores/comparison.js";
-import type { Band } from "../scores/score.js";
+import type { MetricComparison } from "../scores/metric-comparison.js";
+import type { Band } from "../scores/score-bands.js";
 import type { Difficulty } from "../tasks/difficulty.js";
-import type { TaskState } from "../tasks/suite-task.js";
+import type { TaskState } from "../tasks/task-state.js";
 
 /** Tasks of one state and one band of the task score; unscored: not graded. */
 export interface StateCell {
@@ -17,7 +17,8 @@ export interface StepFigures {
   /** Steps that a person takes; null where the tasks do not say. */
   readonly actions: number | null;
   readonly turns: number;
-  readonly toolCalls: number;
+  /** Null: not known, of results files. */
+  readonly toolCalls: number | null;
 }
 
 /** Model and tool time of the tasks that the agent worked on, in ms. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { answeredBySchema } from "../models/answered-by.js";
 import { usageSchema } from "../models/model.js";
-import { TASK_STATES } from "../tasks/suite-task.js";
 import { ENDINGS } from "../tasks/task-ending.js";
 import { taskIdSchema } from "../tasks/task-id.js";
+import { TASK_STATES } from "../tasks/task-state.js";
 
 const mark = z.boolean().nullable();
 const time = z.number().nonnegative();

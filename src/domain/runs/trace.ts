@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonValueSchema } from "../json.js";
 import { messageSchema } from "../models/conversation.js";
-import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "../models/model.js";
+import { callWaitSchema, FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "../models/model.js";
 import { judgementSchema } from "../scores/judgement.js";
 import { leftBehindSchema } from "../tasks/left-behind.js";
 import { questionSchema } from "../tasks/question.js";
@@ -42,6 +42,8 @@ export const turnSchema = z.object({
   sent: sentParametersSchema.optional(),
   /** Time spent on rate limiting, failed attempts and pauses before the call. */
   waitedMs: z.number().nonnegative().optional(),
+  /** What that time went into, in order; absent where it is not known. */
+  waits: z.array(callWaitSchema).optional(),
   /** The reply came from the cache: usage, cost, latency, waiting and retries are those of the original call. */
   cached: z.boolean().default(false),
 });

@@ -3,7 +3,7 @@ import { benchmarkResultSchema, scoreFiguresSchema } from "../runs/benchmark-res
 import { runStatusSchema } from "../runs/run-status.js";
 import { taskResultSchema } from "../runs/task-result.js";
 import type { TaskId } from "../tasks/task-id.js";
-import type { Estimate } from "./interval-estimate.js";
+import type { MetricComparison } from "./metric-comparison.js";
 
 /** What comparing and gating read of a results file; what other versions write beside it does not matter. */
 export const runHeadSchema = benchmarkResultSchema
@@ -52,32 +52,6 @@ export interface ComparedQuestion {
 export interface ComparableRun {
   readonly head: RunHead;
   readonly questions: ReadonlyMap<TaskId, ComparedQuestion>;
-}
-
-/** One metric of two runs over the questions that both have a value for. */
-export interface MetricComparison {
-  readonly metric: string;
-  readonly label: string;
-  readonly kind: "rate" | "mean";
-  readonly better: "higher" | "lower";
-  /** Means over the pairs; null without pairs. */
-  readonly baseline: number | null;
-  readonly candidate: number | null;
-  /** Candidate less baseline. n counts questions. */
-  readonly difference: Estimate;
-  /** Two-sided. McNemar's exact test where every pair is right or wrong, else drawing the differences' signs anew. */
-  readonly p: number | null;
-  readonly test: "mcnemar" | "sign_flip";
-  /** Questions that the candidate does better, worse, and as well. */
-  readonly wins: number;
-  readonly losses: number;
-  readonly ties: number;
-  /** Null: the difference may be chance. Else the interval holds no 0 and p is below 0.05. */
-  readonly verdict: "better" | "worse" | null;
-  /** Questions more for 80 % power at the observed difference; 0: there are enough; null: there is no difference. */
-  readonly moreQuestions: number | null;
-  /** The smallest difference that this many questions find with 80 % power. */
-  readonly detectable: number | null;
 }
 
 /** A question that the two runs do not do equally well. */

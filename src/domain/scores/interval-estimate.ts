@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 /**
  * How an interval was made. `wilson`: score interval of a rate. `clustered_wilson`: the same with the effective
  * number of tasks where answers come in clusters (repeats of a question, questions of an inbox). `wilson_mean`,
@@ -17,27 +15,21 @@ export const INTERVAL_METHODS = [
   "paired_t",
 ] as const;
 
-export const intervalSchema = z
-  .strictObject({
-    low: z.number().nullable().describe("Lower bound of the 95 % interval; null where there is too little to tell."),
-    high: z.number().nullable().describe("Upper bound of the 95 % interval; null where there is too little to tell."),
-  })
-  .describe("A 95 % confidence interval.");
-
-export type Interval = Readonly<z.output<typeof intervalSchema>>;
+/** A 95 % interval; bounds are null where there is too little to tell. */
+export interface Interval {
+  readonly low: number | null;
+  readonly high: number | null;
+}
 
 /**
- * A rate or a mean with its 95 % interval. All null where there is nothing to take it over; the bounds alone are null
- * where there is too little to tell how sure it is.
+ * A rate or a mean over `n` tasks with its 95 % interval. All null where there is nothing to take it over; the bounds
+ * alone are null where there is too little to tell how sure it is.
  */
-export const estimateSchema = intervalSchema
-  .extend({
-    value: z.number().nullable().describe("The rate or mean; null where there is nothing to take it over."),
-    n: z.number().int().nonnegative().describe("How many tasks it is taken over: the denominator."),
-    method: z.enum(INTERVAL_METHODS).optional().describe("How the interval was made; absent where there is none."),
-  })
-  .describe("A rate or a mean with its 95 % confidence interval and its denominator.");
-
-export type Estimate = Readonly<z.output<typeof estimateSchema>>;
+export interface Estimate extends Interval {
+  readonly value: number | null;
+  readonly n: number;
+  /** Absent where there is no interval. */
+  readonly method?: (typeof INTERVAL_METHODS)[number] | undefined;
+}
 
 export const NO_ESTIMATE: Estimate = { value: null, n: 0, low: null, high: null };

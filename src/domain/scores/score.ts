@@ -55,8 +55,3 @@ export interface ScorerEntry extends ScoreDescription {
 export interface SuiteScorerEntry extends ScoreDescription {
   readonly scoreGrade: (grade: TaskGrade) => Score;
 }
-
-/** Of the semantic score: high > 0.8, medium 0.5 to 0.8, low < 0.5. */
-export const BANDS = ["high", "medium", "low"] as const;
-
-export type Band = (typeof BANDS)[number];

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.js";
+import type { TaskState } from "./task-state.js";
 
 /** The two dialects that task files are written in. Functions of the same name may grade differently in each. */
 export type SuiteDialect = "flowbook" | "spider2v";
@@ -47,20 +48,6 @@ export interface SuiteTask {
   readonly config: readonly FunctionCall[];
   readonly evaluation: TaskEvaluation | null;
 }
-
-export const TASK_STATES = [
-  "success",
-  "max_steps",
-  "timeout",
-  "agent_error",
-  "setup_error",
-  "eval_error",
-  "unsupported",
-  "needs_account",
-] as const;
-
-/** How a task of a suite ended. A score of null goes with `unsupported`, `needs_account` and the errors. */
-export type TaskState = (typeof TASK_STATES)[number];
 
 /** What grading a task gave. */
 export interface Grade {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isQuestion, type Question, questionSchema } from "./question.js";
-import { TASK_STATES } from "./suite-task.js";
+import { TASK_STATES } from "./task-state.js";
 
 /** What a run keeps of a suite's task, wherever its folder may be later. */
 export const suiteTaskFactsSchema = z.object({

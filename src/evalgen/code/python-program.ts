@@ -113,7 +113,7 @@ def eval_function(task, task_metadata, trace, ctx):
     reply = ctx.call_llm(prompt, ${pythonText(model)}, 0, 500, None).strip()
     for word, score in (("PASS", 1.0), ("FAIL", 0.0), ("NOT APPLICABLE", None)):
         if reply.upper().startswith(word):
-            return score, reply[len(word):].strip(" .:,-")
+            return score, reply[len(word):].lstrip(" .:,-")
     raise ValueError(f"the reply could not be read: {reply[:100]}")
 `;
 }

@@ -34,8 +34,8 @@ export async function runPythonEval(
   let lost = 0;
   let fatal: string | null = null;
 
-  const put = (index: number, { feedback, ...outcome }: Omit<PythonOutcome, "slow">, isLost: boolean) => {
-    outcomes[index] = { ...outcome, reason: feedback, costUsd: 0 };
+  const put = (index: number, { score, feedback, error, ms }: Omit<PythonOutcome, "slow">, isLost: boolean) => {
+    outcomes[index] = { score, reason: feedback, error, ms, costUsd: 0 };
     lostInARow = isLost ? lostInARow + 1 : 0;
     if (isLost) lost++;
   };

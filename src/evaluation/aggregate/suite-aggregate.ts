@@ -1,5 +1,5 @@
 import type { RunTotals, SuiteTotals, TaskResult } from "../../domain/runs/benchmark-result.js";
-import { TASK_STATES, type TaskState } from "../../domain/tasks/suite-task.js";
+import { TASK_STATES, type TaskState } from "../../domain/tasks/task-state.js";
 
 /** Counts the tasks of a suite by state, with those that have a score. */
 export class SuiteAggregate {

@@ -1,9 +1,8 @@
 import { sampleRankCorrelation } from "simple-statistics";
 import type { DurationFigures, StateCell, StepFigures, SuiteAnalysis } from "../../domain/runs/suite-analysis.js";
-import { BANDS } from "../../domain/scores/score.js";
-import { bandOf } from "../../domain/scores/score-bands.js";
+import { BANDS, bandOf } from "../../domain/scores/score-bands.js";
 import { DIFFICULTIES, difficultyOf } from "../../domain/tasks/difficulty.js";
-import { TASK_STATES } from "../../domain/tasks/suite-task.js";
+import { TASK_STATES } from "../../domain/tasks/task-state.js";
 import { meanOf } from "../../statistics/mean.js";
 import { quantile } from "../../statistics/quantile.js";
 import type { AnalysedTask } from "./analysed-task.js";
@@ -39,17 +38,19 @@ function stepsOf(tasks: readonly AnalysedTask[]): StepFigures[] {
   return DIFFICULTIES.flatMap((difficulty) => {
     const some = tasks.filter(({ actionNumber }) => difficultyOf(actionNumber) === difficulty);
     const mean = (read: (task: AnalysedTask) => number | null) => meanOf(some.flatMap((task) => read(task) ?? []));
-    const [turns, toolCalls] = [mean((task) => task.turns), mean((task) => task.toolCalls)];
-    if (turns === null || toolCalls === null) return [];
-    return [{ difficulty, tasks: some.length, actions: mean(({ actionNumber }) => actionNumber), turns, toolCalls }];
+    const turns = mean((task) => task.turns);
+    if (turns === null) return [];
+    const [actions, toolCalls] = [mean(({ actionNumber }) => actionNumber), mean((task) => task.toolCalls)];
+    return [{ difficulty, tasks: some.length, actions, turns, toolCalls }];
   });
 }
 
 /** Null of fewer than three tasks, or where one side does not vary. */
-function correlation(tasks: readonly AnalysedTask[], read: (task: AnalysedTask) => number): number | null {
-  const points = tasks.flatMap((task) =>
-    task.actionNumber === null ? [] : [[task.actionNumber, read(task)] as const],
-  );
+function correlation(tasks: readonly AnalysedTask[], read: (task: AnalysedTask) => number | null): number | null {
+  const points = tasks.flatMap((task) => {
+    const steps = read(task);
+    return task.actionNumber === null || steps === null ? [] : [[task.actionNumber, steps] as const];
+  });
   const [actions, steps] = [points.map(([action]) => action), points.map(([, step]) => step)];
   if (points.length < 3 || new Set(actions).size < 2 || new Set(steps).size < 2) return null;
   return sampleRankCorrelation(actions, steps);

@@ -1,6 +1,6 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import { modelAndToolTimeOf } from "../../domain/runs/task-times.js";
-import type { TaskState } from "../../domain/tasks/suite-task.js";
+import type { TaskState } from "../../domain/tasks/task-state.js";
 
 /** What the analysis of a suite's run reads of a task. */
 export interface AnalysedTask {
@@ -13,13 +13,14 @@ export interface AnalysedTask {
   /** Null: not graded. */
   readonly score: number | null;
   readonly turns: number;
-  readonly toolCalls: number;
+  /** Null: not known, as results files do not have them. */
+  readonly toolCalls: number | null;
   /** Model and tool time. */
   readonly ms: number;
 }
 
 /** Null for a question about a mailbox. */
-export function analysedTask(result: TaskResult, toolCalls: number): AnalysedTask | null {
+export function analysedTask(result: TaskResult, toolCalls: number | null): AnalysedTask | null {
   if (result.suite === undefined) return null;
   const { tool, tags, counterpart, actionNumber, state, score } = result.suite;
   const ms = modelAndToolTimeOf(result) ?? result.executionTimeMs;

@@ -1,10 +1,11 @@
 import type { BinaryFormat } from "../trace-format.js";
 import { epochOf, taskIdOf } from "../trace-parts.js";
 import { toWellFormedJson } from "../well-formed-json.js";
+import { DeflatedList } from "./deflated-list.js";
 import { inspectSample, inspectSummary } from "./inspect-sample.js";
 import { logHeader, logStart } from "./log-header.js";
 import { LogTally } from "./log-tally.js";
-import { DeflatedList, ZipWriter } from "./zip-writer.js";
+import { ZipWriter } from "./zip-writer.js";
 
 /**
  * An Inspect log as an `.eval` file: a zip of the start, a file for each sample, their summaries, the reductions over

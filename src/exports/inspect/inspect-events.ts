@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../../domain/json.js";
 import type { Turn } from "../../domain/runs/trace.js";
+import { type CallStep, type Step, stepsOf } from "../../domain/runs/trace-steps.js";
 import { objectSchema } from "../../models/providers/tool-schema.js";
 import { knownTools } from "../tools-of-calls.js";
 import type { ExportContext, ExportedTrace } from "../trace-format.js";
 import { goldOf } from "../trace-parts.js";
-import { type CallStep, type Step, stepsOf } from "../trace-steps.js";
+import { toWellFormedJson } from "../well-formed-json.js";
 import { replyIndexes, toolError } from "./inspect-messages.js";
 import { modelOutput } from "./inspect-output.js";
 
@@ -87,7 +88,8 @@ export class TranscriptWriter {
   private addToolCall({ call, record, result }: CallStep, span: string): void {
     if (record === null) return;
     const { name, startedAt, durationMs, error } = record;
-    const text = result?.content ?? (typeof record.result === "string" ? record.result : JSON.stringify(record.result));
+    const text =
+      result?.content ?? (typeof record.result === "string" ? record.result : toWellFormedJson(record.result));
     this.add("tool", startedAt, {
       ...{ span_id: span, type: "function", id: call.id, function: name, arguments: argumentsOf(record.arguments) },
       result: error === null ? this.attach(text) : "",

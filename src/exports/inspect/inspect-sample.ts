@@ -2,15 +2,20 @@ import type { JsonObject } from "../../domain/json.js";
 import { askedOf, isChatTrace } from "../../domain/runs/chat.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import { isSuiteTrace } from "../../domain/runs/trace.js";
+import { toTraceFacts } from "../../domain/runs/trace-facts.js";
+import { stepsOf } from "../../domain/runs/trace-steps.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
 import type { ExportContext, ExportedTrace } from "../trace-format.js";
 import { epochOf, goldOf, taskIdOf } from "../trace-parts.js";
-import { stepsOf } from "../trace-steps.js";
+import { toWellFormedJson } from "../well-formed-json.js";
 import { type TranscriptWriter, transcriptOf } from "./inspect-events.js";
 import { inspectMessages } from "./inspect-messages.js";
 import { modelOutput } from "./inspect-output.js";
 import { inspectScores } from "./inspect-scores.js";
 import { usageByModel } from "./inspect-usage.js";
+
+/** Where in a sample's store the trace's own fields stand, as a text, since a log holds no null. */
+const FACTS_KEY = "art_e.trace";
 
 /** A trace as Inspect's EvalSample, with every field that its viewer counts on. */
 export function inspectSample(trace: ExportedTrace, context: ExportContext): JsonObject {
@@ -27,7 +32,7 @@ export function inspectSample(trace: ExportedTrace, context: ExportContext): Jso
     output: modelOutput(trace, lastReply, lastTurn),
     scores,
     metadata: metadataOf(trace),
-    store: {},
+    store: { [FACTS_KEY]: toWellFormedJson(toTraceFacts(trace)) },
     events,
     ...figuresOf(trace),
     attachments,

@@ -56,10 +56,19 @@ function specAndPlan(
       ...{ model_generate_config: generate, model_args: {} },
       config: { epochs: tally.epochs, epochs_reducer: ["mean"], fail_on_error: false, ...limits(run) },
       packages: { "art-e": programVersion },
-      metadata:
-        run === null ? {} : { corpus_fingerprint: run.corpusFingerprint, agent_version: run.settings.agentVersion },
+      metadata: run === null ? {} : runMetadata(run),
     },
     plan: { name: "plan", steps: [{ solver: agent, params: {}, params_passed: {} }], config: generate },
+  };
+}
+
+/** What the other fields of the header cannot hold, or not as exactly. */
+function runMetadata({ corpusFingerprint, dataset, settings }: RunRow): JsonObject {
+  return {
+    corpus_fingerprint: corpusFingerprint,
+    agent_version: settings.agentVersion,
+    task_timeout_ms: settings.taskTimeoutMs,
+    ...(dataset.revision === null ? {} : { dataset_revision: dataset.revision }),
   };
 }
 

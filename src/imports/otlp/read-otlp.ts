@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { jsonObjectSchema } from "../../domain/json.js";
-import type { ToolSpec } from "../../domain/models/model.js";
+import { DescribedTools } from "../described-tools.js";
 import type { ImportSource } from "../imported-trace.js";
+import { LackingCounts } from "../lacking-counts.js";
 import { checkValue, notUsable, parseLine } from "../parse-line.js";
 import type { FileLine } from "../read-lines.js";
 import { jsonOf, textOf } from "./span-attributes.js";
@@ -17,11 +18,8 @@ const definitionsSchema = z.array(
 
 /** OTLP's TracesData, one a line, by the GenAI conventions or OpenInference's kinds of spans. */
 export function readOtlp(file: string, lines: AsyncIterable<FileLine>): ImportSource {
-  const tools = new Map<string, ToolSpec>();
-  const lacking: Record<string, number> = {};
-  const lacks = (what: string) => {
-    lacking[what] = (lacking[what] ?? 0) + 1;
-  };
+  const tools = new DescribedTools();
+  const lacking = new LackingCounts();
   return {
     async *traces() {
       for (const [traceId, spans] of await spansByTrace(file, lines)) {
@@ -33,16 +31,18 @@ export function readOtlp(file: string, lines: AsyncIterable<FileLine>): ImportSo
           models,
           tools: spans.filter((span) => isOf(span, TOOL_CALLS, "TOOL")).sort(byStart),
         });
-        for (const span of models) collectTools(span, tools);
-        if (!("task" in trace)) lacks("no gold answer, so they are kept as chats");
-        if (trace.messages.length === 0) lacks("no messages");
-        if (trace.turns.length === 0) lacks("no model calls");
-        else if (trace.turns.every(({ usage }) => usage === null)) lacks("no tokens");
+        for (const span of models)
+          tools.add(jsonOf(span.attributes, "gen_ai.tool.definitions", definitionsSchema) ?? []);
+        if (!("task" in trace)) lacking.add("no gold answer, so they are kept as chats");
+        if (trace.messages.length === 0) lacking.add("no messages");
+        if (trace.turns.length === 0) lacking.add("no model calls");
+        else if (trace.turns.every(({ usage }) => usage === null)) lacking.add("no tokens");
         yield { where, trace };
       }
     },
-    tools: () => [...tools.values()],
-    lacking: () => lacking,
+    tools: () => tools.list(),
+    run: () => ({}),
+    lacking: () => lacking.counts,
   };
 }
 
@@ -76,11 +76,4 @@ function byStart(a: ReadSpan, b: ReadSpan): number {
 
 function earliest(spans: readonly ReadSpan[]): ReadSpan {
   return spans.reduce((a, b) => (byStart(b, a) < 0 ? b : a));
-}
-
-function collectTools({ attributes }: ReadSpan, tools: Map<string, ToolSpec>): void {
-  for (const { name, description, parameters } of jsonOf(attributes, "gen_ai.tool.definitions", definitionsSchema) ??
-    []) {
-    if (!tools.has(name)) tools.set(name, { name, description: description ?? "", parameters: parameters ?? {} });
-  }
 }

@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { providerStateSchema, toolCallSchema } from "../../domain/models/conversation.js";
-import { FINISH_REASONS, retrySchema, sentParametersSchema, usageSchema } from "../../domain/models/model.js";
+import {
+  callWaitSchema,
+  FINISH_REASONS,
+  retrySchema,
+  sentParametersSchema,
+  usageSchema,
+} from "../../domain/models/model.js";
 
 /** A reply as it is kept on disk. */
 export const completionSchema = z.object({
@@ -15,6 +21,7 @@ export const completionSchema = z.object({
   sent: sentParametersSchema.optional(),
   latencyMs: z.number().nonnegative(),
   waitedMs: z.number().nonnegative().optional(),
+  waits: z.array(callWaitSchema).optional(),
   retries: z.array(retrySchema),
   cached: z.boolean().optional(),
   costUsd: z.number().nullable().optional(),

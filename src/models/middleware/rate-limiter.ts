@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Model, ModelError } from "../../domain/models/model.js";
+import { type LimitReason, type Model, ModelError } from "../../domain/models/model.js";
 import { AdaptiveRate } from "./adaptive-rate.js";
 
 export interface RateLimiterOptions {
@@ -28,7 +28,7 @@ export interface RateLimiterState {
   readonly running: number;
   readonly waiting: number;
   /** Why calls wait; null where none does. */
-  readonly why: "concurrency" | "rate" | "tokens" | "server" | null;
+  readonly why: LimitReason | null;
   readonly refused: number;
 }
 
@@ -100,15 +100,25 @@ export class RateLimiter {
   }
 
   /** Makes one attempt when its turn has come. */
-  async call<T>(work: () => Promise<T>, tokensOf: (done: T) => number, signal: AbortSignal): Promise<T> {
+  async call<T>(
+    work: (waitedFor: LimitReason | null) => Promise<T>,
+    tokensOf: (done: T) => number,
+    signal: AbortSignal,
+  ): Promise<T> {
     signal.throwIfAborted();
-    if (this.options.shared !== undefined) await this.options.shared.enter(signal);
+    let waitedFor: LimitReason | null = null;
+    if (this.options.shared !== undefined) {
+      await this.options.shared.enter(signal);
+      waitedFor = "rate";
+    }
     // Where nobody waits there is no turn to wait for, which most calls of most runs find.
-    if (this.queue.length > 0 || this.asleep !== null || this.waitMs() > 0) await this.turn(signal);
-    else this.enter();
+    if (this.queue.length > 0 || this.asleep !== null || this.waitMs() > 0) {
+      waitedFor = this.why;
+      await this.turn(signal);
+    } else this.enter();
     const startedAt = this.clock.now();
     try {
-      const done = await work();
+      const done = await work(waitedFor);
       this.tokens?.spend(tokensOf(done));
       if (this.options.shared !== undefined) await this.options.shared.spend(tokensOf(done));
       this.succeeded();
@@ -263,8 +273,8 @@ export function withRateLimit(model: Model, throttle: RateLimiter): Model {
     complete(request, signal) {
       request.onProgress?.({ type: "queued" });
       return throttle.call(
-        () => {
-          request.onProgress?.({ type: "calling" });
+        (waitedFor) => {
+          request.onProgress?.({ type: "calling", waitedFor });
           return model.complete(request, signal);
         },
         ({ usage }) => (usage === null ? 0 : usage.inputTokens + usage.outputTokens),

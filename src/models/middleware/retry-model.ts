@@ -1,6 +1,7 @@
-import { type Completion, type Model, ModelError, type Retry } from "../../domain/models/model.js";
+import { type CallProgress, type Completion, type Model, ModelError, type Retry } from "../../domain/models/model.js";
 import { DEFAULT_RETRY, type RetryPolicy, retry, type Sleep } from "../../platform/retry.js";
 import { withMessage } from "../http/provider-errors.js";
+import { CallWaits } from "./call-waits.js";
 
 export interface Tried<T> {
   readonly done: T;
@@ -54,12 +55,17 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
   return {
     id: model.id,
     async complete(request, signal): Promise<Completion> {
-      const once = () => model.complete(request, signal);
+      const waits = new CallWaits();
+      const onProgress = (progress: CallProgress) => {
+        waits.add(progress);
+        request.onProgress?.(progress);
+      };
+      const once = () => model.complete({ ...request, onProgress }, signal);
       const startedAt = performance.now();
-      const onRetry = (retry: Retry) => request.onProgress?.({ type: "retry", retry });
+      const onRetry = (retry: Retry) => onProgress({ type: "retry", retry });
       const { done, retries } = await retryWithPolicy(model.id, once, signal, { policy, sleep, onRetry });
       const waitedMs = Math.max(0, performance.now() - startedAt - done.latencyMs);
-      return { ...done, waitedMs, retries };
+      return { ...done, waitedMs, waits: waits.all(), retries };
     },
   };
 }

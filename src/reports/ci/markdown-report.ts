@@ -2,6 +2,7 @@ import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import type { Figure, ReportHead, RunFigures } from "../page/report-data.js";
 import { count, duration, share, usd } from "../text/format-number.js";
 import { statesText } from "../text/suite/states-text.js";
+import { comparisonParts } from "./markdown-comparison.js";
 import { suiteParts } from "./markdown-suite.js";
 import { details, escapeMarkdown, table } from "./markdown-table.js";
 
@@ -21,7 +22,7 @@ const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
 };
 
 /** A report as GitHub Markdown, for a pull request. */
-export function markdownReport({ runs, scores, leading }: ReportHead): string {
+export function markdownReport({ runs, scores, leading, comparisons }: ReportHead): string {
   const leader = scores.find(({ name }) => name === leading);
   return [
     `## ART-E: ${runs.map(({ label }) => escapeMarkdown(label)).join(", ")}`,
@@ -34,6 +35,7 @@ export function markdownReport({ runs, scores, leading }: ReportHead): string {
         ...runs.map((run) => figureText(run.scores[name])),
       ]),
     ),
+    ...comparisons.flatMap((comparison) => comparisonParts(comparison, runs)),
     ...runs.flatMap((run) => errorsAndTools(run, runs.length > 1)),
     ...runs.flatMap((run) => suiteParts(run, runs.length > 1)),
     ...(leader === undefined ? [] : SLICES.flatMap((by) => sliceTable(by, leader, runs))),

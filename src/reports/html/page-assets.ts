@@ -19,6 +19,8 @@ const STYLES = [
   "style/tasks",
   "style/task",
   "style/suite",
+  "style/comparison",
+  "style/timeline",
   "style/media",
 ];
 
@@ -28,9 +30,12 @@ export function readPageAssets(): PageAssets {
   const plot = require.resolve("@observablehq/plot");
   const d3 = createRequire(plot).resolve("d3");
   const read = (path: string | URL) => readFileSync(path, "utf8");
+  const diff = dirname(require.resolve("diff/package.json"));
   const scripts = [
     read(join(dirname(d3), "../dist/d3.min.js")),
     read(join(dirname(plot), "../dist/plot.umd.min.js")),
+    // Its build has no licence notice.
+    `/*!\n${read(join(diff, "LICENSE"))}*/\n${read(join(diff, "dist/diff.min.js"))}`,
     readPageScript("reports/page.js"),
   ];
   return {

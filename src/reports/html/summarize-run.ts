@@ -37,10 +37,11 @@ export class RunTally {
     private readonly leading: string,
   ) {}
 
-  add(result: TaskResult, trace: Trace): void {
+  /** `trace` is null of a results file, which does not say which tools were called. */
+  add(result: TaskResult, trace: Trace | null): void {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.turns[result.turns] = (this.turns[result.turns] ?? 0) + 1;
-    this.tools.add(trace);
+    if (trace !== null) this.tools.add(trace);
     increment(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
     // What a task of a suite left behind may be graded though its time ran out.
     for (const { name } of this.meanings) this.addToBin(name, result.scores[name] ?? null);

@@ -12,7 +12,7 @@ export class TaskRows {
 
   constructor(private readonly meanings: readonly ScoreMeaning[]) {}
 
-  add(run: number, result: TaskResult, toolCalls: number): void {
+  add(run: number, result: TaskResult, toolCalls: number | null): void {
     const row: TaskRow = [
       this.questionOf(result),
       result.epoch,

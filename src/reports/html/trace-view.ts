@@ -1,5 +1,7 @@
 import type { Message, ToolMessage } from "../../domain/models/conversation.js";
+import type { TimelineSegment } from "../../domain/runs/timeline-segment.js";
 import { isSuiteTrace, type ToolCallRecord, type Trace, type Turn } from "../../domain/runs/trace.js";
+import { timelineOf } from "../../domain/runs/trace-timeline.js";
 import type { SameMail } from "../../domain/scores/score.js";
 import { questionOf } from "../../domain/tasks/task.js";
 import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "../page/report-data.js";
@@ -26,6 +28,7 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
   });
   return {
     traceId: trace.traceId,
+    timeline: timelineOf(trace).map(roundOff),
     maxTurns: trace.maxTurns,
     steps: stepsOf(trace),
     sources: trace.sources,
@@ -36,6 +39,12 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
     judge: trace.judge === null ? null : { verdict: trace.judge.verdict ?? "unscored", reason: trace.judge.reason },
     left: isSuiteTrace(trace) ? (trace.left ?? { pictures: [], omitted: 0 }) : null,
   };
+}
+
+/** To a tenth of a ms. */
+function roundOff(segment: TimelineSegment): TimelineSegment {
+  const tenth = (ms: number) => Math.round(ms * 10) / 10;
+  return { ...segment, startMs: tenth(segment.startMs), durationMs: tenth(segment.durationMs) };
 }
 
 /** The Message-IDs of mails that searches listed and of mails that were opened. */
@@ -96,7 +105,8 @@ function answerTo(record: ToolCallRecord | undefined, message: ToolMessage | und
 
 function toTurn(turn: Turn | undefined): TurnView | null {
   if (turn === undefined) return null;
-  const { latencyMs, usage, costUsd, finishReason, retries } = turn;
+  const { latencyMs, waitedMs = 0, usage, costUsd, finishReason, retries } = turn;
   const tokens = usage === null ? null : { input: usage.inputTokens, output: usage.outputTokens };
-  return { latencyMs: Math.round(latencyMs), tokens, costUsd, finishReason, retries: retries.length };
+  const ms = { latencyMs: Math.round(latencyMs), waitedMs: Math.round(waitedMs) };
+  return { ...ms, tokens, costUsd, finishReason, retries: retries.length };
 }

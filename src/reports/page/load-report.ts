@@ -15,7 +15,8 @@ export interface SuiteTask {
   readonly guidance: string;
   readonly state: string;
   readonly reason: string;
-  readonly toolCalls: number;
+  /** Null: not known, of a results file. */
+  readonly toolCalls: number | null;
 }
 
 /** A task as the table and the dialog show it. */

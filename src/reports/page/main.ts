@@ -1,3 +1,5 @@
+import { comparisonSection } from "./comparison/comparison-section.js";
+import { PairOutcomes } from "./comparison/pair-outcomes.js";
 import { header } from "./header.js";
 import { loadReport, type Task } from "./load-report.js";
 import { EMPTY_VIEW, findTask, readView, taskName, type ViewState, writeView } from "./route.js";
@@ -14,6 +16,7 @@ import { TraceSource } from "./trace-source.js";
 const { head, tasks } = loadReport();
 let view: ViewState = EMPTY_VIEW;
 
+const outcomes = new PairOutcomes(head, tasks);
 const leading = Math.max(
   0,
   head.scores.findIndex(({ name }) => name === head.leading),
@@ -27,6 +30,7 @@ const controls = new TaskControls(head, tasks, (change) => {
 const dialog = new TaskDialog(
   head,
   tasks,
+  outcomes,
   new TraceSource(head.traces),
   () => table.rows,
   (task) => leave(task),
@@ -44,6 +48,7 @@ document.getElementById("report")?.append(
   h(
     "main",
     {},
+    head.comparisons.length === 0 ? null : comparisonSection(head, outcomes),
     ...figureSections(head, tasks),
     scoreSection(head, (score) => table.showScore(score)),
     taskSection,
@@ -79,7 +84,7 @@ function applyUrl(): void {
   const task = view.task === null ? null : findTask(view.task, tasks, head);
   if (words(before) !== words(view)) {
     controls.show(view);
-    table.show(filterTasks(tasks, view, head));
+    table.show(filterTasks(tasks, view, head, outcomes));
   }
   if (task !== null) void dialog.show(task);
   else dialog.close();

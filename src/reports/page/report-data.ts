@@ -1,6 +1,8 @@
 /** The data embedded in a report's page: written by `src/reports/html`, read by the page. */
 
 import type { SliceName } from "../../domain/runs/slice.js";
+import type { TimelineSegment } from "../../domain/runs/timeline-segment.js";
+import type { ReportComparison } from "./report-comparison.js";
 import type { PictureView, SuiteFigures, SuiteOutcomeRow, SuiteTaskRow } from "./report-suite.js";
 
 /** A score and its description for the reader. */
@@ -64,6 +66,8 @@ export interface RunFigures {
   readonly answeredBy: readonly string[];
   readonly split: string;
   readonly status: string;
+  /** False: read from a results file, which has none. */
+  readonly hasConversations: boolean;
   readonly startedAt: string;
   readonly dataset: string;
   readonly corpusFingerprint: string;
@@ -109,6 +113,8 @@ export interface ReportHead {
   /** The score that bands and outcomes are computed from. */
   readonly leading: string;
   readonly runs: readonly RunFigures[];
+  /** Each run but the first against the first. */
+  readonly comparisons: readonly ReportComparison[];
   /** Where the conversations are; `folder` is relative to the page. */
   readonly traces: { readonly kind: "embed" | "none" } | { readonly kind: "folder"; readonly folder: string };
 }
@@ -169,6 +175,7 @@ export interface CallView {
 
 export interface TurnView {
   readonly latencyMs: number;
+  readonly waitedMs: number;
   readonly tokens: { readonly input: number; readonly output: number } | null;
   readonly costUsd: number | null;
   readonly finishReason: string;
@@ -185,6 +192,8 @@ export interface StepView {
 /** One conversation with its gold mails and scores. */
 export interface TraceView {
   readonly traceId: string;
+  /** What its time went into, in order. */
+  readonly timeline: readonly TimelineSegment[];
   readonly maxTurns: number;
   readonly steps: readonly StepView[];
   readonly sources: readonly string[];

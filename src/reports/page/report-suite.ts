@@ -1,67 +1,13 @@
 /** What a report's page knows of runs over task suites. */
 
-/** One score over the pairs of abstract (baseline) and verbose (candidate) tasks. */
-export interface PairedScore {
-  readonly metric: string;
-  readonly label: string;
-  readonly baseline: number | null;
-  readonly candidate: number | null;
-  readonly difference: {
-    readonly value: number | null;
-    readonly n: number;
-    readonly low: number | null;
-    readonly high: number | null;
-  };
-  readonly p: number | null;
-  readonly test: "mcnemar" | "sign_flip";
-  readonly wins: number;
-  readonly losses: number;
-  readonly ties: number;
-}
+import type { SuiteAnalysis } from "../../domain/runs/suite-analysis.js";
 
-/** Pairs of a task and its counterpart, and what is in none. */
-export interface GuidancePairs {
-  readonly pairs: number;
-  readonly ungradedPairs: number;
-  readonly sameGuidance: number;
-  readonly unpaired: {
-    readonly notInRun: number;
-    readonly own: number;
-    readonly none: number;
-    readonly notMutual: number;
-  };
-  readonly metrics: readonly PairedScore[];
-}
-
-export interface SuiteFigures {
+/** The totals of a run over a suite, and their analysis. */
+export interface SuiteFigures extends SuiteAnalysis {
   readonly name: string;
   /** Tasks that have a score. */
   readonly graded: number;
   readonly states: Readonly<Record<string, { readonly tasks: number; readonly graded: number }>>;
-  /** Tasks by state and band of the task score. */
-  readonly profile: readonly {
-    readonly state: string;
-    readonly band: "high" | "medium" | "low" | "unscored";
-    readonly tasks: number;
-  }[];
-  /** Means over the tasks that the agent worked on. */
-  readonly steps: readonly {
-    readonly difficulty: string;
-    readonly tasks: number;
-    readonly actions: number | null;
-    readonly turns: number;
-    readonly toolCalls: number;
-  }[];
-  readonly stepCorrelation: { readonly turns: number | null; readonly toolCalls: number | null };
-  /** Of the same tasks, in milliseconds. */
-  readonly durations: readonly {
-    readonly tool: string;
-    readonly tasks: number;
-    readonly mean: number;
-    readonly p50: number;
-    readonly p95: number;
-  }[];
-  readonly guidance: GuidancePairs;
 }
 
 /** Tool, snapshot, tags, applications, action number, counterpart. */
@@ -74,8 +20,8 @@ export type SuiteTaskRow = readonly [
   string | null,
 ];
 
-/** State, why it is not solved, tool calls. */
-export type SuiteOutcomeRow = readonly [string, string, number];
+/** State, why it is not solved, tool calls; null: not known, of a results file. */
+export type SuiteOutcomeRow = readonly [string, string, number | null];
 
 /** A picture that the agent left behind. */
 export interface PictureView {

@@ -3,7 +3,7 @@ import type { Task } from "./load-report.js";
 import type { ReportHead } from "./report-data.js";
 
 /** Filters of the task table; each is a parameter of the URL's fragment. */
-export const FILTERS = ["run", "outcome", "state", "stage", "ending", ...SLICES] as const;
+export const FILTERS = ["run", "compared", "outcome", "state", "stage", "ending", ...SLICES] as const;
 
 export type FilterName = (typeof FILTERS)[number];
 

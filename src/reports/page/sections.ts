@@ -4,7 +4,6 @@ import { figureOf } from "./charts/chart.js";
 import { distributionChart } from "./charts/distribution-chart.js";
 import { effortTable, scoreTable } from "./charts/score-table.js";
 import { sliceChart } from "./charts/slice-chart.js";
-import { COST, LATENCY, tradeOffChart } from "./charts/trade-off-chart.js";
 import { turnsChart } from "./charts/turns-chart.js";
 import { runDot, tiles } from "./header.js";
 import type { Task } from "./load-report.js";
@@ -110,12 +109,8 @@ export function scoreSection(head: ReportHead, onScore: (index: number) => void)
     const index = Math.max(0, list.selectedIndex);
     const score = head.scores[index];
     if (score === undefined) return;
-    const tradeOffs = head.runs.length > 1 ? [COST, LATENCY] : [];
     replaceChildren(
       charts,
-      tradeOffs.length === 0
-        ? null
-        : h("div", { class: "pair" }, ...tradeOffs.map((price) => figureOf(tradeOffChart(head, score, price)))),
       figureOf(distributionChart(head, score)),
       h(
         "p",

@@ -1,10 +1,12 @@
-import type { Flip, MetricComparison, RunComparison, RunHead } from "../../domain/scores/comparison.js";
+import type { Flip, RunComparison, RunHead } from "../../domain/scores/comparison.js";
+import type { MetricComparison } from "../../domain/scores/metric-comparison.js";
 import { scorerOfMetric } from "../../domain/scores/metric-name.js";
 import type { PublishedResults } from "../../domain/scores/published-result.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { differenceText, pText } from "./difference-text.js";
 import { estimate } from "./format-estimate.js";
 import { count, oneDecimal, share, usd } from "./format-number.js";
+import { metricFormat, significanceText, type TaskNoun } from "./significance-text.js";
 import { workTime } from "./task-time.js";
 import { table } from "./text-table.js";
 
@@ -63,16 +65,9 @@ function ungradedLine(ungraded: RunComparison["ungraded"]): string[] {
   ];
 }
 
-/** Cost, time and turns are not shares and need other formats. */
-const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
-  costUsd: (value) => (value === 0 ? "0" : value.toPrecision(3)),
-  modelAndToolTimeMs: (value) => value.toFixed(0),
-  turns: (value) => value.toFixed(2),
-};
-
-function metricRow(metric: MetricComparison, noun: string): string[] {
+function metricRow(metric: MetricComparison, noun: TaskNoun): string[] {
   const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
-  const format = EFFORT_FORMATS[metric.metric] ?? share;
+  const format = metricFormat(metric.metric);
   const text = (value: number | null) => (value === null ? "-" : format(value));
   return [
     label,
@@ -84,13 +79,6 @@ function metricRow(metric: MetricComparison, noun: string): string[] {
     `${count(wins)}/${count(losses)}/${count(ties)}`,
     significanceText(metric, noun),
   ];
-}
-
-function significanceText({ verdict, moreQuestions, difference }: MetricComparison, noun: string): string {
-  if (verdict !== null) return verdict;
-  if (difference.n === 0) return `no ${noun} in common`;
-  if (moreQuestions === null) return "no difference";
-  return moreQuestions === 0 ? "may be chance" : `may be chance; ~${count(moreQuestions)} more ${noun}s would tell`;
 }
 
 function flipLines(side: "lost" | "won", flip: Flip): string[] {

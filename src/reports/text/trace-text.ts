@@ -4,6 +4,7 @@ import { type ChatTrace, isChatTrace } from "../../domain/runs/chat.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { isSuiteTrace } from "../../domain/runs/trace.js";
+import { timelineOf } from "../../domain/runs/trace-timeline.js";
 import type { Judgement } from "../../domain/scores/judgement.js";
 import type { LeftBehind } from "../../domain/tasks/left-behind.js";
 import { isQuestion } from "../../domain/tasks/question.js";
@@ -15,6 +16,7 @@ import { readToolResult } from "../html/tool-results.js";
 import { callLines } from "./call-text.js";
 import { count, duration, share } from "./format-number.js";
 import { machineResultText } from "./suite/machine-result-text.js";
+import { timelineText } from "./timeline-text.js";
 
 /** Characters shown of one message; the exported trace has all of it. */
 const MAX_MESSAGE_CHARS = 1_500;
@@ -45,6 +47,7 @@ export function traceText(trace: Trace | ChatTrace): string {
     "",
     `Ending:   ${trace.ending} after ${trace.turns.length} turns, ${duration(trace.durationMs)}`,
     `Time:     ${timeText(trace)}`,
+    ...timelineText(timelineOf(trace)).map((line) => `          ${line}`),
     ...(trace.error === null ? [] : [`Error:    ${trace.error}`]),
     ...answeredBy(trace),
     `Answer:   ${trace.answer ?? "-"}`,

@@ -48,6 +48,7 @@ const NOT_FOUND_CODES: ReadonlySet<string> = new Set([
   "version_unknown",
   "feedback_unknown",
   "tool_not_attached",
+  "mail_unknown",
   "corpus_unknown",
 ]);
 const CONFLICT_CODES: ReadonlySet<string> = new Set(["tool_in_use", "tool_last", "agent_builtin", "tool_builtin"]);

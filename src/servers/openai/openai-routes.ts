@@ -108,7 +108,7 @@ export async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log:
   signal.addEventListener("abort", abandon, { once: true });
   if (signal.aborted) abandon();
   try {
-    const answered = await chat.answer(() => undefined);
+    const answered = await chat.answer({});
     logChat(log, answered.trace);
     const failure = chatFailure(answered);
     if (failure !== null) throw failure;
@@ -130,7 +130,7 @@ async function streamAnswer(
   const failWith = (error: ApiError) => stream.send(openaiError(error, requestId).body);
   try {
     await stream.send(firstChunk(head));
-    const answered = await chat.answer(() => undefined);
+    const answered = await chat.answer({});
     logChat(log, answered.trace);
     const failure = chatFailure(answered);
     if (failure !== null) return await failWith(failure);

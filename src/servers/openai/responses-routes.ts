@@ -97,7 +97,7 @@ async function streamAnswer(
 ): Promise<void> {
   const opening = openingEvents(openedResponse);
   const ending = async () => {
-    const answered = await chat.answer(() => undefined);
+    const answered = await chat.answer({});
     logChat(log, answered.trace);
     const failure = chatFailure(answered);
     if (failure !== null) return failureEvents(opening.length, openedResponse, failure, requestId);

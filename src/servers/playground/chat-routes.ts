@@ -7,7 +7,7 @@ import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/route-services.js";
 import { EVENT_STREAM_HEADERS, SseWriter } from "../http/sse-writer.js";
 import type { ChatEvent } from "./page/chat-events.js";
-import { chatEventSchema, endingEvents, stepEvents } from "./playground-events.js";
+import { activityEvents, chatEventSchema, endingEvents, stepEvents } from "./playground-events.js";
 
 const TEXT_LIMIT = 200_000;
 
@@ -95,12 +95,18 @@ async function streamAnswer(
   log: LogFields,
 ) {
   const messageId = `message_${randomUUID()}`;
-  const send = async (events: readonly ChatEvent[]) => {
-    for (const event of events) await stream.send(event);
+  // One after the other: retries are sent while nobody waits for it.
+  let sent: Promise<void> = Promise.resolve();
+  const send = (events: readonly ChatEvent[]) => {
+    for (const event of events) sent = sent.then(() => stream.send(event));
+    return sent;
   };
   const answerEvents = async () => {
     await send([{ type: "message-start", messageId }]);
-    const answered = await chat.answer((step) => send(stepEvents(step)));
+    const answered = await chat.answer({
+      onStep: (step) => send(stepEvents(step)),
+      onActivity: (activity) => void send(activityEvents(activity)),
+    });
     logChat(log, answered.trace);
     return endingEvents(answered, messageId);
   };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { AgentStep } from "../../agents/loop/agent-loop.js";
 import type { AnsweredChat } from "../../app/chat/answer-chat.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
+import type { TaskActivity } from "../../domain/runs/task-activity.js";
 import type { ChatEvent } from "./page/chat-events.js";
 
 const id = z.string();
@@ -24,6 +25,7 @@ export const chatEventSchema: z.ZodType<ChatEvent> = z.discriminatedUnion("type"
     recoverable: z.boolean(),
   }),
   z.object({ type: z.literal("session-info"), sessionId: id, traceId: id }),
+  z.object({ type: z.literal("retry"), attempt: z.number().int(), reason: z.string(), waitMs: z.number() }),
 ]);
 
 /**
@@ -46,6 +48,13 @@ export function stepEvents(step: AgentStep): ChatEvent[] {
       return [{ type: "text-delta", text: result.final.answer.trim() }, event];
     }
   }
+}
+
+/** A model call that failed and is made again. */
+export function activityEvents(activity: TaskActivity): ChatEvent[] {
+  if (activity.type !== "retry") return [];
+  const { attempt, reason, waitedMs } = activity.retry;
+  return [{ type: "retry", attempt, reason, waitMs: waitedMs }];
 }
 
 function callEvents({ id: toolCallId, name, arguments: args, invalid }: ToolCall): ChatEvent[] {

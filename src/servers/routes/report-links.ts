@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Hono } from "hono";
 import { z } from "zod";
 import { collectReport } from "../../app/results/collect-report.js";
+import { storedRun } from "../../app/results/report-runs.js";
 import { htmlReport, type PackedTraces } from "../../reports/html/html-report.js";
 import { packedTrace } from "../../reports/html/packed-trace.js";
 import { readPageAssets } from "../../reports/html/page-assets.js";
@@ -19,7 +20,7 @@ const MAX_TRACE_BYTES = 5_000_000;
 const PREFIX = "/report/";
 
 interface Link {
-  readonly runId: string;
+  readonly runIds: readonly string[];
   readonly expiresAt: number;
 }
 
@@ -35,10 +36,22 @@ export class ReportLinks {
         method: "post",
         path: "/api/runs/:id/report",
         tag: "runs",
-        summary: "A link to the report of a run as a page; it works for five minutes, without a token",
+        summary:
+          "A link to the report of a run as a page, compared with others; it works for five minutes, without a token",
+        query: z.object({
+          with: z
+            .string()
+            .max(1_000)
+            .default("")
+            .transform((ids) => ids.split(",").filter((id) => id !== ""))
+            .describe("Ids of runs to compare with it, separated by commas"),
+        }),
         status: 201,
         response: z.strictObject({ url: z.string() }),
-        handle: ({ params }) => ({ url: this.make(getRun(this.services.db, params.id).id) }),
+        handle: ({ params, query }) => {
+          const ids = [params.id, ...query.with].map((id) => getRun(this.services.db, id).id);
+          return { url: this.make([...new Set(ids)]) };
+        },
       }),
     ];
   }
@@ -50,22 +63,22 @@ export class ReportLinks {
         throw new ApiError("NOT_FOUND", "This link to a report has run out. Ask for another in the playground.");
       }
       // The page contains its own content security policy, with the hashes of its scripts.
-      return c.body(await this.report(link.runId, c.req.raw.signal), 200, {
+      return c.body(await this.report(link.runIds, c.req.raw.signal), 200, {
         "content-type": "text/html; charset=utf-8",
         "cache-control": "no-store",
       });
     });
   }
 
-  private make(runId: string): string {
+  private make(runIds: readonly string[]): string {
     const now = Date.now();
     for (const [key, { expiresAt }] of this.links) if (expiresAt < now) this.links.delete(key);
     const key = randomBytes(24).toString("base64url");
-    this.links.set(key, { runId, expiresAt: now + LINK_LIFETIME_MS });
+    this.links.set(key, { runIds, expiresAt: now + LINK_LIFETIME_MS });
     return PREFIX + key;
   }
 
-  private async report(runId: string, signal: AbortSignal): Promise<string> {
+  private async report(runIds: readonly string[], signal: AbortSignal): Promise<string> {
     const { db, version } = this.services;
     const traces: [key: string, packed: string][] = [];
     let bytes = 0;
@@ -74,9 +87,8 @@ export class ReportLinks {
       if (bytes > MAX_TRACE_BYTES) traces.length = 0;
       else traces.push([key, packed]);
     };
-    const { meanings, leading, runs, tasks } = await collectReport(
-      db,
-      [getRun(db, runId)],
+    const { meanings, leading, runs, comparisons, tasks } = await collectReport(
+      await Promise.all(runIds.map((id) => storedRun(db, getRun(db, id)))),
       {
         onTask: () => undefined,
         onTrace: (key, view) => bytes > MAX_TRACE_BYTES || add(key, packedTrace(view())),
@@ -90,6 +102,7 @@ export class ReportLinks {
       scores: meanings,
       leading,
       runs,
+      comparisons,
       traces: { kind: traces.length === 0 ? ("none" as const) : ("embed" as const) },
     };
     return [...htmlReport({ head, tasks }, readPageAssets(), kept)].join("");

@@ -67,6 +67,7 @@ export const sessionShape = z.strictObject({
   inbox_address: z.string().nullable(),
   query_date: z.string().nullable(),
   chats: z.number().int().optional(),
+  question: z.string().nullable().optional().meta({ description: "What was asked first" }),
   created_at: time,
   updated_at: time,
 });

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { computeRunTotals } from "../../app/results/compute-run-totals.js";
+import { runStatusSchema } from "../../domain/runs/run-status.js";
 import { taskIdSchema } from "../../domain/tasks/task-id.js";
-import { listRuns } from "../../store/runs/list-runs.js";
+import { type ListedRun, listRuns } from "../../store/runs/list-runs.js";
 import { pageOfResults } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";
 import { defineRoute, type Route } from "../http/route.js";
@@ -16,12 +17,37 @@ const runLineShape = z.strictObject({
   model: z.string(),
   dataset: z.string(),
   split: z.string(),
-  status: z.enum(["running", "completed", "interrupted"]),
+  status: runStatusSchema,
   tasks: z.number().int().meta({ description: "Answered so far" }),
   completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
   total_tasks: z.number().int(),
   started_at: z.string(),
 });
+
+const day = z.iso.date("expected a day, YYYY-MM-DD");
+
+const listQuery = z.object({
+  agent_id: z.string().optional(),
+  model: z.string().optional().meta({ description: "Part of the model's name" }),
+  dataset: z.string().optional().meta({ description: "Part of the dataset's name or path" }),
+  status: runStatusSchema.optional(),
+  tag: z.string().optional(),
+  text: z.string().optional().meta({ description: "Part of the run's name or note" }),
+  since: day.optional().meta({ description: "Started on this day (UTC) or later" }),
+  before: day.optional().meta({ description: "Started before this day (UTC)" }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+});
+
+function runLine({ agentId, completedTasks, totalTasks, startedAt, ...same }: ListedRun) {
+  return {
+    ...same,
+    agent_id: agentId,
+    completed_tasks: completedTasks,
+    total_tasks: totalTasks,
+    started_at: startedAt,
+  };
+}
 
 export function runRoutes({ db }: Pick<Services, "db">): Route[] {
   const tag = "runs";
@@ -30,18 +56,15 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       method: "get",
       path: "/api/runs",
       tag,
-      summary: "All runs, newest first",
+      summary: "Runs, newest first",
+      query: listQuery,
       status: 200,
-      response: z.strictObject({ runs: z.array(runLineShape) }),
-      handle: () => ({
-        runs: listRuns(db).map(({ agentId, completedTasks, totalTasks, startedAt, ...same }) => ({
-          ...same,
-          agent_id: agentId,
-          completed_tasks: completedTasks,
-          total_tasks: totalTasks,
-          started_at: startedAt,
-        })),
-      }),
+      response: z.strictObject({ runs: z.array(runLineShape), has_more: z.boolean(), total_count: z.number().int() }),
+      handle({ query: { limit, offset, agent_id: agent, ...filter } }) {
+        const found = listRuns(db, { ...filter, agent });
+        const runs = found.slice(offset, offset + limit).map(runLine);
+        return { runs, has_more: offset + runs.length < found.length, total_count: found.length };
+      },
     }),
     defineRoute({
       method: "get",

@@ -17,15 +17,19 @@ export function sessionRoutes({ db }: Services): Route[] {
       query: z.object({
         agent_id: z.string().optional(),
         limit: z.coerce.number().int().min(1).max(200).default(50),
+        offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
       }),
       status: 200,
-      response: z.strictObject({ sessions: z.array(sessionShape) }),
-      handle: ({ query }) => ({
-        sessions: listSessions(db, query.agent_id ?? null, query.limit).map(({ chats, ...session }) => ({
-          ...sessionJson(session),
-          chats,
-        })),
+      response: z.strictObject({
+        sessions: z.array(sessionShape),
+        has_more: z.boolean(),
+        total_count: z.number().int(),
       }),
+      handle({ query: { agent_id = null, offset, limit } }) {
+        const { sessions, total } = listSessions(db, agent_id, offset, limit);
+        const lines = sessions.map(({ chats, question, ...session }) => ({ ...sessionJson(session), chats, question }));
+        return { sessions: lines, has_more: offset + lines.length < total, total_count: total };
+      },
     }),
     defineRoute({
       method: "get",

@@ -7,6 +7,7 @@ import { openReadOnly } from "../../store/connection/open-store.js";
 import { createApp } from "../create-app.js";
 import { type HttpServer, openHttpServer } from "../http/http-server.js";
 import { addPage } from "../playground/serve-page.js";
+import { mailRoutes } from "../routes/mail-routes.js";
 import { runRoutes } from "../routes/run-routes.js";
 import { traceRoutes } from "../routes/trace-routes.js";
 import type { RunPageAnswer, RunPageCall, RunPageData } from "./run-page-calls.js";
@@ -48,7 +49,12 @@ async function answer(call: RunPageCall): Promise<RunPageAnswer> {
 }
 
 function openServer(): Promise<HttpServer> {
-  const routes = [...runRoutes({ db }), ...traceRoutes({ db }), ...runStreamRoutes({ db }, streams)];
+  const routes = [
+    ...runRoutes({ db }),
+    ...traceRoutes({ db }),
+    ...mailRoutes({ db }),
+    ...runStreamRoutes({ db }, streams),
+  ];
   const app = createApp(
     { routes, version, report: ignoreFault, addPages: (to) => addPage(to, "run") },
     { host: HOST, token, cors: null },

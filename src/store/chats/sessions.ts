@@ -14,16 +14,32 @@ export function getSession(db: Db, id: string): ChatSession {
 
 export interface ChatSessionSummary extends ChatSession {
   readonly chats: number;
+  /** What was asked first; null where its chats were deleted. */
+  readonly question: string | null;
 }
 
-/** Newest first. */
-export function listSessions(db: Db, agentId: string | null, limit: number): ChatSessionSummary[] {
-  return db
+/** Newest first; `total` counts those on all pages. */
+export function listSessions(
+  db: Db,
+  agentId: string | null,
+  offset: number,
+  limit: number,
+): { readonly sessions: ChatSessionSummary[]; readonly total: number } {
+  const sessions = db
     .prepare(
-      `SELECT ${COLUMNS}, (SELECT count(*) FROM traces WHERE session_id = s.id AND run_id IS NULL) AS chats
-       FROM sessions s WHERE @agentId IS NULL OR agent_id = @agentId ORDER BY updated_at DESC, id DESC LIMIT @limit`,
+      `SELECT ${COLUMNS}, (SELECT count(*) FROM traces WHERE session_id = s.id AND run_id IS NULL) AS chats,
+              (SELECT trace ->> '$.question' FROM traces WHERE session_id = s.id AND run_id IS NULL
+               ORDER BY started_at, rowid LIMIT 1) AS question
+       FROM sessions s WHERE ${OF_AGENT} ORDER BY updated_at DESC, id DESC LIMIT @limit OFFSET @offset`,
     )
-    .all({ agentId, limit }) as ChatSessionSummary[];
+    .all({ agentId, limit, offset }) as ChatSessionSummary[];
+  return { sessions, total: countSessions(db, agentId) };
+}
+
+const OF_AGENT = "(@agentId IS NULL OR agent_id = @agentId)";
+
+function countSessions(db: Db, agentId: string | null): number {
+  return db.prepare(`SELECT count(*) FROM sessions WHERE ${OF_AGENT}`).pluck().get({ agentId }) as number;
 }
 
 /** The messages of a session without the system prompt and without failed chats. */
@@ -58,12 +74,10 @@ export function pageOfSessions(
   offset: number,
   limit: number,
 ): { readonly sessions: SessionDetails[]; readonly total: number } {
-  const where = "WHERE @agentId IS NULL OR agent_id = @agentId";
-  const total = db.prepare(`SELECT count(*) FROM sessions ${where}`).pluck().get({ agentId }) as number;
   const sessions = db
-    .prepare(`${DETAILS} ${where} ORDER BY updated_at DESC, id DESC LIMIT @limit OFFSET @offset`)
+    .prepare(`${DETAILS} WHERE ${OF_AGENT} ORDER BY updated_at DESC, id DESC LIMIT @limit OFFSET @offset`)
     .all({ agentId, limit, offset }) as SessionDetails[];
-  return { sessions, total };
+  return { sessions, total: countSessions(db, agentId) };
 }
 
 /** One session of an agent with its chats without failed ones, oldest first. */

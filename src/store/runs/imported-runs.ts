@@ -1,5 +1,7 @@
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
+import type { RunStatus } from "../../domain/runs/run-status.js";
 import type { Db } from "../connection/open-store.js";
+import { addRunTags } from "./run-labels.js";
 import { finishRun } from "./runs.js";
 
 export function hasRun(db: Db, id: string): boolean {
@@ -17,15 +19,19 @@ export interface ImportedRun {
   readonly totalTasks: number;
   readonly startedAt: string;
   readonly completedAt: string;
+  readonly status: RunStatus;
+  readonly tags: readonly string[];
 }
 
 /** Completes a run whose traces are saved. Nobody worked on it here. */
-export function completeImportedRun(db: Db, { id, settings, totalTasks, startedAt, completedAt }: ImportedRun): void {
+export function completeImportedRun(db: Db, run: ImportedRun): void {
+  const { id, settings, totalTasks, startedAt, completedAt, status, tags } = run;
   db.prepare("UPDATE runs SET settings = ?, total_tasks = ?, started_at = ? WHERE id = ?").run(
     JSON.stringify(settings),
     totalTasks,
     startedAt,
     id,
   );
-  finishRun(db, id, "completed", completedAt, Math.max(0, Date.parse(completedAt) - Date.parse(startedAt)));
+  addRunTags(db, id, tags);
+  finishRun(db, id, status, completedAt, Math.max(0, Date.parse(completedAt) - Date.parse(startedAt)));
 }

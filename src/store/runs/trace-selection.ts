@@ -1,4 +1,4 @@
-import type { Band } from "../../domain/scores/score.js";
+import type { Band } from "../../domain/scores/score-bands.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
 import type { Db } from "../connection/open-store.js";
 

@@ -1,4 +1,4 @@
-import type { TaskState } from "../../domain/tasks/suite-task.js";
+import type { TaskState } from "../../domain/tasks/task-state.js";
 import { findMissingAccount } from "../accounts/find-missing-account.js";
 import type { ActionOutcome, SetupContext } from "./setup-action.js";
 import { findSetupFunction, type SetupFunction } from "./setup-functions.js";

@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
-import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { MAIL, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 
 const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
 const choice = await chooseSandbox();
@@ -46,12 +47,12 @@ function python(args: readonly string[], input = "") {
   return stdout.trimEnd().split("\n");
 }
 
-describe("exported evals", { skip: !hasPython }, () => {
+describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
   const verdicts = new Map<string, Map<string, number | null>>();
   const names = [...Object.keys(RULES), "regression_cases"];
   beforeAll(async () => {
     expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 --quiet`)).toMatchObject({ code: 0 });
-    await json("evals label --from scores --score semanticScore");
+    await json(`evals label --from ${join(ROOT, "fixtures/demo/labels.jsonl")}`);
     await json("evals suggest --cases");
     mkdirSync(path("written"));
     for (const [name, all] of Object.entries(RULES))
@@ -77,13 +78,15 @@ describe("exported evals", { skip: !hasPython }, () => {
       const expected = verdicts.get(name);
       for (const { traceId, score, feedback } of lines)
         expect({ name, traceId, feedback, score }).toEqual({ name, traceId, feedback, score: expected?.get(traceId) });
-      expect(new Set(lines.map(({ score }) => score)).size).toBeGreaterThan(name === "newest" ? 0 : 1);
+      const isMixed = new Set(lines.map(({ score }) => score)).size > 1;
+      if (["short", "several", "regression_cases"].includes(name))
+        expect({ name, isMixed }).toEqual({ name, isMixed: true });
     }
     // An eval holds only those features that it needs.
     expect(read("code/short.py")).not.toContain("def numbers_in_mail");
   });
 
-  it("come back as evals in Python, which give the same in the sandbox", needs("sandbox", choice.ok), async () => {
+  it("come back as evals in Python, which give the same in the sandbox", async () => {
     const imported = await json("evals import code");
     expect(imported.map(({ name }: { name: string }) => name).sort()).toEqual([...names].sort());
     for (const { name, version } of imported) expect({ name, version }).toEqual({ name, version: 2 });
@@ -146,10 +149,12 @@ describe("exported evals", { skip: !hasPython }, () => {
       'for reply in ("PASS: it is", "fail. It is rude.", "Not applicable"):',
       '    print(*eval_function({"user_message": "?"}, {}, trace, Context(reply)))',
     ];
-    expect(python(["-B", "-c", program.join("\n")])).toEqual(["1.0 it is", "0.0 It is rude.", "None "]);
+    expect(python(["-B", "-c", program.join("\n")])).toEqual(["1.0 it is", "0.0 It is rude.", "None"]);
   });
 
   it("an unknown format is refused", async () => {
-    expect((await artE("evals export --format xml")).stderr).toMatch(/--format: expected .*json, python, promptfoo/);
+    expect((await artE("evals export --format xml")).stderr).toContain(
+      "--format: expected json or python or promptfoo or inspect.",
+    );
   });
 });

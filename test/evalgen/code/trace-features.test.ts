@@ -7,11 +7,13 @@ import { isDontKnow } from "../../../src/domain/tasks/detect-abstention.js";
 import { FEATURES } from "../../../src/evalgen/features/feature-table.js";
 import { containsTerm } from "../../../src/evalgen/run-cases.js";
 import { viewOf } from "../../../src/evalgen/trace-view.js";
+import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../../commands/art-e.js";
 import { ENRON, needs } from "../../machine-requirements.js";
 
 const { artE, read } = workFolder({ mail: MAIL });
 const FOLDER = join(import.meta.dirname, "../../../src/evalgen/code");
+const choice = await chooseSandbox();
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
 /** Gives each line of stdin to a Python expression in which it is `line`. */
@@ -80,7 +82,7 @@ function variants(trace: QuestionTrace, i: number): (QuestionTrace | SuiteTrace)
   ];
 }
 
-describe("features in Python", { skip: !hasPython }, () => {
+describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
   let traces: (QuestionTrace | SuiteTrace)[] = [];
   beforeAll(async () => {
     expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 --quiet`)).toMatchObject({ code: 0 });

@@ -135,6 +135,13 @@ describe("a sample of an Inspect log", () => {
     expect(sample(trace).output.choices[0].stop_reason).toBe(reason);
   });
 
+  it("has the gold answer of a question, also of one that a suite's task asks", () => {
+    const task = { ...kinds.SUITE.task, emailQuestion: ANSWERED.task };
+    expect(sample(ANSWERED).target).toBe("Friday");
+    expect(sample({ ...kinds.SUITE, task }).target).toBe("Friday");
+    expect(sample(kinds.SUITE).target).toBe("");
+  });
+
   it("names errors and limits", () => {
     const endOf = (trace: ExportedTrace) => {
       const { error, limit } = sample(trace);
@@ -194,7 +201,8 @@ describe("a sample of an Inspect log", () => {
 
   it("holds no null but in the arguments of calls", () => {
     for (const trace of ALL_KINDS) {
-      const text = JSON.stringify(sample(trace)).replaceAll('"limit":null', "");
+      // The trace's own fields stand in the store as a text.
+      const text = JSON.stringify({ ...sample(trace), store: {} }).replaceAll('"limit":null', "");
       // The good answer of a hostile model may say null; ours do not.
       expect(text, trace.traceId).not.toMatch(/:null|\[null|,null/);
     }

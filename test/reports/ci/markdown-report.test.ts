@@ -17,6 +17,7 @@ function head(label: string): ReportHead {
   const run = {
     ...tally.figures(),
     ...{ runId: "run_1", label, agentId: "a", model: "m", answeredBy: [], split: "test", status: "completed" },
+    hasConversations: true,
     ...{
       startedAt: "2026-01-01T00:00:00Z",
       dataset: "q",
@@ -30,7 +31,15 @@ function head(label: string): ReportHead {
     slices: {},
     suite: null,
   };
-  return { version: "1", createdAt: "", scores, leading: "semanticScore", runs: [run], traces: { kind: "none" } };
+  return {
+    version: "1",
+    createdAt: "",
+    scores,
+    leading: "semanticScore",
+    runs: [run],
+    comparisons: [],
+    traces: { kind: "none" },
+  };
 }
 
 describe("a report as Markdown", () => {

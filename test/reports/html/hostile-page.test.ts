@@ -92,8 +92,8 @@ describe.each(["embed", "folder"])("a page of hostile mail, its conversations in
     );
     expect(blocks).toHaveLength(traces === "embed" ? 6 : 3);
     for (const block of blocks) expect(block).not.toMatch(/[<>&\u2028\u2029]/);
-    // The three scripts, and what holds data.
-    expect(html.match(/<script/g)).toHaveLength(blocks.length + 3);
+    // The four scripts, and what holds data.
+    expect(html.match(/<script/g)).toHaveLength(blocks.length + 4);
     expect(html).not.toContain('window.taken = 3">');
     if (traces === "embed") return;
     const folder = join(report.folder, "report-traces");

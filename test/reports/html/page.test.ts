@@ -261,12 +261,12 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       expect(await page.locator("table.scores tbody tr").count()).toBe(10);
       await page.locator("figcaption", { hasText: "Semantic score against cost" }).waitFor();
       await page.locator("figcaption", { hasText: "Semantic score against time" }).waitFor();
-      await page.getByRole("combobox", { name: "Score" }).selectOption("Sources correct");
+      await page.getByRole("combobox", { name: "Score against cost" }).selectOption("Sources correct");
       await page.locator("figcaption", { hasText: "Sources correct against cost" }).waitFor();
       await page.getByRole("combobox", { name: "Run" }).selectOption("email-search · acme/small");
       await expect.poll(() => count(page)).toBe("40 of 80 tasks");
       await rowsOf(page).first().click();
-      const others = page.getByRole("dialog").locator(".others a");
+      const others = page.getByRole("dialog").locator(".answers a");
       expect(await others.allTextContents()).toEqual(["email-search · acme/large"]);
       await others.click();
       await expect.poll(() => page.url()).toContain("#task=run_a/1/1");

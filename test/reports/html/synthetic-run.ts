@@ -42,7 +42,7 @@ export function saveSynthetic(db: Db, run: SyntheticRun): void {
   const set = {
     source: "synthetic.jsonl",
     revision: null,
-    sha256: `${run.tasks}`.padStart(64, "0"),
+    sha256: `${run.tasks}`.padEnd(64, "f"),
     split: "test",
   } as const;
   insertRun(db, {

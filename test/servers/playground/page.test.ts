@@ -177,7 +177,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "Ask this agent" }).click();
     expect(await page.getByLabel("Agent").inputValue()).toBe("email-search");
     await page.goto(`${demo.url}/#trace/nothing`);
-    expect(await page.getByRole("alert").textContent()).toContain("There is no trace");
+    expect(await page.getByRole("alert").textContent()).toContain("There is no such trace");
     expect(wrong.filter((text) => !text.includes("404"))).toEqual([]);
     await close();
   });

@@ -9,6 +9,8 @@ beforeAll(async () => {
   server = await startDemoServer({ access: { token: TOKEN } });
   saveRun(server.db, "run_a");
   saveTask(server.db, "run_a", 1, 0.5);
+  saveRun(server.db, "run_b");
+  saveTask(server.db, "run_b", 1, 0.9);
 });
 afterAll(() => server.close());
 
@@ -25,6 +27,16 @@ it("the report of a run is a page behind a link that is asked for with the token
   expect(text).toContain("Content-Security-Policy");
   expect(text).toContain("run_a");
   expect(text).toContain("</html>");
+});
+
+it("compares the run with others that are asked for, each once", async () => {
+  const { body } = await server.ask("POST", "/api/runs/run_a/report?with=run_b,run_a", {});
+  const page = await (await fetch(`${server.url}${body.url}`)).text();
+  const [, head = ""] = /<script type="application\/json" id="head">(.*?)<\/script>/s.exec(page) ?? [];
+  const { runs, comparisons } = JSON.parse(head);
+  expect(runs.map(({ runId }: { runId: string }) => runId)).toEqual(["run_a", "run_b"]);
+  expect(comparisons).toMatchObject([{ candidate: 1, questions: { common: 1 } }]);
+  expect((await server.ask("POST", "/api/runs/run_a/report?with=run_z", {})).status).toBe(404);
 });
 
 it("nothing is behind a link that nobody was given, and there is no report of a run that is not there", async () => {

@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import pLimit from "p-limit";
-import type { TaskState } from "../../../domain/tasks/suite-task.js";
 import type { TaskMachines } from "../../../domain/tasks/task-machine.js";
+import type { TaskState } from "../../../domain/tasks/task-state.js";
 import { readSuite } from "../../../suites/definition/read-suite.js";
 import { openSuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";

@@ -1,5 +1,5 @@
 import { duration } from "../../text/format-number.js";
-import type { ReportHead, RunFigures, ScoreMeaning } from "../report-data.js";
+import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../report-data.js";
 import { costText, intervalText, scoreText } from "../shared/format.js";
 import { CHART_STYLE, type Chart, runColour } from "./chart.js";
 
@@ -24,20 +24,34 @@ export const LATENCY: Price = {
   text: (seconds) => duration(seconds * 1_000),
 };
 
-/** Score against cost or latency; up and to the left is better. */
-export function tradeOffChart({ runs }: ReportHead, { name, label }: ScoreMeaning, price: Price): Chart {
-  const points = runs.flatMap((run, index) => {
+interface Point extends Figure {
+  readonly value: number;
+  readonly x: number;
+  readonly index: number;
+  readonly run: string;
+}
+
+/**
+ * Score against cost or latency. A run is dominated where another is at least as good for no more, and better in one of
+ * the two: it is drawn as a ring.
+ */
+export function tradeOffChart({ runs }: ReportHead, { name, label, better }: ScoreMeaning, price: Price): Chart {
+  const all = runs.flatMap((run, index): Point[] => {
     const figure = run.scores[name];
     const x = price.read(run);
     if (figure === undefined || figure.value === null || x === null) return [];
-    return [{ ...figure, x, index, run: run.label }];
+    return [{ ...figure, value: figure.value, x, index, run: run.label }];
+  });
+  const points = all.map((point) => {
+    const dominatedBy = all.find((other) => dominates(other, point, better))?.run ?? null;
+    return { ...point, dominatedBy, shown: dominatedBy === null ? point.run : `${point.run} (dominated)` };
   });
   const xs = points.map(({ x }) => x);
   const wide = Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) > 20;
   const ends = points.flatMap(({ value, low, high }) => [value ?? 0, low ?? 0, high ?? 0]);
   return {
     title: `${label} ${price.title}`,
-    description: "One point a run, with its 95 % interval; up and to the left is better.",
+    description: `One point a run, with its 95 % interval; ${better === "higher" ? "up" : "down"} and to the left is better. A ring is dominated: another run is at least as good for no more.`,
     draw: (width) =>
       Plot.plot({
         width,
@@ -64,25 +78,38 @@ export function tradeOffChart({ runs }: ReportHead, { name, label }: ScoreMeanin
             },
           ),
           Plot.text(points, {
-            ...{ x: "x", y: "value", text: "run", lineWidth: 14, textOverflow: "ellipsis" },
+            ...{ x: "x", y: "value", text: "shown", lineWidth: 24, textOverflow: "ellipsis" },
             // Labels of points on the right go to the left.
             ...{ textAnchor: "start", dx: 10, filter: (point: (typeof points)[number]) => !isRight(point.x, xs, wide) },
           }),
           Plot.text(points, {
-            ...{ x: "x", y: "value", text: "run", lineWidth: 14, textOverflow: "ellipsis" },
+            ...{ x: "x", y: "value", text: "shown", lineWidth: 24, textOverflow: "ellipsis" },
             ...{ textAnchor: "end", dx: -10, filter: (point: (typeof points)[number]) => isRight(point.x, xs, wide) },
           }),
           Plot.dot(points, {
-            ...{ x: "x", y: "value", r: 5, stroke: "var(--card)" },
-            fill: (point: (typeof points)[number]) => runColour(point.index),
+            ...{ x: "x", y: "value", r: 5, strokeWidth: 2 },
+            stroke: (point: (typeof points)[number]) => runColour(point.index),
+            fill: (point: (typeof points)[number]) =>
+              point.dominatedBy === null ? runColour(point.index) : "var(--paper)",
             title: (point: (typeof points)[number]) =>
-              `${point.run}: ${scoreText(point.value)}, ${price.text(point.x)}`,
+              `${point.shown}: ${scoreText(point.value)}, ${price.text(point.x)}`,
           }),
         ],
       }),
-    heading: ["Run", label, "95 % interval", price.label],
-    rows: points.map((point) => [point.run, scoreText(point.value), intervalText(point), price.text(point.x)]),
+    heading: ["Run", label, "95 % interval", price.label, "Dominated by"],
+    rows: points.map((point) => [
+      point.run,
+      scoreText(point.value),
+      intervalText(point),
+      price.text(point.x),
+      point.dominatedBy ?? "–",
+    ]),
   };
+}
+
+function dominates(a: Point, b: Point, better: ScoreMeaning["better"]): boolean {
+  const gain = better === "higher" ? a.value - b.value : b.value - a.value;
+  return gain >= 0 && a.x <= b.x && (gain > 0 || a.x < b.x);
 }
 
 /** The range of the values with a margin; a scatter plot need not start at 0. */

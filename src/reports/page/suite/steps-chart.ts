@@ -87,7 +87,7 @@ export function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
 /** None for tasks that the agent did not work on, or of which the suite does not say what they take. */
 function toPoint(task: Task, head: ReportHead): Point[] {
   const { suite, outcome, turns, question } = task;
-  if (suite === null || suite.actionNumber === null || turns === 0) return [];
+  if (suite === null || suite.actionNumber === null || suite.toolCalls === null || turns === 0) return [];
   const { actionNumber, toolCalls } = suite;
   const score = scoreText(task.scores[head.scores.findIndex(({ name }) => name === "taskScore")]);
   const steps = `${toolCalls} tool calls for ${actionNumber} actions; score ${score} (${OUTCOME_WORDS[outcome]})`;

@@ -1,15 +1,16 @@
+import type { GuidanceComparison } from "../../../domain/runs/suite-analysis.js";
 import { differenceText, pText } from "../../text/difference-text.js";
 import { count, duration } from "../../text/format-number.js";
 import { leftOut, TEST_NAMES } from "../../text/suite/left-out.js";
 import type { RunFigures } from "../report-data.js";
-import type { GuidancePairs, SuiteFigures } from "../report-suite.js";
+import type { SuiteFigures } from "../report-suite.js";
 import { type Child, h } from "../shared/dom.js";
 import { scoreText } from "../shared/format.js";
 
 const PAIR_COLUMNS = ["Score", "Pairs", "Abstract", "Verbose", "Difference, 95 %", "p", "Better, worse, same"];
 
 /** Abstract against verbose instructions, over pairs of a task and its counterpart. */
-export function guidanceTable({ metrics, ...guidance }: GuidancePairs): Child[] {
+export function guidanceTable({ metrics, ...guidance }: GuidanceComparison): Child[] {
   const table = h(
     "table",
     { class: "tools pairs" },

@@ -26,7 +26,7 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
   const facts = [
     spaceWords(suite.state),
     `${count(task.turns)} turns`,
-    `${count(suite.toolCalls)} tool calls`,
+    ...(suite.toolCalls === null ? [] : [`${count(suite.toolCalls)} tool calls`]),
     ...(suite.actionNumber === null ? [] : [`${count(suite.actionNumber)} actions of a person`]),
     duration(task.ms),
     ...(task.costUsd === null ? [] : [costText(task.costUsd)]),

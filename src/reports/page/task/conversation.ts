@@ -45,15 +45,16 @@ function isCollapsed({ role }: StepView, { left }: TraceView): boolean {
   return role === "system" || (role === "user" && left !== null);
 }
 
-function turnText({ latencyMs, tokens, costUsd, finishReason, retries }: TurnView): string {
+function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {
   return [
     duration(latencyMs),
+    ...(waitedMs < 1 ? [] : [`waited ${duration(waitedMs)}`]),
     ...(tokens === null || tokens.input + tokens.output === 0
       ? []
       : [`${count(tokens.input)} tokens in, ${count(tokens.output)} out`]),
     ...(costUsd === null || costUsd === 0 ? [] : [costText(costUsd)]),
     ...(finishReason === "stop" || finishReason === "tool_calls" ? [] : [`ended by ${spaceWords(finishReason)}`]),
-    ...(retries === 0 ? [] : [`${retries} retries`]),
+    ...(retries === 0 ? [] : [retries === 1 ? "1 retry" : `${retries} retries`]),
   ].join(" · ");
 }
 

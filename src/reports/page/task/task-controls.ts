@@ -1,3 +1,4 @@
+import { outcomeOptions, outcomeWords } from "../comparison/outcome-options.js";
 import { OUTCOME_WORDS, SLICE_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
@@ -11,6 +12,7 @@ const TITLES: Readonly<Record<FilterName, string>> = {
   year: "Year",
   difficulty: "Actions",
   run: "Run",
+  compared: "Compared",
   outcome: "Outcome",
   state: "State",
   stage: "Gold mail",
@@ -18,7 +20,17 @@ const TITLES: Readonly<Record<FilterName, string>> = {
 };
 
 /** Filters with a list; the others are set by links in the charts. */
-const LISTED: readonly FilterName[] = ["run", "outcome", "state", "tool", "guidance", "stage", "ending", "inbox"];
+const LISTED: readonly FilterName[] = [
+  "run",
+  "compared",
+  "outcome",
+  "state",
+  "tool",
+  "guidance",
+  "stage",
+  "ending",
+  "inbox",
+];
 
 const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "state", "tool", "guidance"]);
 
@@ -39,7 +51,10 @@ export class TaskControls {
     private readonly onChange: (view: Pick<ViewState, "search" | "filters">) => void,
   ) {
     for (const name of LISTED) {
-      const values = [...new Set(tasks.flatMap((task) => filterValues(task, name, head)))];
+      const values =
+        name === "compared"
+          ? outcomeOptions(head)
+          : [...new Set(tasks.flatMap((task) => filterValues(task, name, head)))];
       if (values.length < 2) continue;
       if (SORTED.has(name)) values.sort();
       const list = h(
@@ -94,6 +109,7 @@ export class TaskControls {
 
   private words(name: FilterName, value: string): string {
     if (name === "run") return this.head.runs.find(({ runId }) => runId === value)?.label ?? value;
+    if (name === "compared") return outcomeWords(value, this.head);
     if (name === "outcome") return (OUTCOME_WORDS as Readonly<Record<string, string>>)[value] ?? value;
     if (name === "stage") return (STAGE_WORDS as Readonly<Record<string, string>>)[value] ?? value;
     return name === "ending" || name === "state" ? spaceWords(value) : value;

@@ -1,4 +1,6 @@
 import { count } from "../../text/format-number.js";
+import type { PairOutcomes } from "../comparison/pair-outcomes.js";
+import { runDot } from "../header.js";
 import type { Task } from "../load-report.js";
 import type { ReportHead, TraceView } from "../report-data.js";
 import { taskName } from "../route.js";
@@ -6,6 +8,9 @@ import { type Child, h, replaceChildren, untrustedInline } from "../shared/dom.j
 import { headingOf } from "../suite/suite-task-view.js";
 import { TraceMissing, type TraceSource } from "../trace-source.js";
 import { scoreList, taskSummary, traceColumns } from "./task-view.js";
+import { timeline } from "./timeline.js";
+
+const OF_RESULTS_FILE = "This run was read from a results file, which has no conversations.";
 
 /** A dialog with one task. Escape closes it; the arrow keys go to the next task in the table. */
 export class TaskDialog {
@@ -17,6 +22,7 @@ export class TaskDialog {
   constructor(
     private readonly head: ReportHead,
     private readonly tasks: readonly Task[],
+    private readonly outcomes: PairOutcomes,
     private readonly source: TraceSource,
     private readonly neighbours: () => readonly Task[],
     private readonly onGo: (task: Task | null) => void,
@@ -71,16 +77,26 @@ export class TaskDialog {
     replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
     const scores = h("div", {}, ...this.scores(task, null));
     const columns = h("div", { "aria-live": "polite" }, h("p", { class: "meta" }, "Loading the conversation…"));
-    replaceChildren(this.content, ...this.title(task), taskSummary(task, this.head, this.tasks), scores, columns);
+    replaceChildren(
+      this.content,
+      ...this.title(task),
+      taskSummary(task, this.head, this.tasks, this.outcomes),
+      scores,
+      columns,
+    );
     if (!this.element.open) this.element.showModal();
     // Focus the heading, so that screen readers read the question before the buttons.
     this.element.querySelector("h2")?.focus();
     this.element.scrollTop = 0;
     try {
+      if (this.head.runs[task.run]?.hasConversations === false) {
+        replaceChildren(columns, h("p", { class: "meta" }, OF_RESULTS_FILE));
+        return;
+      }
       const trace = await this.source.load(task);
       if (this.task !== task) return;
       replaceChildren(scores, ...this.scores(task, trace));
-      replaceChildren(columns, traceColumns(trace));
+      replaceChildren(columns, timeline(trace.timeline), traceColumns(trace, this.runLabel(task, " of ", "")));
     } catch (error) {
       if (this.task !== task) return;
       const reason = error instanceof TraceMissing ? error.message : "The conversation could not be read.";
@@ -105,15 +121,28 @@ export class TaskDialog {
         h(
           "p",
           { class: "eyebrow" },
+          ...this.runLabel(task, "", " · "),
           untrustedInline(`Task ${task.taskId}${repeat} · ${tool} · ${snapshot} · ${guidance}`),
         ),
         h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, headingOf(task.question)),
       ];
     }
     return [
-      h("p", { class: "eyebrow" }, `Task ${task.taskId}${repeat} · asked ${task.date} · `, untrustedInline(task.inbox)),
+      h(
+        "p",
+        { class: "eyebrow" },
+        ...this.runLabel(task, "", " · "),
+        `Task ${task.taskId}${repeat} · asked ${task.date} · `,
+        untrustedInline(task.inbox),
+      ),
       h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, task.question),
     ];
+  }
+
+  /** Where there are several runs: which one the task is of. */
+  private runLabel({ run }: Task, before: string, after: string): Child[] {
+    const { runs } = this.head;
+    return runs.length === 1 ? [] : [before, runDot(run), untrustedInline(runs[run]?.label ?? ""), after];
   }
 
   private step(by: number): void {

@@ -1,9 +1,14 @@
+import type { PairOutcomes } from "../comparison/pair-outcomes.js";
 import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
 import { FILTERS, type FilterName, type ViewState } from "../route.js";
 
 /** The values of a task for each filter: none where it is of the other kind, several where it has as many. */
-export function filterValues(task: Task, name: FilterName, { runs }: ReportHead): readonly string[] {
+export function filterValues(
+  task: Task,
+  name: Exclude<FilterName, "compared">,
+  { runs }: ReportHead,
+): readonly string[] {
   const { suite } = task;
   switch (name) {
     case "run":
@@ -27,7 +32,12 @@ export function filterValues(task: Task, name: FilterName, { runs }: ReportHead)
 }
 
 /** The tasks that contain every search word and match all filters. */
-export function filterTasks(tasks: readonly Task[], { search, filters }: ViewState, head: ReportHead): Task[] {
+export function filterTasks(
+  tasks: readonly Task[],
+  { search, filters }: ViewState,
+  head: ReportHead,
+  outcomes: PairOutcomes,
+): Task[] {
   const words = search
     .toLowerCase()
     .split(/\s+/)
@@ -38,8 +48,9 @@ export function filterTasks(tasks: readonly Task[], { search, filters }: ViewSta
   });
   return tasks.filter(
     (task) =>
-      asked.every(({ name, value }) => filterValues(task, name, head).includes(value)) &&
-      words.every((word) => task.words.includes(word)),
+      asked.every(({ name, value }) =>
+        name === "compared" ? outcomes.matches(task, value) : filterValues(task, name, head).includes(value),
+      ) && words.every((word) => task.words.includes(word)),
   );
 }
 

@@ -65,7 +65,7 @@ export function columnsOf({ runs }: ReportHead): readonly Column[] {
     { key: "turns", title: "Turns", className: "figure wide turns", cell: (task) => [String(task.turns)] },
     {
       ...{ key: "toolCalls", title: "Calls", className: "figure wide turns" },
-      cell: ({ suite }) => [suite === null ? "" : String(suite.toolCalls)],
+      cell: ({ suite }) => [suite === null ? "" : String(suite.toolCalls ?? "–")],
     },
     { key: "ms", title: "Time", className: "figure wide time", cell: (task) => [duration(task.ms)] },
     { key: "costUsd", title: "Cost", className: "figure wide cost", cell: (task) => [costText(task.costUsd)] },

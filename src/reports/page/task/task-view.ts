@@ -1,11 +1,13 @@
 import { readToolResult } from "../../html/tool-results.js";
 import { duration } from "../../text/format-number.js";
+import { answerColumns } from "../comparison/answer-columns.js";
+import type { PairOutcomes } from "../comparison/pair-outcomes.js";
 import { runDot } from "../header.js";
 import { STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
 import type { MailView, ReportHead, TraceView } from "../report-data.js";
 import { EMPTY_VIEW, taskName, writeView } from "../route.js";
-import { h, untrustedInline, untrustedText } from "../shared/dom.js";
+import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { costText, scoreText } from "../shared/format.js";
 import { pictureColumn } from "../suite/pictures.js";
 import { suiteSummary } from "../suite/suite-task-view.js";
@@ -13,13 +15,22 @@ import { conversation } from "./conversation.js";
 import { mailCard } from "./mail-card.js";
 
 /** Answer and gold answer side by side, and the outcome: what the table's row contains. */
-export function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[]): HTMLElement {
-  const others = tasks.filter(
-    (other) => other !== task && other.taskId === task.taskId && other.question === task.question,
-  );
+export function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outcomes: PairOutcomes): HTMLElement {
+  const same = tasks.filter((other) => other.taskId === task.taskId && other.question === task.question);
+  const ofRuns = outcomes
+    .sameTask(task.taskId, task.epoch, [...head.runs.keys()])
+    .map((other) => (other.run === task.run ? task : other))
+    .filter((other) => same.includes(other));
+  const others = same.filter((other) => !ofRuns.includes(other));
   const otherLines = others.length === 0 ? null : otherAnswers(others, head);
   if (task.suite !== null) {
-    return h("div", { class: "summary" }, ...suiteSummary(task, task.suite, head, tasks), otherLines);
+    return h(
+      "div",
+      { class: "summary" },
+      ...suiteSummary(task, task.suite, head, tasks),
+      ofRuns.length < 2 ? null : h("div", { class: "answers" }, ...answerColumns(ofRuns, task, head.leading, head)),
+      otherLines,
+    );
   }
   const facts = [
     spaceWords(task.ending),
@@ -37,7 +48,9 @@ export function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[]
     h(
       "div",
       { class: "answers" },
-      h("section", { class: `outcome-edge-${task.outcome}` }, h("h3", {}, "Answer"), answer),
+      ...(ofRuns.length < 2
+        ? [h("section", { class: `outcome-edge-${task.outcome}` }, h("h3", {}, "Answer"), answer)]
+        : answerColumns(ofRuns, task, head.leading, head)),
       h("section", { class: "gold-answer" }, h("h3", {}, "Gold answer"), untrustedText(task.gold)),
     ),
     otherLines,
@@ -49,7 +62,7 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
   return h(
     "section",
     { class: "others" },
-    h("h3", {}, "The same task"),
+    h("h3", {}, "Repeats of the task"),
     h(
       "ul",
       {},
@@ -107,25 +120,25 @@ export function scoreList(task: Task, head: ReportHead, trace: TraceView | null)
   );
 }
 
-/** The conversation, and beside it the gold mail and what the agent read. */
-export function traceColumns(trace: TraceView): HTMLElement {
-  if (trace.left !== null) return suiteColumns(trace, trace.left);
+/** The conversation, and beside it the gold mail and what the agent read. `runLabel`: follows its heading. */
+export function traceColumns(trace: TraceView, runLabel: readonly Child[]): HTMLElement {
+  if (trace.left !== null) return suiteColumns(trace, trace.left, runLabel);
   return h(
     "div",
     { class: "columns" },
-    h("section", {}, h("h3", {}, "Conversation"), conversation(trace)),
+    h("section", {}, h("h3", {}, "Conversation", ...runLabel), conversation(trace)),
     h("section", { class: "mails" }, ...mailColumn(trace)),
   );
 }
 
 /** Of a task of a suite: the conversation, and beside it the pictures that the agent left. */
-function suiteColumns(trace: TraceView, left: NonNullable<TraceView["left"]>): HTMLElement {
+function suiteColumns(trace: TraceView, left: NonNullable<TraceView["left"]>, runLabel: readonly Child[]): HTMLElement {
   if (trace.steps.length === 0) return h("p", { class: "meta" }, "The agent did not start: there is no conversation.");
   const pictures = pictureColumn(left);
   return h(
     "div",
     { class: pictures.length === 0 ? "columns single" : "columns" },
-    h("section", {}, h("h3", {}, "Conversation"), conversation(trace)),
+    h("section", {}, h("h3", {}, "Conversation", ...runLabel), conversation(trace)),
     pictures.length === 0 ? null : h("section", { class: "pictures" }, ...pictures),
   );
 }

@@ -1,10 +1,10 @@
-import type { GuidancePairs } from "../../page/report-suite.js";
+import type { GuidanceComparison } from "../../../domain/runs/suite-analysis.js";
 import { count } from "../format-number.js";
 
 export const TEST_NAMES = { mcnemar: "McNemar", sign_flip: "sign flips" } as const;
 
 /** Each reason why tasks are in no pair, with their number. */
-export function leftOut({ ungradedPairs, sameGuidance, unpaired }: Omit<GuidancePairs, "metrics">): string[] {
+export function leftOut({ ungradedPairs, sameGuidance, unpaired }: Omit<GuidanceComparison, "metrics">): string[] {
   const { notInRun, own, none, notMutual } = unpaired;
   const reasons = [
     [ungradedPairs, "pairs not graded on both sides"],

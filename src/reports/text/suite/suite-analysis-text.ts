@@ -1,6 +1,6 @@
 import type { RunTotals } from "../../../domain/runs/benchmark-result.js";
 import type { SuiteAnalysis } from "../../../domain/runs/suite-analysis.js";
-import { BANDS } from "../../../domain/scores/score.js";
+import { BANDS } from "../../../domain/scores/score-bands.js";
 import { stripControls } from "../../../platform/strip-controls.js";
 import type { ToolUse } from "../../page/report-data.js";
 import { count, duration, oneDecimal, share } from "../format-number.js";

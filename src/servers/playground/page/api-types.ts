@@ -35,6 +35,7 @@ export interface ModelsJson {
 
 export interface TraceLineJson {
   readonly id: string;
+  readonly run_id: string | null;
   readonly agent_id: string;
   readonly model: string;
   readonly ending: string;
@@ -43,6 +44,27 @@ export interface TraceLineJson {
   readonly rating: string | null;
   readonly started_at: string;
   readonly duration_ms: number;
+}
+
+export interface SessionLineJson {
+  readonly id: string;
+  readonly agent_id: string;
+  readonly inbox_address: string | null;
+  readonly query_date: string | null;
+  readonly chats?: number;
+  readonly question?: string | null;
+  readonly updated_at: string;
+}
+
+export interface MailJson {
+  readonly message_id: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly bcc: readonly string[];
+  readonly date: string | null;
+  readonly body: string;
 }
 
 export interface TracePageJson {
@@ -67,7 +89,7 @@ export interface TraceJson {
   readonly sources: readonly string[];
   readonly messages: readonly MessageJson[];
   readonly toolCalls: readonly ToolCallJson[];
-  readonly turns: readonly unknown[];
+  readonly turns: readonly { readonly retries: readonly RetryJson[] }[];
   readonly scores: Readonly<Record<string, { readonly value: number | null }>>;
   readonly task?: { readonly inbox_address: string; readonly query_date: string; readonly answer: string };
 }
@@ -78,6 +100,13 @@ export interface ChatTraceJson extends TraceJson {
   readonly inbox: string | null;
   readonly queryDate: string | null;
   readonly historyLength: number;
+}
+
+/** A failed attempt at a model call; the next one began after `waitedMs`. */
+export interface RetryJson {
+  readonly attempt: number;
+  readonly reason: string;
+  readonly waitedMs: number;
 }
 
 export interface MessageJson {

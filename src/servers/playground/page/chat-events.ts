@@ -17,4 +17,6 @@ export type ChatEvent =
       readonly errorCode: string;
       readonly recoverable: boolean;
     }
-  | { readonly type: "session-info"; readonly sessionId: string; readonly traceId: string };
+  | { readonly type: "session-info"; readonly sessionId: string; readonly traceId: string }
+  /** Attempt `attempt` at a model call failed; the next one begins after `waitMs`. */
+  | { readonly type: "retry"; readonly attempt: number; readonly reason: string; readonly waitMs: number };

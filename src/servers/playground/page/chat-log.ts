@@ -1,9 +1,10 @@
-import { h, untrustedText } from "../../../reports/page/shared/dom.js";
+import { h, untrustedInline, untrustedText } from "../../../reports/page/shared/dom.js";
+import { duration } from "../../../reports/text/format-number.js";
 import type { ChatEvent } from "./chat-events.js";
 import { chatState, updateChatState } from "./chat-state.js";
 import { feedbackForm } from "./feedback-form.js";
 import { chatEvents } from "./request.js";
-import { errorNotice } from "./tables.js";
+import { errorNotice, mailLinks } from "./tables.js";
 import { type ToolCallCard, toolCallCard } from "./tool-call-card.js";
 import { loadSessionTraces, traceToEvents } from "./trace-to-events.js";
 
@@ -20,7 +21,11 @@ export interface Question {
 export class ChatLog {
   readonly element = h("div", { class: "log", role: "log", "aria-label": "Conversation" });
 
+  /** Counts sessions. */
+  private conversation = 0;
+
   clear(): void {
+    this.conversation++;
     this.element.replaceChildren();
   }
 
@@ -55,7 +60,11 @@ export class ChatLog {
   }
 
   private addExchange(question: string): Exchange {
-    const exchange = new Exchange(question);
+    const { conversation } = this;
+    const exchange = new Exchange(question, (session) => {
+      // An answer that comes after the user has begun another session does not bring the old one back.
+      if (conversation === this.conversation) updateChatState({ session });
+    });
     this.element.prepend(exchange.element);
     return exchange;
   }
@@ -71,7 +80,10 @@ class Exchange {
   /** The text of the reply that is coming in; null between replies. */
   private text: HTMLElement | null = null;
 
-  constructor(question: string) {
+  constructor(
+    question: string,
+    private readonly onSession: (sessionId: string) => void,
+  ) {
     this.element = h(
       "section",
       { class: "chat", "aria-label": "Question and answer" },
@@ -104,6 +116,9 @@ class Exchange {
         break;
       case "session-info":
         this.showSession(event.sessionId, event.traceId);
+        break;
+      case "retry":
+        this.showRetry(event);
     }
   }
 
@@ -149,14 +164,21 @@ class Exchange {
     card?.setResult(result);
     const isError = Boolean((result as { error?: unknown } | null)?.error);
     if (Array.isArray(sources) && sources.length > 0 && !isError) {
-      this.outcome.append(h("p", { class: "hint" }, "Sources: ", untrustedText(sources.join(", "), "mono", "span")));
+      this.outcome.append(h("p", { class: "hint" }, "Sources: ", mailLinks(sources.map(String))));
     }
     this.text = null;
     this.status.textContent = "Thinking …";
   }
 
+  /** It stays among the steps: it tells where the time went. */
+  private showRetry({ attempt, reason, waitMs }: Extract<ChatEvent, { type: "retry" }>): void {
+    const wait = `attempt ${attempt + 1} after ${duration(waitMs)}`;
+    this.steps.append(h("p", { class: "retry" }, `The model did not answer; ${wait}: `, untrustedInline(reason)));
+    this.status.textContent = `The model did not answer. Trying again: ${wait} …`;
+  }
+
   private showSession(sessionId: string, traceId: string): void {
-    updateChatState({ session: sessionId });
+    this.onSession(sessionId);
     const link = h("a", { href: `#trace/${encodeURIComponent(traceId)}` }, "Open the trace");
     this.outcome.append(h("div", { class: "after" }, link, feedbackForm(traceId)));
   }

@@ -7,6 +7,9 @@ import { get } from "./request.js";
 /** One for the life of the page, so that the conversation is still there after a visit to another section. */
 let log: ChatLog | null = null;
 
+/** Whether the log shows the stored session's chats. */
+let isRestored = false;
+
 interface Choices {
   readonly agents: readonly AgentJson[];
   readonly inboxes: InboxesJson;
@@ -23,12 +26,12 @@ export async function chatView(page: HTMLElement, agentId: string | null): Promi
   ]);
   const choices = { agents, inboxes, models };
   const fields = createFields(choices);
-  const isReload = log === null;
   log ??= new ChatLog();
   fillFields(fields, choices, agentId);
   const { session, agent } = chatState();
   if (session !== null && fields.agent.value !== agent) startSession(log);
-  if (chatState().session !== null && isReload) await log.restoreSession();
+  if (chatState().session !== null && !isRestored) await log.restoreSession();
+  isRestored = true;
   const form = questionForm(fields, choices, log);
   page.append(h("h2", { class: "hidden" }, "Ask an agent"), form, log.element);
   fields.question.focus();
@@ -59,6 +62,12 @@ function fillFields(fields: Fields, choices: Choices, agentId: string | null): v
 
 function showDefaultModel({ agent, model }: Fields, { agents, models }: Choices): void {
   model.placeholder = agents.find(({ id }) => id === agent.value)?.model ?? models.default_model;
+}
+
+/** What is shown of a session that another takes the place of. */
+export function forgetConversation(): void {
+  log?.clear();
+  isRestored = false;
 }
 
 function startSession(log: ChatLog): void {

@@ -1,22 +1,27 @@
 import { h } from "../../../reports/page/shared/dom.js";
 import { agentList, agentView, toolList, toolView } from "./agent-views.js";
 import { chatView } from "./chat-view.js";
+import { mailView } from "./mail-view.js";
 import { runList } from "./runs/run-list.js";
 import { runView } from "./runs/run-view.js";
+import { sessionList, sessionView } from "./session-list.js";
 import { errorNotice } from "./tables.js";
-import { traceList, traceView } from "./trace-view.js";
+import { traceList } from "./trace-list.js";
+import { traceView } from "./trace-view.js";
 
 interface Section {
-  /** `signal` aborts when another section is opened. */
-  list(page: HTMLElement, signal: AbortSignal): Promise<void>;
-  /** Where the address has an id: `#agents/ID`. */
+  /** `query`: of an address such as `#runs?status=running`. */
+  list(page: HTMLElement, query: URLSearchParams): Promise<void>;
+  /** Where the address has an id: `#agents/ID`. `signal` aborts when another section is opened. */
   one?(page: HTMLElement, id: string, signal: AbortSignal): Promise<void>;
 }
 
-type SectionName = "chat" | "traces" | "trace" | "agents" | "tools" | "runs";
+type SectionName = "chat" | "chats" | "mail" | "traces" | "trace" | "agents" | "tools" | "runs";
 
 const SECTIONS: Readonly<Record<SectionName, Section>> = {
   chat: { list: (page) => chatView(page, null), one: chatView },
+  chats: { list: sessionList, one: sessionView },
+  mail: { list: traceList, one: mailView },
   traces: { list: traceList },
   trace: { list: traceList, one: traceView },
   agents: { list: agentList, one: agentView },
@@ -25,7 +30,7 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
 };
 
 /** The page of a run has only these. */
-const RUN_SECTIONS: ReadonlySet<string> = new Set<SectionName>(["runs", "traces", "trace"]);
+const RUN_SECTIONS: ReadonlySet<string> = new Set<SectionName>(["runs", "traces", "trace", "mail"]);
 
 const isRunPage = document.documentElement.dataset.scope === "run";
 const home: SectionName = isRunPage ? "runs" : "chat";
@@ -34,7 +39,8 @@ const home: SectionName = isRunPage ? "runs" : "chat";
 let current = new AbortController();
 
 async function showSection(): Promise<void> {
-  const [word = "", id = ""] = location.hash.slice(1).split("/");
+  const [place = "", query = ""] = location.hash.slice(1).split("?", 2);
+  const [word = "", id = ""] = place.split("/");
   const isSection = Object.hasOwn(SECTIONS, word) && (!isRunPage || RUN_SECTIONS.has(word));
   const name = isSection ? (word as SectionName) : home;
   markCurrentLink(name);
@@ -44,7 +50,9 @@ async function showSection(): Promise<void> {
   const page = h("div", { class: "page" });
   try {
     const { list, one } = SECTIONS[name];
-    await (id !== "" && one !== undefined ? one(page, decodeURIComponent(id), signal) : list(page, signal));
+    await (id !== "" && one !== undefined
+      ? one(page, decodeURIComponent(id), signal)
+      : list(page, new URLSearchParams(query)));
   } catch (error) {
     if (signal.aborted) return;
     page.replaceChildren(errorNotice((error as Error).message));
@@ -61,7 +69,8 @@ async function showSection(): Promise<void> {
 
 function markCurrentLink(section: SectionName): void {
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
-    const isCurrent = link.hash === `#${section}` || (section === "trace" && link.hash === "#traces");
+    const isCurrent =
+      link.hash === `#${section}` || ((section === "trace" || section === "mail") && link.hash === "#traces");
     if (isCurrent) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }

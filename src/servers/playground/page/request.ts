@@ -1,4 +1,5 @@
 import type { ChatEvent } from "./chat-events.js";
+import { errorText } from "./error-text.js";
 import { readEvents } from "./event-stream.js";
 
 const TOKEN_KEY = "art-e-token";
@@ -45,7 +46,7 @@ async function request(path: string, { method = "GET", body, signal }: RequestOp
       },
     });
     if (response.ok) return response;
-    if (response.status !== 401) throw new RefusedRequest(await errorText(response));
+    if (response.status !== 401) throw new RefusedRequest(await refusalText(response));
     await askForToken();
   }
 }
@@ -59,10 +60,10 @@ async function fetchOrExplain(path: string, options: RequestInit): Promise<Respo
   }
 }
 
-async function errorText(response: Response): Promise<string> {
+async function refusalText(response: Response): Promise<string> {
   try {
-    const { error } = (await response.json()) as { error: { message: string; details?: { hint?: string } | null } };
-    return error.details?.hint ? `${error.message} ${error.details.hint}` : error.message;
+    const { error } = (await response.json()) as { error: Parameters<typeof errorText>[0] };
+    return errorText(error);
   } catch {
     return `The server answers ${response.status}.`;
   }

@@ -1,4 +1,4 @@
-import { type Child, h, replaceChildren, untrustedText } from "../../../reports/page/shared/dom.js";
+import { type Child, h, replaceChildren, untrustedInline, untrustedText } from "../../../reports/page/shared/dom.js";
 
 export type Rows = readonly (readonly Child[])[];
 
@@ -55,6 +55,16 @@ export function factItems(facts: readonly (readonly [name: string, value: string
 /** A link to a section of this page, named by the id that it shows. */
 export function idLink(section: string, id: string, text = id): HTMLElement {
   return h("a", { href: `#${section}/${encodeURIComponent(id)}` }, text);
+}
+
+/** Links to mails, named by their Message-IDs. */
+export function mailLinks(messageIds: readonly string[]): HTMLElement {
+  const links = messageIds.flatMap((id, i) => [...(i === 0 ? [] : [", "]), mailLink(id, id)]);
+  return h("span", { class: "mono" }, ...links);
+}
+
+export function mailLink(messageId: string, text: string): HTMLElement {
+  return h("a", { href: `#mail/${encodeURIComponent(messageId)}` }, untrustedInline(text));
 }
 
 export function errorNotice(message: string): HTMLElement {

@@ -1,7 +1,7 @@
 import { type Hit, readToolResult, type ToolResultView } from "../../../reports/html/tool-results.js";
 import { h, replaceChildren, untrustedText } from "../../../reports/page/shared/dom.js";
 import { minuteText } from "../../../reports/page/shared/format.js";
-import { factItems } from "./tables.js";
+import { factItems, mailLink } from "./tables.js";
 
 export interface ToolCallCard {
   readonly element: HTMLDetailsElement;
@@ -71,7 +71,7 @@ function hitList(hits: readonly Hit[]): HTMLElement {
       h(
         "li",
         {},
-        untrustedText(subject === null ? messageId : subject || "(no subject)", "subject"),
+        h("div", { class: "subject" }, mailLink(messageId, subject === null ? messageId : subject || "(no subject)")),
         sender === null
           ? null
           : h("div", { class: "hint" }, untrustedText(sender, "", "span"), " · ", minuteText(date)),
@@ -89,15 +89,17 @@ interface MailResult {
   readonly to?: readonly string[] | string;
   readonly recipients?: readonly string[] | string;
   readonly cc?: readonly string[] | string;
+  readonly bcc?: readonly string[] | string;
   readonly date?: string | null;
   readonly body: string;
 }
 
-function mailArticle({ subject, sender, from, to, recipients, cc, date, body }: MailResult): HTMLElement {
+export function mailArticle({ subject, sender, from, to, recipients, cc, bcc, date, body }: MailResult): HTMLElement {
   const lines = [
     ["From", sender ?? from ?? ""],
     ["To", addressText(to ?? recipients)],
     ["Cc", addressText(cc)],
+    ["Bcc", addressText(bcc)],
     ["Date", minuteText(date ?? null)],
   ] as const;
   return h(

@@ -1,4 +1,4 @@
-import type { ChatTraceJson, TraceDetailsJson, TracePageJson } from "./api-types.js";
+import type { ChatTraceJson, RetryJson, TraceDetailsJson, TracePageJson } from "./api-types.js";
 import type { ChatEvent } from "./chat-events.js";
 import { get } from "./request.js";
 
@@ -19,9 +19,11 @@ export async function loadSessionTraces(sessionId: string): Promise<ChatTraceJso
 /** The events that the server sent while the chat of this trace went on. */
 export function* traceToEvents(trace: ChatTraceJson): Generator<ChatEvent> {
   const callsMade = new Map(trace.toolCalls.map((call) => [call.id, call]));
+  let turn = 0;
   // The system prompt, the messages of earlier chats and the question come first.
   for (const message of trace.messages.slice(2 + trace.historyLength)) {
     if (message.role === "assistant") {
+      yield* retryEvents(trace.turns[turn++]?.retries);
       if (message.content !== "") yield { type: "text-delta", text: message.content };
       for (const { id, name, arguments: args } of message.toolCalls ?? []) {
         if (!callsMade.has(id)) continue;
@@ -36,9 +38,15 @@ export function* traceToEvents(trace: ChatTraceJson): Generator<ChatEvent> {
     const result = call.error === null ? call.result : { error: call.error };
     yield { type: "tool-result", toolCallId: call.id, result };
   }
+  // Calls of which none was answered are a turn without a message.
+  yield* retryEvents(trace.turns[turn]?.retries);
   if (trace.answer === null) {
     const errorText = trace.error || `No answer: ${trace.ending.replaceAll("_", " ")}.`;
     yield { type: "error", errorText, errorCategory: trace.ending, retryable: false };
   }
   yield { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
+}
+
+function* retryEvents(retries: readonly RetryJson[] = []): Generator<ChatEvent> {
+  for (const { attempt, reason, waitedMs } of retries) yield { type: "retry", attempt, reason, waitMs: waitedMs };
 }

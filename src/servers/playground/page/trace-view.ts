@@ -1,49 +1,14 @@
-import { append, h, replaceChildren, untrustedText } from "../../../reports/page/shared/dom.js";
+import { append, h, untrustedText } from "../../../reports/page/shared/dom.js";
 import { minuteText } from "../../../reports/page/shared/format.js";
 import { duration } from "../../../reports/text/format-number.js";
-import type { ChatTraceJson, TraceDetailsJson, TraceJson, TraceLineJson, TracePageJson } from "./api-types.js";
+import type { ChatTraceJson, TraceDetailsJson, TraceJson, TraceLineJson } from "./api-types.js";
 import { feedbackForm } from "./feedback-form.js";
 import { get } from "./request.js";
-import { factList, idLink, table } from "./tables.js";
+import { factList, idLink, mailLinks } from "./tables.js";
 import { toolCallCard } from "./tool-call-card.js";
 
-export async function traceList(page: HTMLElement): Promise<void> {
-  const query = new URLSearchParams({ limit: "50" });
-  const lines: TraceLineJson[] = [];
-  const body = h("div");
-  const more = h("button", { type: "button", click: () => loadPage() }, "Show more");
-  async function loadPage(): Promise<void> {
-    const { traces, next_cursor, has_more, total_count } = await get<TracePageJson>(`/api/traces?${query}`);
-    lines.push(...traces);
-    if (next_cursor !== null) query.set("cursor", next_cursor);
-    replaceChildren(
-      body,
-      h("p", { class: "hint" }, `${lines.length} of ${total_count}`),
-      lines.length === 0
-        ? h("p", { class: "notice" }, "Nothing yet: ask an agent, or let one run with art-e run.")
-        : traceTable(lines),
-    );
-    more.hidden = !has_more;
-  }
-  await loadPage();
-  page.append(h("h2", {}, "Traces"), body, more);
-}
-
-function traceTable(lines: readonly TraceLineJson[]): HTMLElement {
-  return table(
-    "Traces",
-    ["Started", "Agent", "Question", "Answer", "Ending", "Took", "Rated"],
-    lines.map((line) => [
-      idLink("trace", line.id, minuteText(line.started_at)),
-      line.agent_id,
-      untrustedText(line.question, "clip", "span"),
-      untrustedText(line.answer ?? "–", "clip", "span"),
-      line.ending,
-      duration(line.duration_ms),
-      line.rating,
-    ]),
-  );
-}
+/** A page that ends with a run only reads. */
+const isRunPage = document.documentElement.dataset.scope === "run";
 
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
@@ -54,7 +19,7 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
     untrustedText(line.question, "question", "p"),
     untrustedText(line.answer ?? "No answer.", "answer", "p"),
     factList(factsOf(line, trace)),
-    feedbackForm(line.id),
+    isRunPage ? null : feedbackForm(line.id),
     feedback.length === 0
       ? null
       : h(
@@ -70,7 +35,7 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
   ]);
 }
 
-function factsOf(line: TraceLineJson, trace: TraceJson): [string, string][] {
+function factsOf(line: TraceLineJson, trace: TraceJson): [string, string | Node][] {
   const { inbox, queryDate } = trace as ChatTraceJson;
   return [
     ["Agent", line.agent_id],
@@ -78,10 +43,22 @@ function factsOf(line: TraceLineJson, trace: TraceJson): [string, string][] {
     ["Mailbox", trace.task?.inbox_address ?? inbox ?? "any"],
     ["Day", trace.task?.query_date ?? queryDate ?? "no cutoff"],
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
-    ["Sources", trace.sources.join(", ") || "none"],
+    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources)],
+    ...(line.run_id === null ? [] : [["Run", idLink("runs", line.run_id)] as [string, Node]]),
+    ...retryFacts(trace),
     ...(trace.task === undefined ? [] : [["Right answer", trace.task.answer] as [string, string]]),
     ...Object.entries(trace.scores).map(([name, { value }]): [string, string] => [name, String(value ?? "–")]),
     ...(trace.error === null ? [] : [["Error", trace.error] as [string, string]]),
+  ];
+}
+
+function retryFacts({ turns }: TraceJson): [string, string][] {
+  const retries = turns.flatMap((turn) => turn.retries);
+  const [last] = retries.slice(-1);
+  if (last === undefined) return [];
+  const waited = duration(retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0));
+  return [
+    ["Calls made again", `${retries.length}, after pauses of ${waited} in all; the last because of: ${last.reason}`],
   ];
 }
 

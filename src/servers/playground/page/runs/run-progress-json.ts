@@ -1,3 +1,5 @@
+import type { RetryJson } from "../api-types.js";
+
 /** What this page reads of a run's events; /openapi.json describes all of it. */
 
 export interface RunProgressJson {
@@ -86,11 +88,5 @@ export type ActivityJson =
   | { readonly type: "queued" | "calling" | "judging" }
   | { readonly type: "tool"; readonly name: string }
   | { readonly type: "retry"; readonly retry: RetryJson };
-
-export interface RetryJson {
-  readonly attempt: number;
-  readonly reason: string;
-  readonly waitedMs: number;
-}
 
 export type WaitsFor = "concurrency" | "rate" | "tokens" | "server";

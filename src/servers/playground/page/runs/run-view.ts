@@ -57,6 +57,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     ...parts.map(({ element }) => element),
     ...(isRunPage ? [] : [reportButton(id)]),
     resultList(id),
+    h("p", {}, h("a", { href: `#traces?run_id=${encodeURIComponent(id)}` }, "All traces of this run")),
   );
 }
 

@@ -1,7 +1,6 @@
-import type { Message, ToolCall, ToolMessage } from "../domain/models/conversation.js";
-import type { ToolCallRecord, Turn } from "../domain/runs/trace.js";
-import type { ExportedTrace } from "./trace-format.js";
-import { ownMessages } from "./trace-parts.js";
+import type { Message, ToolCall, ToolMessage } from "../models/conversation.js";
+import type { ChatTrace } from "./chat.js";
+import type { ToolCallRecord, Turn } from "./trace.js";
 
 export type AssistantMessage = Extract<Message, { role: "assistant" }>;
 
@@ -27,8 +26,20 @@ export interface Step {
   readonly otherResults: readonly ToolMessage[];
 }
 
+/** What of a trace its steps are made of. */
+export type Conversation = Pick<ChatTrace, "messages" | "toolCalls" | "turns"> &
+  Partial<Pick<ChatTrace, "historyLength">>;
+
+/** The messages of this trace, without those of earlier chats in the same session. */
+export function ownMessages({
+  messages,
+  historyLength = 0,
+}: Pick<Conversation, "messages" | "historyLength">): readonly Message[] {
+  return historyLength === 0 ? messages : [...messages.slice(0, 1), ...messages.slice(1 + historyLength)];
+}
+
 /** The steps of a trace, without those of earlier chats. */
-export function stepsOf(trace: ExportedTrace): Step[] {
+export function stepsOf(trace: Conversation): Step[] {
   const drafts = draftsOf(ownMessages(trace));
   const replies = drafts.filter(({ reply }) => reply !== null).length;
   // A failed attempt is a turn without a reply; a program's replies are one turn.

@@ -1,0 +1,31 @@
+import { HEADLINE_SCORERS } from "../../domain/runs/headline.js";
+import type { ComparableRun } from "../../domain/scores/comparison.js";
+import { scorersAmong, sharedMetrics, sharedScores } from "../../evaluation/choose-metrics.js";
+import { comparableRun } from "../../evaluation/comparable-run.js";
+import { compareRuns } from "../../evaluation/compare-runs.js";
+import { pairOutcomes } from "../../evaluation/pair-questions.js";
+import type { ReportComparison } from "../../reports/page/report-comparison.js";
+import type { ReportRun } from "./report-runs.js";
+
+/** Each run of a report against the first. Runs that are not comparable have the reasons and no figures. */
+export function compareReportRuns(runs: readonly ReportRun[]): ReportComparison[] {
+  if (runs.length < 2) return [];
+  const [baseline, ...candidates] = runs.map(({ head, results }) => comparableRun(head, results()));
+  if (baseline === undefined) return [];
+  return candidates.map((candidate, i) => toComparison(baseline, candidate, i + 1));
+}
+
+function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: number): ReportComparison {
+  const shared = sharedScores(baseline.head.scores, candidate.head.scores);
+  const scorers = scorersAmong(sharedMetrics(shared), shared);
+  const { questions, ungraded, incomparable, settings, metrics } = compareRuns(baseline, candidate, scorers, 0);
+  const isComparable = incomparable.length === 0 && questions.common > 0;
+  const scores = isComparable ? metrics.filter(({ metric }) => scorers.includes(metric)) : [];
+  return {
+    ...{ candidate: index, questions, ungraded, incomparable, settings },
+    headline:
+      HEADLINE_SCORERS.find((name) => scores.some(({ metric }) => metric === name)) ?? scores[0]?.metric ?? null,
+    metrics: isComparable ? metrics : [],
+    outcomes: Object.fromEntries(scores.map((each) => [each.metric, pairOutcomes(each, baseline, candidate)])),
+  };
+}

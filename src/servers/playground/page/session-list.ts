@@ -1,0 +1,54 @@
+import { untrustedText } from "../../../reports/page/shared/dom.js";
+import { minuteText } from "../../../reports/page/shared/format.js";
+import type { SessionLineJson } from "./api-types.js";
+import { updateChatState } from "./chat-state.js";
+import { forgetConversation } from "./chat-view.js";
+import { filteredList } from "./filtered-list.js";
+import { get } from "./request.js";
+import { idLink, table } from "./tables.js";
+
+interface SessionPageJson {
+  readonly sessions: readonly SessionLineJson[];
+  readonly has_more: boolean;
+  readonly total_count: number;
+}
+
+/** The chats there were, each of which can be gone on with. */
+export function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  return filteredList<SessionLineJson>(page, query, {
+    title: "Chats",
+    section: "chats",
+    fields: [{ name: "agent_id", label: "Agent (its id)", kind: "text" }],
+    none: "No chats yet: ask an agent.",
+    async load(filter, next) {
+      const offset = Number(next ?? 0);
+      const path = `/api/sessions?${new URLSearchParams([...filter, ["offset", String(offset)]])}`;
+      const { sessions, has_more, total_count } = await get<SessionPageJson>(path);
+      return { lines: sessions, next: has_more ? String(offset + sessions.length) : null, total: total_count };
+    },
+    table: sessionTable,
+  });
+}
+
+/** Takes a chat up again, with its agent, mailbox and day. */
+export async function sessionView(_page: HTMLElement, id: string): Promise<void> {
+  const { agent_id, inbox_address, query_date } = await get<SessionLineJson>(`/api/sessions/${encodeURIComponent(id)}`);
+  forgetConversation();
+  updateChatState({ agent: agent_id, inbox: inbox_address ?? "", day: query_date ?? "", session: id, draft: "" });
+  location.replace("#chat");
+}
+
+function sessionTable(sessions: readonly SessionLineJson[]): HTMLElement {
+  return table(
+    "Chats",
+    ["Last asked", "First question", "Questions", "Agent", "Mailbox", "Day"],
+    sessions.map(({ id, agent_id, inbox_address, query_date, chats, question, updated_at }) => [
+      idLink("chats", id, minuteText(updated_at)),
+      untrustedText(question ?? "–", "clip", "span"),
+      chats ?? 0,
+      agent_id,
+      untrustedText(inbox_address ?? "any", "", "span"),
+      query_date ?? "–",
+    ]),
+  );
+}

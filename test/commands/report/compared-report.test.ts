@@ -1,0 +1,96 @@
+/** Reports of several runs and of results files by the built program. */
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { beforeAll, expect, it } from "vitest";
+import { BIN, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+
+const { artE, path, read, write } = workFolder({ mail: MAIL });
+
+let runIds: string[] = [];
+
+beforeAll(async () => {
+  for (const [file, turns] of [
+    ["one.json", "10"],
+    ["two.json", "2"],
+  ] as const) {
+    const { code, stderr } = await artE(
+      `run -a baseline --dataset ${QUESTIONS} -l 12 --max-turns ${turns} -o ${file} --quiet`,
+    );
+    if (code !== 0) throw new Error(stderr);
+  }
+  runIds = ["one.json", "two.json"].map((file) => JSON.parse(read(file)).runId);
+});
+
+it("compares results files without a database as it compares the runs of one", async () => {
+  const stored = JSON.parse((await artE(["report", ...runIds, "--json"])).stdout);
+  const { code, stdout } = await artE("report one.json two.json --json --db nowhere.db");
+  expect(code).toBe(0);
+  expect(existsSync(path("nowhere.db"))).toBe(false);
+  const { comparisons, runs, scores } = JSON.parse(stdout);
+  expect(comparisons).toEqual(stored.comparisons);
+  expect(scores).toEqual(stored.scores);
+  expect(runs.map(({ scores: figures }: { scores: unknown }) => figures)).toEqual(
+    stored.runs.map(({ scores: figures }: { scores: unknown }) => figures),
+  );
+  expect(comparisons).toMatchObject([{ candidate: 1, questions: { common: 12 }, headline: "semanticScore" }]);
+  expect(comparisons[0].outcomes).toBeUndefined();
+  const compared = JSON.parse((await artE(["compare", ...runIds, "--json"])).stdout);
+  expect(comparisons[0].metrics).toEqual(compared.comparisons[0].metrics);
+});
+
+it("writes a page of results files, a line a task, and tables", async () => {
+  const { stderr } = await artE("report one.json two.json -o page.html --db nowhere.db");
+  expect(stderr).toMatch(/^24 tasks written to page\.html \(0\.\d MB\); results files hold no conversations\.\n$/);
+  expect(read("page.html")).not.toContain('id="trace-');
+  await artE("report one.json --format csv -o tasks.csv --db nowhere.db");
+  expect(read("tasks.csv").trim().split("\r\n")).toHaveLength(13);
+  expect((await artE("report one.json two.json --csv tables --db nowhere.db")).code).toBe(0);
+  expect(read("tables/scores.csv")).toContain(runIds[1]);
+  // One of each.
+  const mixed = await artE(`report ${runIds[0]} two.json -o mixed.html`);
+  expect(mixed.stderr).toContain("24 tasks written to mixed.html");
+  expect(read("mixed.html")).toMatch(/id="trace-0-1-1"/);
+  expect(read("mixed.html")).not.toMatch(/id="trace-1-/);
+});
+
+it("--format md has the verdict in words, and every metric", async () => {
+  const { stdout } = await artE("report one.json two.json --format md");
+  expect(stdout).toMatch(/^### baseline · offline\/baseline · \w{6} against baseline · offline\/baseline · \w{6}$/m);
+  expect(stdout).toMatch(/^Semantic score is worse: 0\.000 against 0\.\d{3}, a difference of -0\.\d{3} /m);
+  expect(stdout).toMatch(/^\| Sources correct \| 12 \| .+ \| worse \|$/m);
+});
+
+it.each([
+  ["report one.json one.json", /^art-e: The run run_\S+ is named twice\.$/m],
+  [`report gone.json`, "There is no results file gone.json."],
+  [`report ${QUESTIONS}`, "is no results file of art-e"],
+  ["report --open --format md", "--open opens a page, and md is none."],
+])("%s is refused", async (line, message) => {
+  const { code, stdout, stderr } = await artE(line);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(message);
+});
+
+it("--open writes a page and hands it to the platform's opener, or says where it is", async () => {
+  expect((await artE("report --open -o opened.html", { PATH: "/nowhere" })).stderr).toMatch(
+    /written to opened\.html .+\nNo browser could be started here: open file:\/\/\S+\/opened\.html\n$/s,
+  );
+  write("xdg-open", '#!/bin/sh\necho "$1" > opened\n');
+  chmodSync(path("xdg-open"), 0o755);
+  const { code, stdout, stderr } = await artE("report --open", { PATH: `${path("")}:${process.env.PATH}` });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+  expect(stderr).toMatch(/^12 tasks written to art-e-report\.html/);
+  expect(read("opened").trim()).toBe(`file://${path("art-e-report.html")}`);
+  expect(readFileSync(path("art-e-report.html"), "utf8")).toMatch(/^<!doctype html>/);
+});
+
+it("writes a file where stdout is a terminal", async () => {
+  const line = `${process.execPath} ${BIN} report ${runIds.join(" ")} --no-progress`;
+  const child = spawn("script", ["-qec", line, "/dev/null"], { cwd: path(""), stdio: ["ignore", "pipe", "inherit"] });
+  const shown = await text(child.stdout);
+  expect(shown).toMatch(
+    /^24 tasks written to art-e-report\.html \(0\.\d MB\); their conversations are in the page\.\r\n/,
+  );
+  expect(shown).not.toContain("<html");
+});
