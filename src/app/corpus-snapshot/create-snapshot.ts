@@ -12,7 +12,7 @@ import { copyMailOnThread } from "../../store/import/copy-mail.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { type CorpusDescription, type SnapshotFile, snapshotFileSchema } from "./snapshot-description.js";
 
-/** Levels above it take twice the time for 3 % less. */
+/** 28 s for each GB of mail; level 6 takes half as long again for 0.5 % less. */
 const GZIP_LEVEL = 5;
 
 /** Snapshots of a server's mail, made when they are asked for and kept in the cache folder until the mail changes. */

@@ -78,7 +78,7 @@ async function askUntilReady(
     const { value } = await getJson(`${base}/api/corpus`, headers, corpusDescriptionSchema, DEFAULT_RETRY, signal);
     checkVersion(value);
     if (value.snapshot !== null) return value.snapshot;
-    if (isFirst) note("art-e: the server makes a snapshot of its mail; this takes a minute for each 500,000 mails.");
+    if (isFirst) note("art-e: the server makes a snapshot of its mail (half a minute for each GB): waiting for it.");
     isFirst = false;
     await delay(ASK_EVERY_MS, undefined, { signal });
   }

@@ -55,7 +55,7 @@ export function comparable(trace: any) {
   return {
     ...rest,
     // biome-ignore lint/suspicious/noExplicitAny: as above.
-    turns: turns.map(({ startedAt: _, latencyMs, waitedMs, ...turn }: any) => turn),
+    turns: turns.map(({ startedAt: _, latencyMs, waitedMs, waits, ...turn }: any) => turn),
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     toolCalls: toolCalls.map(({ startedAt: _, durationMs: __, ...call }: any) => call),
   };
