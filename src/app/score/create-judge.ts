@@ -8,11 +8,9 @@ import { openJsonFileCache } from "../../models/middleware/json-file-cache.js";
 import { RateLimiter, type SharedLimiter } from "../../models/middleware/rate-limiter.js";
 import { withPrices } from "../../models/middleware/with-prices.js";
 import { parseModelName } from "../../models/model-name.js";
-import { resolveModel } from "../../models/resolve-model.js";
-import { DEFAULT_RETRY } from "../../platform/retry.js";
 import { openJudge } from "../../scoring/judge/ask-judge.js";
 import { warnOfOtherModel } from "../run/warn-of-other-model.js";
-import { connectionOf } from "../settings/endpoints.js";
+import { openModel } from "../settings/open-model.js";
 import type { AppSettings } from "../use-case-context.js";
 import { JudgeShortfall } from "./judge-shortfall.js";
 
@@ -43,14 +41,7 @@ export async function createJudge(
   connection: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
-  const { baseUrl } = judge;
-  const endpoint = connectionOf(
-    name.provider,
-    { baseUrl, wireApi: null, timeoutMs: connection.timeoutMs },
-    settings.env,
-  );
-  const throttle = connection.throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null });
-  const resolved = await resolveModel(name, endpoint, DEFAULT_RETRY, throttle);
+  const { model: resolved } = await openModel(name, { server: judge.baseUrl, ...connection }, settings);
   const model = withPrices(resolved, (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage));
   const opened = openJudge({
     model: warnOfOtherModel(model, connection.note),

@@ -2,13 +2,11 @@ import { join } from "node:path";
 import type { Model } from "../../../domain/models/model.js";
 import { priceOfReply } from "../../../models/catalog/prices.js";
 import { type JsonFileCache, openJsonFileCache } from "../../../models/middleware/json-file-cache.js";
-import { RateLimiter } from "../../../models/middleware/rate-limiter.js";
 import { withPrices } from "../../../models/middleware/with-prices.js";
 import { parseModelName } from "../../../models/model-name.js";
-import { resolveModel } from "../../../models/resolve-model.js";
-import { DEFAULT_RETRY } from "../../../platform/retry.js";
 import { JUDGE_TIMEOUT_MS } from "../../score/create-judge.js";
-import { baseUrlOf, connectionOf } from "../../settings/endpoints.js";
+import { baseUrlOf } from "../../settings/endpoints.js";
+import { openModel } from "../../settings/open-model.js";
 import type { AppSettings } from "../../use-case-context.js";
 
 /** A model that reads rubrics, and where it lives. */
@@ -22,13 +20,7 @@ export interface RubricModel {
 export async function openRubricModel(modelId: string, settings: AppSettings): Promise<RubricModel> {
   const name = parseModelName(modelId, null);
   const server = baseUrlOf(name.provider, undefined, settings.env);
-  const connection = connectionOf(
-    name.provider,
-    { baseUrl: server, wireApi: null, timeoutMs: JUDGE_TIMEOUT_MS },
-    settings.env,
-  );
-  const throttle = new RateLimiter({ concurrency: "auto", rpm: null, tpm: null });
-  const model = await resolveModel(name, connection, DEFAULT_RETRY, throttle);
+  const { model } = await openModel(name, { server, timeoutMs: JUDGE_TIMEOUT_MS }, settings);
   return { model: withPrices(model, (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage)), server };
 }
 

@@ -1,17 +1,13 @@
-import { join } from "node:path";
 import { UserError } from "../../../domain/errors.js";
 import type { Model, PriceOf } from "../../../domain/models/model.js";
 import { type Price, priceAt, priceOfReply } from "../../../models/catalog/prices.js";
 import { checkBaseUrl } from "../../../models/endpoint.js";
 import { type CostLimit, limitCost } from "../../../models/middleware/limit-cost.js";
-import { RateLimiter } from "../../../models/middleware/rate-limiter.js";
-import { cachingReplies } from "../../../models/middleware/reply-cache.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { isRemote } from "../../../models/provider-names.js";
-import { resolveModel, wireApiOf } from "../../../models/resolve-model.js";
-import { DEFAULT_RETRY } from "../../../platform/retry.js";
 import { JUDGE_TIMEOUT_MS } from "../../score/create-judge.js";
-import { baseUrlOf, connectionOf } from "../../settings/endpoints.js";
+import { baseUrlOf } from "../../settings/endpoints.js";
+import { keepReplies, openModel } from "../../settings/open-model.js";
 import type { AppSettings } from "../../use-case-context.js";
 
 export interface GenerationModelOptions {
@@ -47,13 +43,7 @@ export async function openGenerationModel(
   }
   const given = baseUrlOf(name.provider, undefined, settings.env);
   const server = given === null ? null : checkBaseUrl(given);
-  const connection = connectionOf(
-    name.provider,
-    { baseUrl: server, wireApi: null, timeoutMs: JUDGE_TIMEOUT_MS },
-    settings.env,
-  );
-  const throttle = new RateLimiter({ concurrency: "auto", rpm: null, tpm: null });
-  const remote = await resolveModel(name, connection, DEFAULT_RETRY, throttle);
+  const { model: remote } = await openModel(name, { server, timeoutMs: JUDGE_TIMEOUT_MS }, settings);
   const priceOf: PriceOf = (usage, answeredBy) =>
     price === undefined ? priceOfReply(name.id, answeredBy, usage) : priceAt(price, usage);
   if (priceOf({ inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 }) === null) {
@@ -64,7 +54,5 @@ export async function openGenerationModel(
     );
   }
   const { model, limit } = limitCost(remote, priceOf, maxCost);
-  const wireApi = name.provider === "openai" ? wireApiOf(null, server) : null;
-  const folder = join(settings.cacheDir, "replies");
-  return { model: cachingReplies(model, { model: name.id, baseUrl: server, wireApi }, folder), server, limit };
+  return { model: keepReplies(model, name, server, settings), server, limit };
 }
