@@ -22,7 +22,7 @@ const validate = new Ajv2020({ strict: false }).compile(document);
 
 /** What is typed each time: it is about one run, or loses something, or may hold a secret. */
 const COMMAND_LINE_ONLY =
-  "config dryRun force noJudge overwrite queue repeat resume retryFailed stats unsafeHostPython watch".split(" ");
+  "config dryRun force name noJudge overwrite queue repeat resume retryFailed stats unsafeHostPython watch".split(" ");
 
 describe("the JSON Schema of the config file", () => {
   it("that ships is that of this version", async () => {

@@ -144,7 +144,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
 
   it("says what is wrong with an address", async () => {
     const { page, close } = await openPage("label/run_z");
-    expect(await page.getByRole("alert").textContent()).toContain('There is no run "run_z"');
+    expect(await page.getByRole("alert").textContent()).toContain("There is no such run.");
     await page.goto(`${server.url}/#label/run_a?criterion=Not%20a%20name`);
     await page.getByRole("alert").filter({ hasText: "expected a name of small letters" }).waitFor();
     await close();
