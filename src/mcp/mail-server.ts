@@ -14,6 +14,7 @@ import {
 import { z } from "zod";
 import type { Tool, ToolResult } from "../domain/agents/tool.js";
 import { type JsonValue, jsonValueSchema } from "../domain/json.js";
+import { bareMessageId } from "../domain/mail/message-id.js";
 
 /** One mail in a list. */
 export interface ListedMail {
@@ -116,7 +117,7 @@ function offerMails(server: Server, shelf: MailListing): void {
 
 function toResource({ messageId, subject, sender, date }: ListedMail) {
   return {
-    uri: `${SCHEME}${encodeURIComponent(bare(messageId))}`,
+    uri: `${SCHEME}${encodeURIComponent(bareMessageId(messageId))}`,
     name: subject === "" ? "(no subject)" : subject,
     description: `${date?.slice(0, 10) ?? "no date"}, from ${sender}`,
     mimeType: "text/plain",

@@ -1,3 +1,4 @@
+import { plainSubject } from "../../domain/mail/plain-subject.js";
 import type { ReturnedMail } from "../../domain/runs/returned-mails.js";
 import { DOES_NOT_APPLY, type Feature, listOf, shareOf } from "./feature.js";
 
@@ -67,9 +68,6 @@ interface DatedMail {
 /** Null where the tool gave no subject or date, as ART's search does. */
 function datedOf({ message_id: id, subject, date }: ReturnedMail): DatedMail | null {
   if (typeof subject !== "string" || typeof date !== "string") return null;
-  const plain = subject
-    .toLowerCase()
-    .replace(/^(\s*(re|fw|fwd)\s*:)+/, "")
-    .trim();
+  const plain = plainSubject(subject).toLowerCase();
   return plain === "" ? null : { id, subject: plain, date };
 }

@@ -1,4 +1,5 @@
 import type { Email } from "../../domain/mail/email.js";
+import { bareMessageId } from "../../domain/mail/message-id.js";
 import type { Question } from "../../domain/tasks/question.js";
 import type { QuestionCheck } from "../../domain/tasks/question-provenance.js";
 import type { Checker, CheckerAnswer } from "./checker.js";
@@ -88,8 +89,8 @@ async function sameInOthers(context: CheckContext): Promise<Outcome | null> {
   const { found, isGold, answer, messageIds } = compared;
   if (!found) return { passed: true, answer: null, reason: "no other mail gives an answer" };
   if (!isGold) return { passed: false, answer, reason: "other mails give a different answer" };
-  const shown = new Map(context.others.map(({ messageId }) => [bareId(messageId), messageId]));
-  const equivalent = messageIds.flatMap((id) => shown.get(bareId(id)) ?? []);
+  const shown = new Map(context.others.map(({ messageId }) => [bareMessageId(messageId), messageId]));
+  const equivalent = messageIds.flatMap((id) => shown.get(bareMessageId(id)) ?? []);
   return { passed: true, answer, reason: "other mails give the same answer", equivalent };
 }
 
@@ -116,8 +117,4 @@ async function compare(
 function isSameText(a: string, b: string): boolean {
   const plain = (text: string) => text.toLowerCase().replace(/[\s.,;:'"()]+/g, "");
   return plain(a) === plain(b);
-}
-
-function bareId(messageId: string): string {
-  return messageId.trim().replace(/^<|>$/g, "");
 }

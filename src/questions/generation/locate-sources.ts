@@ -1,4 +1,5 @@
 import type { Email } from "../../domain/mail/email.js";
+import { bareMessageId } from "../../domain/mail/message-id.js";
 import type { WrittenQuestion } from "./draft-protocol.js";
 import type { QuestionDraft } from "./question-draft.js";
 
@@ -14,8 +15,8 @@ export function locateSources(
   inbox: string,
   shown: readonly Email[],
 ): { readonly draft: QuestionDraft } | { readonly refused: string } {
-  const byId = new Map(shown.map((mail) => [bareId(mail.messageId), mail]));
-  const cited = [...new Set(written.message_ids.map(bareId))].map((id) => byId.get(id));
+  const byId = new Map(shown.map((mail) => [bareMessageId(mail.messageId), mail]));
+  const cited = [...new Set(written.message_ids.map(bareMessageId))].map((id) => byId.get(id));
   const known = cited.flatMap((mail) =>
     mail === undefined || mail.date === null ? [] : [{ ...mail, date: mail.date }],
   );
@@ -24,7 +25,7 @@ export function locateSources(
   const passages = written.detail_absent
     ? []
     : written.passages.flatMap(({ message_id, text }) => {
-        const mail = byId.get(bareId(message_id));
+        const mail = byId.get(bareMessageId(message_id));
         return mail !== undefined && holds(mail, text) ? [{ message_id: mail.messageId, text }] : [];
       });
   if (!written.detail_absent && (passages.length === 0 || passages.length < written.passages.length)) {
@@ -49,10 +50,6 @@ export function locateSources(
 
 function newest(mails: readonly Pick<Email, "date">[]): string {
   return mails.reduce((last, { date }) => (date !== null && date > last ? date : last), "");
-}
-
-function bareId(messageId: string): string {
-  return messageId.trim().replace(/^<|>$/g, "");
 }
 
 function holds({ subject, body }: Email, passage: string): boolean {

@@ -1,4 +1,6 @@
 import type { Email } from "../../domain/mail/email.js";
+import { plainSubject } from "../../domain/mail/plain-subject.js";
+import { chunk } from "../../platform/split-into-chunks.js";
 
 /** As in ART: a model is shown so many mails at once. */
 export const BATCH_MAILS = 20;
@@ -18,7 +20,7 @@ export function mailBatches<T extends Email>(mails: readonly T[]): readonly (rea
   }
   const batches: T[][] = [];
   let batch: T[] = [];
-  for (const mail of [...threads.values()].flatMap((thread) => splitInto(thread, BATCH_MAILS))) {
+  for (const mail of [...threads.values()].flatMap((thread) => [...chunk(thread, BATCH_MAILS)])) {
     if (batch.length > 0 && batch.length + mail.length > BATCH_MAILS) {
       batches.push(batch);
       batch = [];
@@ -31,15 +33,8 @@ export function mailBatches<T extends Email>(mails: readonly T[]): readonly (rea
 
 /** A mail without a subject is a thread of its own. */
 function threadOf({ subject, messageId }: Email): string {
-  const plain = subject
-    .replace(/^((re|fwd?)\s*:\s*)+/i, "")
-    .trim()
-    .toLowerCase();
+  const plain = plainSubject(subject).toLowerCase();
   return plain === "" ? messageId : plain;
-}
-
-function splitInto<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
 /** By the bits of its index turned round, as in the van der Corput sequence. */

@@ -1,4 +1,4 @@
-import { contentWords } from "../../models/baseline/keywords.js";
+import { contentWords, wordsOf } from "../../models/baseline/keywords.js";
 
 /** So many content words of the question in a row in the mail are a phrase of it. */
 export const PHRASE_WORDS = 4;
@@ -24,7 +24,5 @@ export function longestSharedPhrase(question: string, text: string): number {
 
 function sequence(text: string): string[] {
   const content = new Set(contentWords(text).map((word) => word.toLowerCase()));
-  return (text.toLowerCase().match(/[\p{L}\p{N}]+(?:[.'’@&-][\p{L}\p{N}]+)*/gu) ?? []).filter((word) =>
-    content.has(word),
-  );
+  return wordsOf(text.toLowerCase()).filter((word) => content.has(word));
 }

@@ -1,5 +1,5 @@
 import type { Email } from "../../domain/mail/email.js";
-import { ownText } from "./own-text.js";
+import { ownText } from "../../domain/mail/quoted-text.js";
 
 /** Why no question is made of a mail. */
 export type UnusableReason = "no date" | "too short" | "too long" | "newsletter" | "copy";

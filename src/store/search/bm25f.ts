@@ -1,3 +1,4 @@
+import { quotedStart } from "../../domain/mail/quoted-text.js";
 import type { TermMatch } from "./term-matches.js";
 
 /** The ranked part of a mail: the start of its body and the term matches. */
@@ -28,18 +29,6 @@ const SUBJECT_WEIGHT = 3;
 /** A match in quoted or forwarded text counts less, as it belongs to another mail. */
 const QUOTED_WEIGHT = 0.5;
 
-/** Start of quoted text: a rule, a `>`, a header in the body, or a line that ends in "wrote:". */
-const QUOTED = /(?<!-)-{3,}\s*(?:original message|forwarded by)|^>|^[ \t]*from: |\bwrote:[ \t]*$/im;
-
-/** Every match of `QUOTED` in practice contains a rule, a `>` or one of these, which are found ten times as fast. */
-const QUOTED_WORDS = ["rom: ", "ROM: ", "rote:", "ROTE:"];
-
-function mayQuote(body: string): boolean {
-  // Most texts have no colon, which rules the words out at once.
-  const hasWord = () => body.includes(":") && QUOTED_WORDS.some((word) => body.includes(word));
-  return body.includes("---") || body.includes(">") || hasWord();
-}
-
 /** Fixed, so that other people's mail does not influence a ranking. */
 const AVERAGE_BODY_CHARS = 800;
 
@@ -51,7 +40,7 @@ export function idf({ mails, documentFrequencies }: TermStatistics, term: number
 
 /** BM25 over subject and body as one weighted field (BM25F). */
 export function bm25f({ body, inSubject, inBody }: RankedText, weights: readonly number[]): number {
-  const quoted = inBody.length > 0 && mayQuote(body) ? body.search(QUOTED) : -1;
+  const quoted = inBody.length > 0 ? quotedStart(body) : -1;
   const frequency = new Float64Array(weights.length);
   for (const { term } of inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
   for (const { term, start } of inBody) {

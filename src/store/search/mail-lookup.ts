@@ -1,4 +1,5 @@
 import type { Email } from "../../domain/mail/email.js";
+import { bareMessageId } from "../../domain/mail/message-id.js";
 import type { Db } from "../connection/open-store.js";
 import { withTickTransaction } from "../connection/transaction-per-tick.js";
 import { PARTY } from "./address-book.js";
@@ -68,7 +69,7 @@ function* spellings(messageId: string): Generator<string> {
   yield messageId;
   const bare = messageId.trim();
   yield bare;
-  yield `<${bare.replace(/^<|>$/g, "")}>`;
+  yield `<${bareMessageId(bare)}>`;
 }
 
 function toMail({ recipients, toCount, ccCount, ...mail }: Row): StoredMail {

@@ -4,7 +4,6 @@ import { readWrittenQuestions } from "../../../src/questions/generation/draft-pr
 import { locateSources } from "../../../src/questions/generation/locate-sources.js";
 import { BATCH_MAILS, mailBatches } from "../../../src/questions/generation/mail-batches.js";
 import { NearDuplicates } from "../../../src/questions/generation/near-duplicates.js";
-import { ownText } from "../../../src/questions/generation/own-text.js";
 import { draftPatternQuestions } from "../../../src/questions/generation/patterns/draft-pattern-questions.js";
 import { personName } from "../../../src/questions/generation/person-name.js";
 import { queryDate, queryDateBefore } from "../../../src/questions/generation/query-date.js";
@@ -51,13 +50,6 @@ describe("usableMails", () => {
     expect(leftOut).toEqual({ copy: 1 });
   });
 });
-
-it.each([
-  ["Yes, at noon.\n\n-----Original Message-----\nFrom: Bo", "Yes, at noon."],
-  ["Fine.\n> when?", "Fine."],
-  ["On May 1 Bo Kim wrote:\nold", ""],
-  ["nothing quoted", "nothing quoted"],
-])("the own text of %j is %j", (body, own) => expect(ownText(body)).toBe(own));
 
 it.each([
   ["virginia.thompson@enron.com", "Virginia Thompson"],

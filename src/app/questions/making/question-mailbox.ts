@@ -33,7 +33,7 @@ function openQuestionMailbox(db: Db, { search, mails, addresses }: Mailbox, addr
     if (mail === null) return null;
     return { mail, isInInbox: inboxId !== null && mails.isInInbox(mail.mailId, inboxId) };
   };
-  const known = (ids: readonly string[]) => ids.flatMap((id) => get(id)?.mail ?? []);
+  const known = (ids: readonly string[]) => ids.flatMap((id) => mails.get(id) ?? []);
   return {
     address,
     get,

@@ -1,7 +1,7 @@
 import type { Email } from "../../../domain/mail/email.js";
+import { ownText } from "../../../domain/mail/quoted-text.js";
 import { stemsOf } from "../../../models/baseline/keywords.js";
 import { splitPassages } from "../../../models/baseline/passages.js";
-import { ownText } from "../own-text.js";
 import { personName } from "../person-name.js";
 import type { QuestionDraft } from "../question-draft.js";
 import { documentFrequencies, topicOf } from "./topic-words.js";
@@ -19,10 +19,14 @@ export interface PatternDrafts {
   readonly refused: Readonly<Record<string, number>>;
 }
 
+const MONTH = new Intl.DateTimeFormat("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
+
 /** A mail with what is asked about it many times. */
 interface ReadMail {
   readonly mail: Email & { readonly date: string };
   readonly own: string;
+  /** `May 2001` */
+  readonly month: string;
   readonly stems: ReadonlySet<string>;
 }
 
@@ -65,7 +69,7 @@ interface MailboxIndex {
 }
 
 function draftValueQuestion(source: ReadMail, pattern: ValuePattern, mailbox: MailboxIndex): QuestionDraft | null {
-  const { mail, own } = source;
+  const { mail, own, month } = source;
   const [value, ...others] = valuesIn(pattern, own);
   if (value === undefined) return null;
   // A signature: nobody asks for the address that a mail came from.
@@ -78,16 +82,14 @@ function draftValueQuestion(source: ReadMail, pattern: ValuePattern, mailbox: Ma
   const topic = topicOf(mail.subject, passage, `${value} ${asker}`, mailbox.frequencies);
   if (topic === null) return mailbox.refuse("the passage has no words of its own");
   const sameTopic = mailsWithAll(stemsOf(topic), mailbox.byStem);
-  const rivals = sameTopic.filter(
-    (one) => one.mail.sender === mail.sender && monthOf(one.mail) === monthOf(mail) && one !== source,
-  );
+  const rivals = sameTopic.filter((one) => one.mail.sender === mail.sender && one.month === month && one !== source);
   if (rivals.some((one) => valuesIn(pattern, one.own).some((other) => !isSameValue(other, value)))) {
     return mailbox.refuse("another mail holds a different value");
   }
   const gold = [source, ...sameTopic.filter((one) => one !== source && holdsPassage(one.mail, passage))];
   return {
     kind: pattern.kind,
-    question: pattern.ask({ asker, topic, when: monthOf(mail) }),
+    question: pattern.ask({ asker, topic, when: month }),
     answer: value,
     sources: gold.map((one) => ({ messageId: one.mail.messageId, date: one.mail.date })),
     passages: [{ message_id: mail.messageId, text: passage }],
@@ -100,18 +102,18 @@ function draftValueQuestion(source: ReadMail, pattern: ValuePattern, mailbox: Ma
 }
 
 /** Who wrote about a subject, where only one did in that month. */
-function draftSenderQuestion({ mail, own }: ReadMail, mailbox: MailboxIndex): QuestionDraft | null {
+function draftSenderQuestion({ mail, own, month }: ReadMail, mailbox: MailboxIndex): QuestionDraft | null {
   const name = personName(mail.sender);
   if (mail.sender === mailbox.inbox || name === null) return null;
   const topic = topicOf(mail.subject, "", name, mailbox.frequencies);
   if (topic === null || own.length < MIN_OWN_CHARS) return null;
-  const sameMonth = mailsWithAll(stemsOf(topic), mailbox.byStem).filter((one) => monthOf(one.mail) === monthOf(mail));
+  const sameMonth = mailsWithAll(stemsOf(topic), mailbox.byStem).filter((one) => one.month === month);
   if (sameMonth.some((one) => one.mail.sender !== mail.sender)) {
     return mailbox.refuse("another mail holds a different value");
   }
   return {
     kind: "who",
-    question: `Who wrote to me about ${topic} in ${monthOf(mail)}?`,
+    question: `Who wrote to me about ${topic} in ${month}?`,
     answer: `${name} (${mail.sender})`,
     sources: sameMonth
       .map((one) => ({ messageId: one.mail.messageId, date: one.mail.date }))
@@ -130,7 +132,14 @@ function readMail(mail: Email): ReadMail[] {
   if (date === null) return [];
   const own = ownText(mail.body);
   // Quotations count: a reply that quotes the mail holds its value too.
-  return [{ mail: { ...mail, date }, own, stems: stemsOf(`${mail.subject}\n${mail.body}`) }];
+  return [
+    {
+      mail: { ...mail, date },
+      own,
+      month: MONTH.format(new Date(date)),
+      stems: stemsOf(`${mail.subject}\n${mail.body}`),
+    },
+  ];
 }
 
 function mailsByStem(mails: readonly ReadMail[]): Map<string, ReadMail[]> {
@@ -157,8 +166,4 @@ function holdsPassage({ body }: Email, passage: string): boolean {
 function isSameValue(a: string, b: string): boolean {
   const plain = (value: string) => value.toLowerCase().replace(/[\s.,]/g, "");
   return plain(a) === plain(b);
-}
-
-function monthOf({ date }: { readonly date: string }): string {
-  return new Date(date).toLocaleString("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
 }

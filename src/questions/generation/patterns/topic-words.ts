@@ -1,3 +1,4 @@
+import { plainSubject } from "../../../domain/mail/plain-subject.js";
 import { contentWords, stemsOf } from "../../../models/baseline/keywords.js";
 
 /** In how many mails of a mailbox each stem occurs. */
@@ -28,7 +29,7 @@ export function topicOf(
   frequencies: DocumentFrequencies,
 ): string | null {
   const knownWords = new Set(known.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
-  const words = contentWords(`${subject.replace(/^((re|fwd?)\s*:\s*)+/i, "")} ${passage}`).filter(
+  const words = contentWords(`${plainSubject(subject)} ${passage}`).filter(
     (word) =>
       /^\p{L}[\p{L}'’-]{2,20}$/u.test(word) &&
       !FORM_WORDS.has(word.toLowerCase()) &&
