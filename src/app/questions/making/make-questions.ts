@@ -9,7 +9,7 @@ import type { AppContext } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
 import { collectQuestions } from "./collect-questions.js";
 import type { UsableMailbox } from "./draft-questions.js";
-import type { MakeOptions } from "./make-options.js";
+import { type MakeOptions, PATTERNS_MODEL } from "./make-options.js";
 import { Spending } from "./metered-model.js";
 import { NamedCounts } from "./named-counts.js";
 import { openModels } from "./open-models.js";
@@ -52,7 +52,8 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
   return withStore(settings, async (db) => {
     const inboxes = chooseInboxes(db, options.inbox);
     const spending = new Spending(options.maxCost ?? null);
-    const models = await openModels(options, spending, context);
+    const writer = options.model === PATTERNS_MODEL ? null : options.model;
+    const models = await openModels({ ...options, writer }, spending, context);
     const open = questionMailboxes(db);
     const mailboxes = new Map(inboxes.map((inbox) => [inbox, open(inbox)]));
     const read = readMailboxes([...mailboxes.values()]);

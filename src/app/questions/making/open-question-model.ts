@@ -1,11 +1,9 @@
 import type { Model } from "../../../domain/models/model.js";
-import { priceOf, priceOfReply } from "../../../models/catalog/prices.js";
-import { checkBaseUrl } from "../../../models/endpoint.js";
+import { priceOf } from "../../../models/catalog/prices.js";
 import type { RateLimiter } from "../../../models/middleware/rate-limiter.js";
-import { withPrices } from "../../../models/middleware/with-prices.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { warnOfOtherModel } from "../../run/warn-of-other-model.js";
-import { baseUrlOf } from "../../settings/endpoints.js";
+import { serverOf } from "../../settings/endpoints.js";
 import { keepReplies, openModel } from "../../settings/open-model.js";
 import type { AppContext } from "../../use-case-context.js";
 import { requirePrice, type Spending } from "./metered-model.js";
@@ -26,7 +24,7 @@ export interface QuestionModelOptions {
 
 export interface QuestionModel {
   readonly model: Model;
-  readonly throttle: RateLimiter | null;
+  readonly throttle: RateLimiter;
   readonly baseUrl: string | null;
 }
 
@@ -40,12 +38,11 @@ export async function openQuestionModel(
   { settings, note }: AppContext,
 ): Promise<QuestionModel> {
   const name = parseModelName(id, null, flag !== undefined);
-  const given = baseUrlOf(name.provider, flag, settings.env, baseUrlFlag);
-  const baseUrl = given === null ? null : checkBaseUrl(given);
+  const baseUrl = serverOf(name.provider, flag, settings.env, baseUrlFlag);
   const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
   requirePrice(maxCostUsd, name.id, priceOf(name.id, million));
   const opened = await openModel(name, { server: baseUrl, timeoutMs: TIMEOUT_MS, throttle: shared }, settings);
-  const priced = withPrices(opened.model, (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage));
-  const model = spending.metered(warnOfOtherModel(keepReplies(priced, name, baseUrl, settings), note));
+  const kept = keepReplies(opened.model, name, { baseUrl, wireApi: null }, settings);
+  const model = spending.metered(warnOfOtherModel(kept, note));
   return { model, throttle: opened.throttle, baseUrl };
 }
