@@ -5,7 +5,7 @@ import type { Model, PriceOf } from "../../domain/models/model.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
-import { priceAt, priceOfReply } from "../../models/catalog/prices.js";
+import { isPriced, priceAt, priceOfReply } from "../../models/catalog/prices.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
 import { RateLimiter, type SharedLimiter } from "../../models/middleware/rate-limiter.js";
 import { recording } from "../../models/middleware/record-replies.js";
@@ -151,9 +151,8 @@ function openRecord(path: string, mode: "a" | "w") {
 /** Refuses a limit in dollars where the price of the model is not known. */
 export function checkPriced({ priceOf: price }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
   const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
-  const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
   // A subprocess agent may report its own cost.
-  if (flag === null || run.elsewhere?.kind === "command" || price(million) !== null) return;
+  if (flag === null || run.elsewhere?.kind === "command" || isPriced(price)) return;
   throw new UserError(
     "price_unknown",
     `${flag} cannot be kept: the price of ${run.model} is not known.`,

@@ -3,7 +3,7 @@ import { UserError } from "../../domain/errors.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Judge, JudgeSettings } from "../../domain/scores/judgement.js";
-import { priceOf } from "../../models/catalog/prices.js";
+import { isPriced, priceOf } from "../../models/catalog/prices.js";
 import { openJsonFileCache } from "../../models/middleware/json-file-cache.js";
 import type { RateLimiter, SharedLimiter } from "../../models/middleware/rate-limiter.js";
 import { parseModelName } from "../../models/model-name.js";
@@ -82,8 +82,7 @@ export async function createRunJudge(
 
 /** Refuses a limit in dollars where the price of the judge is not known. */
 export function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): void {
-  const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
-  if (judge === null || maxCostUsd === null || priceOf(judge.model, million) !== null) return;
+  if (judge === null || maxCostUsd === null || isPriced((usage) => priceOf(judge.model, usage))) return;
   throw new UserError(
     "price_unknown",
     `--max-cost cannot be kept: the price of the judge ${judge.model} is not known.`,

@@ -1,6 +1,6 @@
 import { UserError } from "../../../domain/errors.js";
 import type { Model, PriceOf } from "../../../domain/models/model.js";
-import { type Price, priceAt, priceOfReply } from "../../../models/catalog/prices.js";
+import { isPriced, type Price, priceAt, priceOfReply } from "../../../models/catalog/prices.js";
 import { type CostLimit, limitCost } from "../../../models/middleware/limit-cost.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { isRemote } from "../../../models/provider-names.js";
@@ -44,7 +44,7 @@ export async function openGenerationModel(
   const priceOf: PriceOf = (usage, answeredBy) =>
     price === undefined ? priceOfReply(name.id, answeredBy, usage) : priceAt(price, usage);
   const { model: remote } = await openModel(name, { server, timeoutMs: JUDGE_TIMEOUT_MS, priceOf }, settings);
-  if (priceOf({ inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 }) === null) {
+  if (!isPriced(priceOf)) {
     throw new UserError(
       "price_unknown",
       `--max-cost cannot be kept: the price of ${name.id} is not known.`,

@@ -1,5 +1,4 @@
 import type { Model } from "../../../domain/models/model.js";
-import { priceOf } from "../../../models/catalog/prices.js";
 import type { RateLimiter } from "../../../models/middleware/rate-limiter.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { warnOfOtherModel } from "../../run/warn-of-other-model.js";
@@ -39,8 +38,7 @@ export async function openQuestionModel(
 ): Promise<QuestionModel> {
   const name = parseModelName(id, null, flag !== undefined);
   const baseUrl = serverOf(name.provider, flag, settings.env, baseUrlFlag);
-  const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
-  requirePrice(maxCostUsd, name.id, priceOf(name.id, million));
+  requirePrice(maxCostUsd, name.id);
   const opened = await openModel(name, { server: baseUrl, timeoutMs: TIMEOUT_MS, throttle: shared }, settings);
   const kept = keepReplies(opened.model, name, { baseUrl, wireApi: null }, settings);
   const model = spending.metered(warnOfOtherModel(kept, note));
