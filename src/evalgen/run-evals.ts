@@ -4,9 +4,15 @@ import type { MeasuredOutcome } from "../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../domain/evals/evaluated-trace.js";
 import { runDataEvals } from "./run-data-evals.js";
 
+/** What is read of an eval of one kind that needs more than this process. */
+export interface BackendInput {
+  readonly python: Pick<EvalOf<"python">, "code" | "reference">;
+  readonly rubric: Pick<EvalOf<"rubric">, "rubric" | "model">;
+}
+
 /** Runs an eval of one kind over traces; an outcome for each. Throws only the signal's reason. */
-export type EvalBackend<K extends EvalDefinition["kind"]> = (
-  definition: EvalOf<K>,
+export type EvalBackend<K extends keyof BackendInput> = (
+  definition: BackendInput[K],
   traces: readonly EvaluatedTrace[],
   signal: AbortSignal,
 ) => Promise<MeasuredOutcome[]>;

@@ -9,6 +9,11 @@ export type WrittenEval =
   | Pick<EvalOf<"python">, "kind" | "criterion" | "code">
   | Pick<EvalOf<"rubric">, "kind" | "criterion" | "rubric">;
 
+/** What of it does the checking. */
+export function bodyOf(written: WrittenEval): string {
+  return written.kind === "python" ? written.code : written.rubric;
+}
+
 /** What was written, or why it cannot be used. */
 export type ReadReply<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
 
