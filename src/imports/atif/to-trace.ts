@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ChatTrace } from "../../domain/runs/chat.js";
 import { ENDINGS, isFailure } from "../../domain/tasks/task-ending.js";
-import type { LackingCounts } from "../lacking-counts.js";
+import type { NamedCounts } from "../../statistics/named-counts.js";
 import type { Trajectory } from "./atif-schema.js";
 import { toMessages, toToolCalls, toTurns } from "./read-steps.js";
 
@@ -12,7 +12,7 @@ const scoresSchema = z.record(
 );
 
 /** A trajectory of another program, which has no gold answer, as a chat. */
-export function toTrace(trajectory: Trajectory, lacking: LackingCounts): ChatTrace {
+export function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
   const { agent, steps, extra } = trajectory;
   const times = steps.flatMap(({ timestamp }) => (Number.isNaN(Date.parse(timestamp ?? "")) ? [] : [timestamp ?? ""]));
   const [startedAt, endedAt] = [times[0], times.at(-1)].map((time) => new Date(time ?? 0).toISOString()) as [

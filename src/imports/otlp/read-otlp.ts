@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { jsonObjectSchema } from "../../domain/json.js";
+import { NamedCounts } from "../../statistics/named-counts.js";
 import { DescribedTools } from "../described-tools.js";
 import type { ImportSource } from "../imported-trace.js";
-import { LackingCounts } from "../lacking-counts.js";
 import { checkValue, notUsable, parseLine } from "../parse-line.js";
 import type { FileLine } from "../read-lines.js";
 import { jsonOf, textOf } from "./span-attributes.js";
@@ -19,7 +19,7 @@ const definitionsSchema = z.array(
 /** OTLP's TracesData, one a line, by the GenAI conventions or OpenInference's kinds of spans. */
 export function readOtlp(file: string, lines: AsyncIterable<FileLine>): ImportSource {
   const tools = new DescribedTools();
-  const lacking = new LackingCounts();
+  const lacking = new NamedCounts();
   return {
     async *traces() {
       for (const [traceId, spans] of await spansByTrace(file, lines)) {

@@ -12,7 +12,7 @@ import { mailBatches } from "../../../questions/generation/mail-batches.js";
 import { draftPatternQuestions } from "../../../questions/generation/patterns/draft-pattern-questions.js";
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
 import { spreadDrafts } from "../../../questions/generation/spread-drafts.js";
-import type { NamedCounts } from "./named-counts.js";
+import type { NamedCounts } from "../../../statistics/named-counts.js";
 
 /** The mails of one mailbox: those that questions are made of, and all. */
 export interface UsableMailbox {
@@ -32,7 +32,7 @@ export function* draftsOfPatterns(
 ): Generator<QuestionDraft[]> {
   const all = mailboxes.flatMap(({ address, usable, all }) => {
     const { drafts, refused } = draftPatternQuestions(address, usable, all);
-    for (const [reason, count] of Object.entries(refused)) refusals.add(reason, count);
+    refusals.addAll(refused);
     return drafts;
   });
   for (const draft of spreadDrafts(all, seed)) yield [draft];

@@ -2,6 +2,7 @@ import { UserError } from "../../../domain/errors.js";
 import type { Split } from "../../../domain/tasks/question.js";
 import { usableMails } from "../../../questions/generation/usable-mail.js";
 import { shuffled } from "../../../questions/shuffle.js";
+import { NamedCounts } from "../../../statistics/named-counts.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { listImportedInboxes } from "../../../store/import/owners.js";
 import { checkOutputs } from "../../output-files/check-outputs.js";
@@ -11,7 +12,6 @@ import { collectQuestions } from "./collect-questions.js";
 import type { UsableMailbox } from "./draft-questions.js";
 import { type MakeOptions, PATTERNS_MODEL } from "./make-options.js";
 import { Spending } from "./metered-model.js";
-import { NamedCounts } from "./named-counts.js";
 import { openModels } from "./open-models.js";
 import { type QuestionMailbox, questionMailboxes, requireInboxes } from "./question-mailbox.js";
 import type { VerifiedQuestion } from "./verify-draft.js";
@@ -100,7 +100,7 @@ function readMailboxes(opened: readonly QuestionMailbox[]): {
   const mailboxes = opened.map((mailbox) => {
     const all = mailbox.mails();
     const { usable, leftOut: reasons } = usableMails(all);
-    for (const [reason, count] of Object.entries(reasons)) leftOut.add(reason, count);
+    leftOut.addAll(reasons);
     return { address: mailbox.address, usable, all };
   });
   const sum = (of: (mailbox: UsableMailbox) => number) => mailboxes.reduce((total, one) => total + of(one), 0);
