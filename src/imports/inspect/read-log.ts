@@ -1,4 +1,4 @@
-import { fromTraceFacts } from "../../domain/runs/trace-facts.js";
+import { FACTS_KEY, fromTraceFacts } from "../../domain/runs/trace-facts.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
 import { NamedCounts } from "../../statistics/named-counts.js";
 import { DescribedTools } from "../described-tools.js";
@@ -49,8 +49,6 @@ export function readLog(parts: AsyncIterable<LogPart>): ImportSource {
     return toTrace(whole, head, numbers, lacking);
   }
 }
-
-const FACTS_KEY = "art_e.trace";
 
 /** Null where the sample is of another program. */
 function ownTrace({ store, messages, scores }: Sample, where: string, lacking: NamedCounts): ImportedTrace | null {

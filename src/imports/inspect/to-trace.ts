@@ -3,10 +3,11 @@ import type { QuestionTrace } from "../../domain/runs/trace.js";
 import type { Question } from "../../domain/tasks/question.js";
 import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
 import type { NamedCounts } from "../../statistics/named-counts.js";
-import type { ImportedTrace } from "../imported-trace.js";
+import { type ImportedTrace, NO_GOLD } from "../imported-trace.js";
+import { textOfContent } from "../text-of-content.js";
 import type { LogHeader, Sample } from "./log-schema.js";
 import { agentEvents, toToolCall, toTurn } from "./read-events.js";
-import { textOfContent, toMessages } from "./read-messages.js";
+import { toMessages } from "./read-messages.js";
 import { toScores } from "./read-scores.js";
 import { isoTime, msBetween, msOf } from "./sample-times.js";
 import type { TaskNumbers } from "./task-numbers.js";
@@ -22,7 +23,7 @@ export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers,
   if (fields.messages.length === 0) lacking.add("no messages");
   if (fields.turns.length === 0) lacking.add("no model calls");
   if (gold.trim() === "" || question === "") {
-    lacking.add("no gold answer, so they are kept as chats");
+    lacking.add(NO_GOLD);
     return { ...fields, agentVersion: 0, question, inbox, queryDate, historyLength: 0 };
   }
   if (inbox === null) lacking.add(`no mailbox, which is called ${NO_INBOX}`);
