@@ -6,7 +6,7 @@ import { NamedCounts } from "../../statistics/named-counts.js";
 type UnusableReason = "no date" | "too short" | "too long" | "newsletter" | "copy";
 
 /** As in ART: shorter mails hold no answer, longer ones are reports and lists. Characters of the body. */
-export const USABLE_CHARS = { min: 200, max: 5_000 } as const;
+const USABLE_CHARS = { min: 200, max: 5_000 } as const;
 
 /** More recipients are a list. */
 const MAX_RECIPIENTS = 25;

@@ -39,7 +39,7 @@ export function* draftsOfPatterns(
 }
 
 /** The batches of all mailboxes in turn, each spread over its time. */
-export function batchesInTurn(
+function batchesInTurn(
   mailboxes: readonly UsableMailbox[],
 ): { readonly address: string; readonly mails: readonly Email[] }[] {
   const lists = mailboxes.map(({ address, usable }) => mailBatches(usable).map((mails) => ({ address, mails })));
@@ -48,7 +48,7 @@ export function batchesInTurn(
 }
 
 /** Batches that are probably needed for so many questions: half of what is written passes. */
-export function batchesFor(questions: number): number {
+function batchesFor(questions: number): number {
   return Math.ceil(questions / (QUESTIONS_PER_BATCH / 2));
 }
 
