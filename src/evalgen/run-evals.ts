@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { type DataEval, type EvalDefinition, type EvalOf, isDataEval } from "../domain/evals/eval-definition.js";
 import type { MeasuredOutcome } from "../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../domain/evals/evaluated-trace.js";
-import { runDataEvals } from "./run-data-evals.js";
+import { runDataEvals } from "./run-rules-and-cases.js";
 
 /** What is read of an eval of one kind that needs more than this process. */
 export interface BackendInput {

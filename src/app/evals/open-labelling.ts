@@ -3,7 +3,7 @@ import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import type { EvalLabel } from "../../domain/evals/label.js";
 import { LabelQueue, type QueuedTrace } from "../../evalgen/labelling/label-queue.js";
 import { labellingPriority } from "../../evalgen/labelling/rank-for-labelling.js";
-import { runDataEvals } from "../../evalgen/run-data-evals.js";
+import { runDataEvals } from "../../evalgen/run-rules-and-cases.js";
 import { conditionOf, TEMPLATES } from "../../evalgen/templates.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";

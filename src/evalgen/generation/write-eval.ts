@@ -1,8 +1,8 @@
 import { UserError } from "../../domain/errors.js";
 import type { MeasuredOutcome } from "../../domain/evals/eval-outcome.js";
 import type { Model, ModelRequest } from "../../domain/models/model.js";
+import { criteriaRequest, reflectRequest, writeRequest } from "./generation-prompts.js";
 import { measureDraft, type TrainingAlignment } from "./measure-draft.js";
-import { criteriaRequest, reflectRequest, writeRequest } from "./requests.js";
 import { drawExamples, SHOWN_EXAMPLES, type TrainingExample } from "./training-example.js";
 import type { Variation } from "./variations.js";
 import { bodyOf, readCriteria, readWrittenEval, type WrittenEval } from "./written-eval.js";

@@ -9,9 +9,9 @@ import { type AppContext, Interrupted } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
 import { type DatasetOptions, loadDataset, type SelectionOptions, select } from "../load-dataset.js";
 import { callOrNull } from "./draft-questions.js";
-import { Spending, SpendingLimitReached } from "./metered-model.js";
 import { openModels } from "./open-models.js";
 import { questionMailboxes } from "./question-mailbox.js";
+import { Spending, SpendingLimitReached } from "./spending-limit.js";
 import { checkQuestion, isEasy } from "./verify-draft.js";
 
 export interface CheckOptions extends DatasetOptions, SelectionOptions {

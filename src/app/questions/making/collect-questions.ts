@@ -8,9 +8,9 @@ import { JUDGE_CONCURRENCY } from "../../score/create-judge.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";
 import { callOrNull, draftsOfModel, draftsOfPatterns, type UsableMailbox } from "./draft-questions.js";
 import type { MakeOptions } from "./make-options.js";
-import { SpendingLimitReached } from "./metered-model.js";
 import type { OpenedModels } from "./open-models.js";
 import type { QuestionMailbox } from "./question-mailbox.js";
+import { SpendingLimitReached } from "./spending-limit.js";
 import { asAskedTooEarly, type VerifiedQuestion, verifyDraft } from "./verify-draft.js";
 
 export interface CollectRequest {

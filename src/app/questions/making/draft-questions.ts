@@ -7,11 +7,11 @@ import {
   QUESTIONS_PER_BATCH,
   readWrittenQuestions,
 } from "../../../questions/generation/draft-protocol.js";
-import { locateSources } from "../../../questions/generation/locate-sources.js";
 import { mailBatches } from "../../../questions/generation/mail-batches.js";
 import { draftPatternQuestions } from "../../../questions/generation/patterns/draft-pattern-questions.js";
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
-import { spreadDrafts } from "../../../questions/generation/spread-drafts.js";
+import { locateSources } from "../../../questions/generation/resolve-citations.js";
+import { spreadDrafts } from "../../../questions/generation/stratified-order.js";
 import type { NamedCounts } from "../../../statistics/named-counts.js";
 
 /** The mails of one mailbox: those that questions are made of, and all. */

@@ -11,9 +11,9 @@ import { withStore } from "../../with-store.js";
 import { collectQuestions } from "./collect-questions.js";
 import type { UsableMailbox } from "./draft-questions.js";
 import { type MakeOptions, PATTERNS_MODEL } from "./make-options.js";
-import { Spending } from "./metered-model.js";
 import { openModels } from "./open-models.js";
 import { type QuestionMailbox, questionMailboxes, requireInboxes } from "./question-mailbox.js";
+import { Spending } from "./spending-limit.js";
 import type { VerifiedQuestion } from "./verify-draft.js";
 import { provenancePath, requireJsonLines, writeQuestions } from "./write-questions.js";
 

@@ -4,9 +4,9 @@ import type { Checker } from "../../../questions/checks/checker.js";
 import { isSameAccount } from "../../settings/open-model.js";
 import type { AppContext } from "../../use-case-context.js";
 import type { MakeOptions } from "./make-options.js";
-import type { Spending } from "./metered-model.js";
 import { openChecker } from "./open-checker.js";
 import { openQuestionModel } from "./open-question-model.js";
+import type { Spending } from "./spending-limit.js";
 
 /** The models that make and check questions; null: patterns make them, rules alone check them. */
 export interface OpenedModels {

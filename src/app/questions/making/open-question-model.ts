@@ -5,7 +5,7 @@ import { warnOfOtherModel } from "../../run/warn-of-other-model.js";
 import { serverOf } from "../../settings/endpoints.js";
 import { keepReplies, openModel } from "../../settings/open-model.js";
 import type { AppContext } from "../../use-case-context.js";
-import { requirePrice, type Spending } from "./metered-model.js";
+import { requirePrice, type Spending } from "./spending-limit.js";
 
 /** Of one call. A batch of mails is long, and a model may think about it. */
 const TIMEOUT_MS = 300_000;
