@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { type DataEval, type EvalDefinition, type EvalOf, isDataEval } from "../domain/evals/eval-definition.js";
 import type { MeasuredOutcome } from "../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../domain/evals/evaluated-trace.js";
-import { runDataEvals } from "./run-rules-and-cases.js";
+import { runRulesAndCases } from "./run-rules-and-cases.js";
 
 /** What is read of an eval of one kind that needs more than this process. */
 export interface BackendInput {
@@ -44,7 +44,7 @@ export async function runEvals(
 
 function runMeasured(definitions: readonly DataEval[], trace: EvaluatedTrace): MeasuredOutcome[] {
   const start = performance.now();
-  const outcomes = runDataEvals(definitions, trace);
+  const outcomes = runRulesAndCases(definitions, trace);
   const ms = (performance.now() - start) / definitions.length;
   return outcomes.map((outcome) => ({ ...outcome, ms, costUsd: 0 }));
 }
