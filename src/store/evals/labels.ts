@@ -49,8 +49,8 @@ export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
 }
 
 /**
- * The traces that are labelled good or bad, one at a time, in the order of their ids. No cursor stays open between them:
- * models and sandboxes are waited for there.
+ * The traces that are labelled good or bad, one at a time, in the order of their ids. No cursor stays open between
+ * them: models and sandboxes are waited for there.
  */
 export function* iterateLabelled(
   db: Db,
