@@ -2,11 +2,17 @@ import { performance } from "node:perf_hooks";
 import { type DataEval, type EvalDefinition, type EvalOf, isDataEval } from "../domain/evals/eval-definition.js";
 import type { MeasuredOutcome } from "../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../domain/evals/evaluated-trace.js";
-import { runDataEvals } from "./run-data-evals.js";
+import { runRulesAndCases } from "./run-rules-and-cases.js";
+
+/** What is read of an eval of one kind that needs more than this process. */
+export interface BackendInput {
+  readonly python: Pick<EvalOf<"python">, "code" | "reference">;
+  readonly rubric: Pick<EvalOf<"rubric">, "rubric" | "model">;
+}
 
 /** Runs an eval of one kind over traces; an outcome for each. Throws only the signal's reason. */
-export type EvalBackend<K extends EvalDefinition["kind"]> = (
-  definition: EvalOf<K>,
+export type EvalBackend<K extends keyof BackendInput> = (
+  definition: BackendInput[K],
   traces: readonly EvaluatedTrace[],
   signal: AbortSignal,
 ) => Promise<MeasuredOutcome[]>;
@@ -38,7 +44,7 @@ export async function runEvals(
 
 function runMeasured(definitions: readonly DataEval[], trace: EvaluatedTrace): MeasuredOutcome[] {
   const start = performance.now();
-  const outcomes = runDataEvals(definitions, trace);
+  const outcomes = runRulesAndCases(definitions, trace);
   const ms = (performance.now() - start) / definitions.length;
   return outcomes.map((outcome) => ({ ...outcome, ms, costUsd: 0 }));
 }

@@ -1,11 +1,13 @@
+import { NamedCounts } from "../statistics/named-counts.js";
+
 /** What an export says beside its file: what it wrote, what it left out and why. */
 export class ExportReport {
-  private readonly reasons = new Map<string, number>();
+  private readonly reasons = new NamedCounts();
   private readonly noted: string[] = [];
 
   /** Counts a trace that is not in the file. */
   leaveOut(reason: string): void {
-    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
+    this.reasons.add(reason);
   }
 
   note(line: string): void {
@@ -13,7 +15,7 @@ export class ExportReport {
   }
 
   get leftOut(): Readonly<Record<string, number>> {
-    return Object.fromEntries(this.reasons);
+    return this.reasons.counts;
   }
 
   get notes(): readonly string[] {

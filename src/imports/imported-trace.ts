@@ -7,6 +7,9 @@ import type { Trace } from "../domain/runs/trace.js";
 /** Of a task with a gold answer or a grade; of a chat where the file has neither. */
 export type ImportedTrace = Trace | ChatTrace;
 
+/** What such chats lack. */
+export const NO_GOLD = "no gold answer, so they are kept as chats";
+
 /** What a file says of the run that its traces are of; absent: nothing. */
 export interface RunFacts {
   readonly status?: RunStatus | undefined;

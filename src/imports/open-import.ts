@@ -3,7 +3,7 @@ import { UserError } from "../domain/errors.js";
 import { parseJsonOrNull } from "../platform/parse-json.js";
 import { readAtif } from "./atif/read-atif.js";
 import type { ImportSource } from "./imported-trace.js";
-import { readEvalFile } from "./inspect/read-eval-file.js";
+import { readEvalFile } from "./inspect/read-eval-log.js";
 import { readJsonLog } from "./inspect/read-json-log.js";
 import { BrokenDocument, readMembers } from "./json-members.js";
 import { readOtlp } from "./otlp/read-otlp.js";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DataEval } from "../../src/domain/evals/eval-definition.js";
 import type { EvaluatedTrace } from "../../src/domain/evals/evaluated-trace.js";
-import { runDataEvals } from "../../src/evalgen/run-data-evals.js";
+import { runRulesAndCases } from "../../src/evalgen/run-rules-and-cases.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evalgen/templates.js";
 import { openStore } from "../../src/store/connection/open-store.js";
 
@@ -40,7 +40,7 @@ function measure(
   const run = (count: number) => {
     for (let i = 0; i < count; i++) {
       const trace = JSON.parse(texts[i % texts.length] ?? "") as EvaluatedTrace;
-      for (const { error } of runDataEvals(definitions, trace)) if (error !== null) throw new Error(error);
+      for (const { error } of runRulesAndCases(definitions, trace)) if (error !== null) throw new Error(error);
     }
   };
   // So that the code is compiled.

@@ -38,7 +38,7 @@ export function withAgentRetry(
       const [first] = done.turns;
       first?.retries.push(...retries);
       // Time before the successful attempt.
-      if (first !== undefined) Object.assign(first, { waitedMs: attemptedAt - startedAt, ...waits.told() });
+      if (first !== undefined) Object.assign(first, { waitedMs: attemptedAt - startedAt, ...waits.toField() });
       return done;
     },
   };

@@ -1,17 +1,16 @@
 import { UserError } from "../../domain/errors.js";
-import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
+import type { EvalDefinition, StoredEval } from "../../domain/evals/eval-definition.js";
 import type { EvalOutcome } from "../../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import { type EvalScore, evalOfScore, isEvalScore, scoreNameOf } from "../../domain/evals/score-names.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { type EvalBackends, runEvals } from "../../evalgen/run-evals.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { latestTest } from "../../store/evals/eval-tests.js";
 import { findEval } from "../../store/evals/evals.js";
 import type { RunRow } from "../../store/runs/runs.js";
 import type { AppSettings } from "../use-case-context.js";
-import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
-import type { DescribedEval } from "./manage-evals.js";
+import { BACKENDS_WITHOUT_MODELS, openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
+import { type DescribedEval, withLatestTest } from "./manage-evals.js";
 import { openEvals } from "./open-evals.js";
 
 /** Evals that score traces. */
@@ -25,11 +24,17 @@ export const NO_EVALS: ScoringEvals = { definitions: [], run: async () => [] };
 
 /** The evals among these scorers. */
 export function evalsAmong(db: Db, scorers: readonly string[], settings: AppSettings): ScoringEvals {
-  const evals = openEvals(db, scorers.filter(isEvalScore).map(evalOfScore));
-  return scoringEvals(
-    evals.map(({ definition }) => definition),
-    openEvalBackends(settings),
-  );
+  return scoringEvals(evalDefinitions(db, scorers), openEvalBackends(settings));
+}
+
+function evalDefinitions(db: Db, scorers: readonly string[]): EvalDefinition[] {
+  return openEvals(db, scorers.filter(isEvalScore).map(evalOfScore)).map(({ definition }) => definition);
+}
+
+/** Those of these evals that ask no model: nobody agreed to what a rubric costs. */
+export function evalsWithoutModels(evals: readonly StoredEval[]): ScoringEvals {
+  const definitions = evals.map(({ definition }) => definition).filter(({ kind }) => kind !== "rubric");
+  return scoringEvals(definitions, BACKENDS_WITHOUT_MODELS);
 }
 
 export function scoringEvals(definitions: readonly EvalDefinition[], backends: EvalBackends): ScoringEvals {
@@ -55,7 +60,7 @@ export function refuseUncountedRubrics({ definitions }: ScoringEvals, { maxCostU
  * cannot run one of them.
  */
 export async function pinEvals(db: Db, scorers: readonly string[], settings: AppSettings): Promise<string[]> {
-  const { definitions } = evalsAmong(db, scorers, settings);
+  const definitions = evalDefinitions(db, scorers);
   await requireRunnable(definitions, settings);
   return withVersions(
     scorers.filter((name) => !isEvalScore(name)),
@@ -81,5 +86,5 @@ export function describedEvalOfRun(
 ): DescribedEval | null {
   const onRecord = settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
   const stored = findEval(db, evalOfScore(onRecord ?? score));
-  return stored === null ? null : { stored, test: latestTest(db, stored.id) };
+  return stored === null ? null : withLatestTest(db, stored);
 }

@@ -17,7 +17,7 @@ export function describeEvals(withRetired: boolean, settings: AppSettings): Prom
   return withStore(settings, (db) =>
     listEvals(db)
       .filter(({ status }) => withRetired || status !== "retired")
-      .map((stored) => describe(db, stored)),
+      .map((stored) => withLatestTest(db, stored)),
   );
 }
 
@@ -28,12 +28,12 @@ export function describeEval(
 ): Promise<DescribedEval & { readonly versions: readonly DescribedEval[] }> {
   return withStore(settings, (db) => {
     const stored = getEval(db, name);
-    const versions = listEvals(db, stored.definition.name).map((version) => describe(db, version));
-    return { ...describe(db, stored), versions };
+    const versions = listEvals(db, stored.definition.name).map((version) => withLatestTest(db, version));
+    return { ...withLatestTest(db, stored), versions };
   });
 }
 
-function describe(db: Db, stored: StoredEval): DescribedEval {
+export function withLatestTest(db: Db, stored: StoredEval): DescribedEval {
   return { stored, test: latestTest(db, stored.id) };
 }
 

@@ -3,7 +3,7 @@ import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import type { EvalLabel } from "../../domain/evals/label.js";
 import { LabelQueue, type QueuedTrace } from "../../evalgen/labelling/label-queue.js";
 import { labellingPriority } from "../../evalgen/labelling/rank-for-labelling.js";
-import { runDataEvals } from "../../evalgen/run-data-evals.js";
+import { runRulesAndCases } from "../../evalgen/run-rules-and-cases.js";
 import { conditionOf, TEMPLATES } from "../../evalgen/templates.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
@@ -56,7 +56,7 @@ export async function openLabelling(db: Db, { run, criterion, seed }: LabellingO
     const { traceId } = trace;
     ranked.push({
       traceId,
-      priority: labellingPriority(runDataEvals(definitions, trace), derived.get(traceId) ?? null),
+      priority: labellingPriority(runRulesAndCases(definitions, trace), derived.get(traceId) ?? null),
     });
   }
   const order = ranked.sort((a, b) => b.priority - a.priority).map(({ traceId }) => traceId);

@@ -5,8 +5,8 @@ import { measureAgreement } from "../../evalgen/proof/measure-agreement.js";
 import { getEval, listEvals } from "../../store/evals/evals.js";
 import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { BACKENDS_WITHOUT_MODELS, openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
-import { scoringEvals } from "./evals-as-scorers.js";
+import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
+import { evalsWithoutModels } from "./evals-as-scorers.js";
 import { labelledPages } from "./labelled-pages.js";
 import { runOnHalf } from "./test-eval.js";
 
@@ -49,12 +49,7 @@ export function reviewUncaught(
   { settings, signal }: Pick<AppContext, "settings" | "signal">,
 ): Promise<readonly UncaughtTrace[]> {
   return withStore(settings, async (db) => {
-    const definitions = newestOf(listEvals(db)).map(({ definition }) => definition);
-    // Rubrics are left out: nobody asked for what they cost.
-    const evals = scoringEvals(
-      definitions.filter(({ kind }) => kind !== "rubric"),
-      BACKENDS_WITHOUT_MODELS,
-    );
+    const evals = evalsWithoutModels(newestOf(listEvals(db)));
     const uncaught: UncaughtTrace[] = [];
     for (const labelled of labelledPages(db, criterion, "training")) {
       const bad = labelled.filter(({ label }) => label.label === "bad");

@@ -3,8 +3,7 @@ import { isFailure } from "../../domain/tasks/task-ending.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { listEvals } from "../../store/evals/evals.js";
 import { withEvals } from "../score/score-trace.js";
-import { BACKENDS_WITHOUT_MODELS } from "./backends/eval-backends.js";
-import { scoringEvals } from "./evals-as-scorers.js";
+import { evalsWithoutModels } from "./evals-as-scorers.js";
 
 /**
  * A chat with the scores of the evals in use. Those that see gold are not among them, as a chat has none, nor rubrics,
@@ -12,10 +11,10 @@ import { scoringEvals } from "./evals-as-scorers.js";
  */
 export async function scoreChat(db: Db, trace: ChatTrace): Promise<ChatTrace> {
   if (isFailure(trace.ending)) return trace;
-  const evals = listEvals(db)
-    .filter(({ status, definition }) => status === "active" && !definition.reference && definition.kind !== "rubric")
-    .map(({ definition }) => definition);
+  const evals = evalsWithoutModels(
+    listEvals(db).filter(({ status, definition }) => status === "active" && !definition.reference),
+  );
   // The chat has been answered: it is scored also where the caller has left.
-  const [outcomes = []] = await scoringEvals(evals, BACKENDS_WITHOUT_MODELS).run([trace], new AbortController().signal);
-  return withEvals(trace, evals, outcomes);
+  const [outcomes = []] = await evals.run([trace], new AbortController().signal);
+  return withEvals(trace, evals.definitions, outcomes);
 }

@@ -1,23 +1,22 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { join } from "node:path";
 import type { Agent } from "../../domain/agents/agent.js";
 import { UserError } from "../../domain/errors.js";
 import type { Model, PriceOf } from "../../domain/models/model.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import { DEFAULT_MODEL } from "../../models/catalog/default-models.js";
-import { priceAt, priceOfReply } from "../../models/catalog/prices.js";
+import { isPriced, priceAt, priceOfReply } from "../../models/catalog/prices.js";
 import { checkBaseUrl } from "../../models/endpoint.js";
 import { RateLimiter, type SharedLimiter } from "../../models/middleware/rate-limiter.js";
 import { recording } from "../../models/middleware/record-replies.js";
-import { cachingReplies } from "../../models/middleware/reply-cache.js";
 import { withPrices } from "../../models/middleware/with-prices.js";
 import { type ModelName, parseModelName } from "../../models/model-name.js";
 import { isRemote } from "../../models/provider-names.js";
-import { resolveModel, wireApiOf } from "../../models/resolve-model.js";
+import { resolveModel } from "../../models/resolve-model.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
 import { refuseInputs, replayFile } from "../output-files/check-outputs.js";
 import { connectionOf } from "../settings/endpoints.js";
+import { keepReplies } from "../settings/open-model.js";
 import type { AppSettings } from "../use-case-context.js";
 import { outputsOf, type RunOptions } from "./plan/run-options.js";
 
@@ -104,8 +103,8 @@ function refuseToOverwriteReplies(run: RunSettings, options: ModelOptions, { db 
 }
 
 /** Outside of retries and rate limiter: a cached reply uses no slot. */
-function cached(model: Model, run: RunSettings, { provider }: ModelName, { cacheDir }: AppSettings): Model {
-  if (!isRemote(provider)) {
+function cached(model: Model, run: RunSettings, name: ModelName, settings: AppSettings): Model {
+  if (!isRemote(name.provider)) {
     throw new UserError(
       "flags_contradict",
       `--cache is not for ${run.model}: it asks no server.`,
@@ -113,9 +112,7 @@ function cached(model: Model, run: RunSettings, { provider }: ModelName, { cache
     );
   }
   const baseUrl = run.baseUrl === null ? null : checkBaseUrl(run.baseUrl);
-  const wireApi = provider === "openai" ? wireApiOf(run.wireApi, baseUrl) : null;
-  const folder = join(cacheDir, "replies");
-  return cachingReplies(model, { model: run.model, baseUrl, wireApi }, folder);
+  return keepReplies(model, name, { baseUrl, wireApi: run.wireApi }, settings);
 }
 
 /** For an external agent, only the rate is limited here. Its cost is known if it reports cost or tokens. */
@@ -154,9 +151,8 @@ function openRecord(path: string, mode: "a" | "w") {
 /** Refuses a limit in dollars where the price of the model is not known. */
 export function checkPriced({ priceOf: price }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
   const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
-  const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
   // A subprocess agent may report its own cost.
-  if (flag === null || run.elsewhere?.kind === "command" || price(million) !== null) return;
+  if (flag === null || run.elsewhere?.kind === "command" || isPriced(price)) return;
   throw new UserError(
     "price_unknown",
     `${flag} cannot be kept: the price of ${run.model} is not known.`,

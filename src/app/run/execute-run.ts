@@ -9,7 +9,7 @@ import { attemptPages } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import type { SearchPool } from "../../tools/search-pool/search-pool.js";
-import { evalsAmong, refuseUncountedRubrics } from "../evals/evals-as-scorers.js";
+import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/evals-as-scorers.js";
 import { openGates } from "../gates/run-gates.js";
 import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
@@ -81,9 +81,10 @@ export async function execute(
   const { db } = opened;
   return withPlan(db, request, context, async (plan, gates) => {
     checkJudgePriced(plan.settings.judge, plan.limits);
-    refuseUncountedRubrics(evalsAmong(db, plan.settings.scorers, context.settings), plan.limits);
+    const evals = evalsAmong(db, plan.settings.scorers, context.settings);
+    refuseUncountedRubrics(evals, plan.limits);
     const opening = await openAnswerer(opened, plan, request.options, context);
-    const end = await answerAll(opened, plan, opening, request.options, context, openMonitor);
+    const end = await answerAll(opened, plan, { opening, evals }, request.options, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
     // A run that was stopped is not gated: it can be resumed first.
     const gated = end.stopped === null ? await gates.check(fromDatabase(db, end.totals)) : [];
@@ -147,7 +148,7 @@ async function openAnswerer(
 async function answerAll(
   { db, watch }: OpenDatabase,
   plan: RunPlan,
-  opening: AnswererOfRun,
+  { opening, evals }: { readonly opening: AnswererOfRun; readonly evals: ScoringEvals },
   options: RunOptions,
   context: AppContext,
   openMonitor: OpenMonitor,
@@ -171,7 +172,6 @@ async function answerAll(
       for (const { result } of page) budget.charge(result);
     }
     const mailbox = openMailbox(mailDb);
-    const evals = evalsAmong(db, plan.settings.scorers, settings);
     const mayStart = () => !context.signal.aborted && budget.reached() === null;
     const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
       monitor.emit({ type: "task_activity", taskId, epoch, activity });

@@ -3,18 +3,17 @@ import { UserError } from "../../domain/errors.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Judge, JudgeSettings } from "../../domain/scores/judgement.js";
-import { priceOf, priceOfReply } from "../../models/catalog/prices.js";
+import { isPriced, priceOf } from "../../models/catalog/prices.js";
 import { openJsonFileCache } from "../../models/middleware/json-file-cache.js";
-import { RateLimiter, type SharedLimiter } from "../../models/middleware/rate-limiter.js";
-import { withPrices } from "../../models/middleware/with-prices.js";
+import type { RateLimiter, SharedLimiter } from "../../models/middleware/rate-limiter.js";
 import { parseModelName } from "../../models/model-name.js";
 import { openJudge } from "../../scoring/judge/ask-judge.js";
 import { warnOfOtherModel } from "../run/warn-of-other-model.js";
-import { openModel } from "../settings/open-model.js";
+import { isSameAccount, openModel } from "../settings/open-model.js";
 import type { AppSettings } from "../use-case-context.js";
 import { JudgeShortfall } from "./judge-shortfall.js";
 
-/** Answers judged at once, at most; the rate limiter finds out how many the server takes. */
+/** Answers or questions judged at once, at most; the rate limiter finds out how many the server takes. */
 export const JUDGE_CONCURRENCY = 20;
 
 /** Of one call, where the answers are there already. */
@@ -30,6 +29,8 @@ export interface CreatedJudge {
 export interface JudgeConnection {
   readonly timeoutMs: number;
   readonly throttle: RateLimiter | null;
+  /** Limits that other machines keep too. */
+  readonly shared?: SharedLimiter | undefined;
   /** Called where a reply names another model than the one that was asked. */
   readonly note: (text: string) => void;
 }
@@ -41,8 +42,7 @@ export async function createJudge(
   connection: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
-  const { model: resolved } = await openModel(name, { server: judge.baseUrl, ...connection }, settings);
-  const model = withPrices(resolved, (usage, answeredBy) => priceOfReply(judge.model, answeredBy, usage));
+  const { model } = await openModel(name, { server: judge.baseUrl, ...connection }, settings);
   const opened = openJudge({
     model: warnOfOtherModel(model, connection.note),
     settings: judge,
@@ -76,16 +76,13 @@ export async function createRunJudge(
 ): Promise<CreatedJudge | null> {
   const { judge } = run;
   if (judge === null) return null;
-  const providerOf = (id: string) => id.split("/")[0];
-  const isShared = providerOf(judge.model) === providerOf(run.model) && judge.baseUrl === run.baseUrl;
-  const throttle = isShared ? model.throttle : new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
-  return createJudge(judge, settings, { timeoutMs, throttle, note });
+  const limits = isSameAccount(judge, run) ? { throttle: model.throttle } : { throttle: null, shared };
+  return createJudge(judge, settings, { timeoutMs, note, ...limits });
 }
 
 /** Refuses a limit in dollars where the price of the judge is not known. */
 export function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): void {
-  const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
-  if (judge === null || maxCostUsd === null || priceOf(judge.model, million) !== null) return;
+  if (judge === null || maxCostUsd === null || isPriced((usage) => priceOf(judge.model, usage))) return;
   throw new UserError(
     "price_unknown",
     `--max-cost cannot be kept: the price of the judge ${judge.model} is not known.`,

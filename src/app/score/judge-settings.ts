@@ -1,11 +1,10 @@
 import { UserError } from "../../domain/errors.js";
 import type { JudgeSettings } from "../../domain/scores/judgement.js";
 import { JUDGE_MODELS } from "../../models/catalog/judge-models.js";
-import { checkBaseUrl } from "../../models/endpoint.js";
 import { type ModelName, parseModelName } from "../../models/model-name.js";
 import { isProvider, type Provider } from "../../models/provider-names.js";
 import { protocolVersion } from "../../scoring/judge/ask-judge.js";
-import { baseUrlOf, hasKey, refuseStoredAddress } from "../settings/endpoints.js";
+import { hasKey, refuseStoredAddress, serverOf } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
 
 /** What a user may ask of the judge. */
@@ -69,11 +68,10 @@ export function judgeSettings(
     refuseOfNone(options, "there is no judge");
     return null;
   }
-  const baseUrl = baseUrlOf(name.provider, judgeBaseUrl, env, "--judge-base-url");
   const protocol = isArt ? "art" : "verdict";
   return {
     model: name.id,
-    baseUrl: baseUrl === null ? null : checkBaseUrl(baseUrl),
+    baseUrl: serverOf(name.provider, judgeBaseUrl, env, "--judge-base-url"),
     protocol,
     version: protocolVersion(protocol),
     votes: options.judgeVotes ?? 1,

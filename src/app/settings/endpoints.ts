@@ -1,5 +1,5 @@
 import { DEFAULT_ENDPOINT, type Hub } from "../../huggingface/hub.js";
-import type { EndpointSettings } from "../../models/endpoint.js";
+import { checkBaseUrl, type EndpointSettings } from "../../models/endpoint.js";
 import { API_KEY_VARIABLES, type Provider } from "../../models/provider-names.js";
 import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "./env-file.js";
 
@@ -46,7 +46,13 @@ export function baseUrlOf(
   return value;
 }
 
-/** The same check for an address that was stored with a run, and so was not given on this command line. */
+/** The same, checked, and without slashes at its end: replies and verdicts are kept by it. */
+export function serverOf(provider: Provider, flag: string | undefined, env: Environment, name?: string): string | null {
+  const baseUrl = baseUrlOf(provider, flag, env, name);
+  return baseUrl === null ? null : checkBaseUrl(baseUrl);
+}
+
+/** Refuses like `baseUrlOf`, for an address that was stored with a run, and so was not given on this command line. */
 export function refuseStoredAddress(provider: Provider, baseUrl: string | null, env: Environment): void {
   if (baseUrl !== null) refuseStrangeAddress(addressOf(provider, "--base-url"), baseUrl, env);
 }

@@ -21,3 +21,8 @@ export const PASS_SCORE = 0.5;
 export function isPass(score: number): boolean {
   return score >= PASS_SCORE;
 }
+
+/** Of an eval that failed before it took any time or money. */
+export function failedOutcome(error: string): MeasuredOutcome {
+  return { score: null, reason: "", error, ms: 0, costUsd: 0 };
+}

@@ -104,7 +104,9 @@ export const retrySchema = z.object({ attempt: z.number().int(), reason: z.strin
 export type Retry = z.output<typeof retrySchema>;
 
 /** Why the rate limiter makes a call wait. */
-export type LimitReason = "concurrency" | "rate" | "tokens" | "server";
+export const LIMIT_REASONS = ["concurrency", "rate", "tokens", "server"] as const;
+
+export type LimitReason = (typeof LIMIT_REASONS)[number];
 
 /** What happens to a call before its reply. */
 export type CallProgress =

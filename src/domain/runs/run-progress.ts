@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LIMIT_REASONS } from "../models/model.js";
 import { estimateSchema } from "../scores/estimate-schema.js";
 import { ENDINGS } from "../tasks/task-ending.js";
 import { taskIdSchema } from "../tasks/task-id.js";
@@ -34,7 +35,7 @@ const taskActivitySchema = z.discriminatedUnion("type", [
   }),
 ]);
 
-const WAITS_FOR = z.enum(["concurrency", "rate", "tokens", "server"]).nullable();
+const WAITS_FOR = z.enum(LIMIT_REASONS).nullable();
 
 const processStateSchema = z
   .strictObject({

@@ -5,6 +5,9 @@ import type { ChatTrace } from "./chat.js";
 import { type ToolCallRecord, type Trace, toolCallRecordSchema } from "./trace.js";
 import { type CallStep, type Conversation, stepsOf } from "./trace-steps.js";
 
+/** Where a format has a store of its own keys for a trace's facts, they stand under this one, as a text of JSON. */
+export const FACTS_KEY = "art_e.trace";
+
 /**
  * A trace without its messages, and its tool calls without what the messages say too: for formats that write the
  * conversation in a form of their own and have a field for what is beyond them.

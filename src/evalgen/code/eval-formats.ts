@@ -1,6 +1,6 @@
 import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
-import { inspectSource } from "./inspect-source.js";
-import { promptfooFiles } from "./promptfoo-source.js";
+import { inspectSource } from "./inspect-scorer.js";
+import { promptfooFiles } from "./promptfoo-assertions.js";
 import { pythonProgram } from "./python-program.js";
 
 export const EVAL_FORMATS = ["json", "python", "promptfoo", "inspect"] as const;

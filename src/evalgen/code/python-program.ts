@@ -35,7 +35,7 @@ export function pythonModule(definition: EvalDefinition): string {
     case "python":
       return definition.code;
     case "rubric":
-      return `${docstring(definition, "eval_function")}\n${rubricFunction(definition.rubric, definition.model)}`;
+      return `${docstring(definition)}\n${rubricFunction(definition.rubric, definition.model)}`;
     case "rules":
       return moduleOf(definition, rulesBody(definition.pass.all));
     case "cases":
@@ -55,7 +55,7 @@ function moduleOf(definition: EvalDefinition, body: readonly string[]): string {
     ...body.map((line) => `    ${line}`),
   ].join("\n");
   const library = prunePython(FEATURES, code.match(/\w+/g) ?? []);
-  return `${docstring(definition, "eval_function")}\n${library}\n\n\n${code}\n`;
+  return `${docstring(definition)}\n${library}\n\n\n${code}\n`;
 }
 
 function rulesBody(conditions: readonly Condition[]): string[] {
@@ -118,8 +118,8 @@ def eval_function(task, task_metadata, trace, ctx):
 `;
 }
 
-function docstring({ name, version, criterion }: EvalDefinition, what: string): string {
-  return `"""${quoted(criterion)}\n\nThe eval ${name}, version ${version}, as ${what}(task, task_metadata, trace, ctx), written by art-e evals export.\n"""`;
+function docstring({ name, version, criterion }: EvalDefinition): string {
+  return `"""${quoted(criterion)}\n\nThe eval ${name}, version ${version}, as eval_function(task, task_metadata, trace, ctx), written by art-e evals export.\n"""`;
 }
 
 /** Within three quotes. */

@@ -1,11 +1,11 @@
 import { UserError } from "../../domain/errors.js";
 import type { MeasuredOutcome } from "../../domain/evals/eval-outcome.js";
 import type { Model, ModelRequest } from "../../domain/models/model.js";
+import { criteriaRequest, reflectRequest, writeRequest } from "./generation-prompts.js";
 import { measureDraft, type TrainingAlignment } from "./measure-draft.js";
-import { criteriaRequest, reflectRequest, writeRequest } from "./requests.js";
 import { drawExamples, SHOWN_EXAMPLES, type TrainingExample } from "./training-example.js";
 import type { Variation } from "./variations.js";
-import { readCriteria, readWrittenEval, type WrittenEval } from "./written-eval.js";
+import { bodyOf, readCriteria, readWrittenEval, type WrittenEval } from "./written-eval.js";
 
 /** What writing one eval gave. */
 export interface WrittenVariation {
@@ -73,7 +73,7 @@ export async function writeEval(
     const read = readWrittenEval(reply);
     if (!read.ok) return end(read.why);
     const draft = read.value;
-    const text = draft.kind === "python" ? draft.code : draft.rubric;
+    const text = bodyOf(draft);
     if (seen.has(text)) return end("the model repeats itself");
     seen.add(text);
     const measured = measureDraft(training, await writing.run(draft, signal));

@@ -1,12 +1,18 @@
 import { z } from "zod";
 import type { EvalOf } from "../../domain/evals/eval-definition.js";
 import type { Completion } from "../../domain/models/model.js";
+import { argumentsOf } from "../../models/forced-tool-call.js";
 import { describePython } from "../python/describe-python.js";
 
 /** An eval as a model wrote it. */
 export type WrittenEval =
   | Pick<EvalOf<"python">, "kind" | "criterion" | "code">
   | Pick<EvalOf<"rubric">, "kind" | "criterion" | "rubric">;
+
+/** What of it does the checking. */
+export function bodyOf(written: WrittenEval): string {
+  return written.kind === "python" ? written.code : written.rubric;
+}
 
 /** What was written, or why it cannot be used. */
 export type ReadReply<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
@@ -52,15 +58,15 @@ export function readWrittenEval(reply: Reply): ReadReply<WrittenEval> {
 }
 
 function readCall<T extends z.ZodType>(reply: Reply, tool: string, schema: T): ReadReply<z.output<T>> {
-  const { toolCalls, finishReason, content } = reply;
-  const call = toolCalls.find(({ name, invalid }) => name === tool && invalid === undefined);
-  if (call === undefined) {
+  const { finishReason, content } = reply;
+  const calls = argumentsOf(reply, tool);
+  if (calls.length === 0) {
     if (finishReason === "refusal") return { ok: false, why: "the model refused" };
     if (finishReason === "length") return { ok: false, why: "the reply was cut off by its limit of tokens" };
     const said = content.replace(/\s+/g, " ").trim().slice(0, 100);
     return { ok: false, why: `the model did not call ${tool}${said === "" ? "" : `, but said: ${said}`}` };
   }
-  const { data, error } = schema.safeParse(call.arguments);
+  const { data, error } = schema.safeParse(calls[0]);
   if (data !== undefined) return { ok: true, value: data };
   const [issue] = error?.issues ?? [];
   return { ok: false, why: `its ${issue?.path.join(".") || "call"} cannot be used: ${issue?.message}` };

@@ -63,11 +63,11 @@ function kappaAboveChance({ agreement: { kappa } }: Measured): string | null {
 }
 
 /** Of labelled traces: what an eval cannot tell it neither passes nor fails. */
-const MAX_ERRORS = 0.05;
+export const MAX_ERROR_SHARE = 0.05;
 
 function fewErrors({ agreement: { good, bad, notApplicable, errors } }: Measured): string | null {
   const traces = good + bad + notApplicable + errors;
-  return errors <= MAX_ERRORS * traces ? null : `it failed on ${errors} of ${traces} traces, wanted at most 5 %`;
+  return errors <= MAX_ERROR_SHARE * traces ? null : `it failed on ${errors} of ${traces} traces, wanted at most 5 %`;
 }
 
 function fewOf(n: number, kind: string): string | null {

@@ -1,5 +1,5 @@
 import type { EvalOf } from "../../domain/evals/eval-definition.js";
-import type { MeasuredOutcome } from "../../domain/evals/eval-outcome.js";
+import { failedOutcome, type MeasuredOutcome } from "../../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import type { PythonSandbox } from "../../sandbox/python-sandbox.js";
 import { evalArguments } from "./eval-arguments.js";
@@ -29,7 +29,7 @@ export async function runPythonEval(
   sandbox: PythonSandbox,
   signal: AbortSignal,
 ): Promise<MeasuredOutcome[]> {
-  const outcomes: MeasuredOutcome[] = traces.map(() => failed("it was not run"));
+  const outcomes: MeasuredOutcome[] = traces.map(() => failedOutcome("it was not run"));
   let lostInARow = 0;
   let lost = 0;
   let fatal: string | null = null;
@@ -73,19 +73,15 @@ export async function runPythonEval(
     const isLost = lostInARow >= MAX_LOST_IN_A_ROW || lost >= MAX_LOST;
     const why = fatal ?? (isLost ? `not tried: ${lost} traces before took it too long or ended it` : null);
     if (why === null) return false;
-    for (const { index } of batch) outcomes[index] = failed(why);
+    for (const { index } of batch) outcomes[index] = failedOutcome(why);
     return true;
   };
 
   for (const batch of batchesOf(traces, reference)) {
-    if ("tooLarge" in batch) outcomes[batch.tooLarge] = failed("the trace is too large for the sandbox");
+    if ("tooLarge" in batch) outcomes[batch.tooLarge] = failedOutcome("the trace is too large for the sandbox");
     else await runBatch(batch);
   }
   return outcomes;
-}
-
-function failed(error: string): MeasuredOutcome {
-  return { score: null, reason: "", error, ms: 0, costUsd: 0 };
 }
 
 function* batchesOf(

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import pLimit from "p-limit";
 import type { EvalOf } from "../../domain/evals/eval-definition.js";
-import type { MeasuredOutcome } from "../../domain/evals/eval-outcome.js";
+import { failedOutcome, type MeasuredOutcome } from "../../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import type { Model } from "../../domain/models/model.js";
 import type { JsonFileCache } from "../../models/middleware/json-file-cache.js";
@@ -42,17 +42,15 @@ export async function runRubric(
       const reply = await model.complete(rubricRequest(rubric, shown), signal);
       const took = { ms: performance.now() - start, costUsd: reply.costUsd ?? null };
       const result = readRubricReply(reply);
-      if (result === null) return { ...NO_SCORE, error: "the model's reply could not be read", ...took };
+      if (result === null) return { ...failedOutcome("the model's reply could not be read"), ...took };
       await cache.put(key, result);
       return outcomeOf(result, took);
     } catch (error) {
       signal.throwIfAborted();
-      return { ...NO_SCORE, error: (error as Error).message, ms: performance.now() - start, costUsd: 0 };
+      return { ...failedOutcome((error as Error).message), ms: performance.now() - start };
     }
   });
 }
-
-const NO_SCORE = { score: null, reason: "" };
 
 function outcomeOf({ result, reason }: RubricResult, took: Pick<MeasuredOutcome, "ms" | "costUsd">): MeasuredOutcome {
   return { score: SCORES[result], reason: reason.slice(0, 500), error: null, ...took };

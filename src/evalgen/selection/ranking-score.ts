@@ -36,7 +36,7 @@ export function measureRanking(
   const shuffle = labelShuffler(labels, seed);
   const areas = Array.from({ length: SHUFFLES }, () => crossValidatedArea(measured, shuffle(), labels.folds));
   return {
-    score: fitRanking(measured, bad, () => true),
+    score: fitRanking(measured, bad, () => true).score,
     area: crossValidatedArea(measured, bad, labels.folds),
     shuffledArea: quantile(
       areas.filter((area) => area !== null),
@@ -52,35 +52,33 @@ function crossValidatedArea(
 ): number | null {
   const scores = bad.map(() => 0);
   for (const fold of new Set(folds)) {
-    const score = fitRanking(measured, bad, (trace) => folds[trace] !== fold);
+    const { score, columns } = fitRanking(measured, bad, (trace) => folds[trace] !== fold);
     for (const [trace, other] of folds.entries()) {
-      if (other !== fold) continue;
-      scores[trace] = score.of(score.features.map((feature) => featureValue(measured, feature, trace)));
+      if (other === fold) scores[trace] = score.of(columns.map((values) => values[trace] ?? null));
     }
   }
   return areaUnderCurve(scores, bad);
 }
 
-function featureValue(measured: readonly MeasuredTemplate[], feature: string, trace: number): number | null {
-  return measured.find(({ template }) => template.feature === feature)?.values[trace] ?? null;
-}
-
-/** Fits to some of the traces. Features that are the same for all of these are left out. */
+/**
+ * Fits to some of the traces. Features that are the same for all of these are left out; `columns` has the values that
+ * all traces have of the others.
+ */
 function fitRanking(
   measured: readonly MeasuredTemplate[],
   bad: readonly boolean[],
   isUsed: (trace: number) => boolean,
-): RankingScore {
+): { readonly score: RankingScore; readonly columns: readonly MeasuredTemplate["values"][] } {
   const used = bad.flatMap((_, trace) => (isUsed(trace) ? [trace] : []));
   const columns = measured.flatMap(({ template: { feature }, values }) => {
-    const scale = scaleOf(used.flatMap((trace) => values[trace] ?? []).map(compress));
+    const scale = standardizer(used.flatMap((trace) => values[trace] ?? []).map(compress));
     return scale === null ? [] : [{ feature, values, scale }];
   });
   const rows = used.map((trace) => columns.map(({ values, scale }) => scale(values[trace] ?? null)));
   const labels = used.map((trace) => bad[trace] === true);
   const isOneKind = labels.every((label) => label === labels[0]);
   const model = isOneKind ? { weights: columns.map(() => 0), intercept: 0 } : fitLogistic(rows, labels, PENALTY);
-  return {
+  const score: RankingScore = {
     features: columns.map(({ feature }) => feature),
     model,
     of: (values) =>
@@ -89,6 +87,7 @@ function fitRanking(
         columns.map(({ scale }, i) => scale(values[i] ?? null)),
       ),
   };
+  return { score, columns: columns.map(({ values }) => values) };
 }
 
 /** Costs and times are skewed: of two that are large, the difference says little. */
@@ -97,7 +96,7 @@ function compress(value: number): number {
 }
 
 /** To a mean of 0 and a standard deviation of 1; a missing value is the mean. Null where all values are equal. */
-function scaleOf(values: readonly number[]): ((value: number | null) => number) | null {
+function standardizer(values: readonly number[]): ((value: number | null) => number) | null {
   const mean = meanOf(values);
   if (mean === null) return null;
   const deviation = Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)) ?? 0);

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../domain/json.js";
 import { askedOf, isChatTrace } from "../../domain/runs/chat.js";
 import { timesOf } from "../../domain/runs/task-times.js";
 import { isSuiteTrace } from "../../domain/runs/trace.js";
-import { toTraceFacts } from "../../domain/runs/trace-facts.js";
+import { FACTS_KEY, toTraceFacts } from "../../domain/runs/trace-facts.js";
 import { stepsOf } from "../../domain/runs/trace-steps.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
 import type { ExportContext, ExportedTrace } from "../trace-format.js";
@@ -13,9 +13,6 @@ import { inspectMessages } from "./inspect-messages.js";
 import { modelOutput } from "./inspect-output.js";
 import { inspectScores } from "./inspect-scores.js";
 import { usageByModel } from "./inspect-usage.js";
-
-/** Where in a sample's store the trace's own fields stand, as a text, since a log holds no null. */
-const FACTS_KEY = "art_e.trace";
 
 /** A trace as Inspect's EvalSample, with every field that its viewer counts on. */
 export function inspectSample(trace: ExportedTrace, context: ExportContext): JsonObject {
@@ -32,6 +29,7 @@ export function inspectSample(trace: ExportedTrace, context: ExportContext): Jso
     output: modelOutput(trace, lastReply, lastTurn),
     scores,
     metadata: metadataOf(trace),
+    // A text, since a log holds no null.
     store: { [FACTS_KEY]: toWellFormedJson(toTraceFacts(trace)) },
     events,
     ...figuresOf(trace),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { jsonObjectSchema } from "../../domain/json.js";
+import { textOfContent } from "../text-of-content.js";
 
 /** What is read of a trajectory. Unknown fields are let through, and what may be absent may be null. */
 const text = z.string().nullish();
@@ -7,11 +8,7 @@ const number = z.number().nullish();
 
 const contentSchema = z
   .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().nullish() }))])
-  .transform((content) =>
-    typeof content === "string"
-      ? content
-      : content.flatMap(({ type, text: part }) => (type === "text" ? (part ?? "") : [])).join(""),
-  );
+  .transform(textOfContent);
 
 const callSchema = z.looseObject({
   tool_call_id: z.string(),

@@ -1,7 +1,7 @@
 import { fromTraceFacts } from "../../domain/runs/trace-facts.js";
+import { NamedCounts } from "../../statistics/named-counts.js";
 import { DescribedTools } from "../described-tools.js";
 import type { ImportSource } from "../imported-trace.js";
-import { LackingCounts } from "../lacking-counts.js";
 import { checkValue, parseLine } from "../parse-line.js";
 import { parseTrace } from "../parse-trace.js";
 import type { FileLine } from "../read-lines.js";
@@ -12,7 +12,7 @@ import { agentVersionOf, toTrace } from "./to-trace.js";
 /** ATIF trajectories: one a line, or one over all lines. */
 export function readAtif(file: string, documents: AsyncIterable<FileLine>): ImportSource {
   const tools = new DescribedTools();
-  const lacking = new LackingCounts();
+  const lacking = new NamedCounts();
   let agentVersion: number | undefined;
   return {
     async *traces() {

@@ -1,6 +1,7 @@
 import type { Message } from "../../domain/models/conversation.js";
 import type { Usage } from "../../domain/models/model.js";
 import type { ToolCallRecord, Turn } from "../../domain/runs/trace.js";
+import { tokenCount } from "../token-count.js";
 import type { AtifStep } from "./atif-schema.js";
 
 /** Our messages of a trajectory's steps. */
@@ -58,7 +59,6 @@ function isModelCall({ source, llm_call_count }: AtifStep): boolean {
 function usageOf({ metrics }: AtifStep): Usage | null {
   const { prompt_tokens, completion_tokens, cached_tokens } = metrics ?? {};
   if (prompt_tokens == null && completion_tokens == null) return null;
-  const count = (tokens: number | null | undefined) => (Number.isSafeInteger(tokens) ? Math.max(0, tokens ?? 0) : 0);
-  const [inputTokens, outputTokens] = [count(prompt_tokens), count(completion_tokens)];
-  return { inputTokens, outputTokens, cachedInputTokens: Math.min(count(cached_tokens), inputTokens) };
+  const [inputTokens, outputTokens] = [tokenCount(prompt_tokens), tokenCount(completion_tokens)];
+  return { inputTokens, outputTokens, cachedInputTokens: Math.min(tokenCount(cached_tokens), inputTokens) };
 }

@@ -1,18 +1,15 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ChatTrace } from "../../domain/runs/chat.js";
+import { traceSchema } from "../../domain/runs/trace.js";
 import { ENDINGS, isFailure } from "../../domain/tasks/task-ending.js";
-import type { LackingCounts } from "../lacking-counts.js";
+import type { NamedCounts } from "../../statistics/named-counts.js";
+import { NO_GOLD } from "../imported-trace.js";
 import type { Trajectory } from "./atif-schema.js";
 import { toMessages, toToolCalls, toTurns } from "./read-steps.js";
 
-const scoresSchema = z.record(
-  z.string(),
-  z.object({ value: z.number().nullable(), explanation: z.string().exactOptional() }),
-);
-
 /** A trajectory of another program, which has no gold answer, as a chat. */
-export function toTrace(trajectory: Trajectory, lacking: LackingCounts): ChatTrace {
+export function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
   const { agent, steps, extra } = trajectory;
   const times = steps.flatMap(({ timestamp }) => (Number.isNaN(Date.parse(timestamp ?? "")) ? [] : [timestamp ?? ""]));
   const [startedAt, endedAt] = [times[0], times.at(-1)].map((time) => new Date(time ?? 0).toISOString()) as [
@@ -25,7 +22,7 @@ export function toTrace(trajectory: Trajectory, lacking: LackingCounts): ChatTra
   const answer = said.trim() === "" ? null : said;
   const ending = z.enum(ENDINGS).safeParse(extra?.ending).data ?? (answer === null ? "out_of_turns" : "answered");
   const traceId = trajectory.trajectory_id || `trace_${digestOf(trajectory)}`;
-  lacking.add("no gold answer, so they are kept as chats");
+  lacking.add(NO_GOLD);
   if (times.length === 0) lacking.add("no times");
   if (turns.length > 0) lacking.add("no durations of calls");
   if (turns.every(({ usage }) => usage === null)) lacking.add("no tokens");
@@ -39,7 +36,7 @@ export function toTrace(trajectory: Trajectory, lacking: LackingCounts): ChatTra
     messages: toMessages(steps),
     toolCalls: toToolCalls(steps, startedAt),
     ...{ turns, maxTurns: turns.length, answer: isFailure(ending) ? null : answer, sources: [] },
-    scores: scoresSchema.safeParse(extra?.scores).data ?? {},
+    scores: traceSchema.shape.scores.safeParse(extra?.scores).data ?? {},
     agentVersion: agentVersionOf(trajectory) ?? 0,
     question: steps.find(({ source }) => source === "user")?.message ?? "",
     ...{ inbox: null, queryDate: null, historyLength: 0 },

@@ -1,8 +1,9 @@
 import { jsonValueSchema } from "../../domain/json.js";
 import type { FinishReason, Usage } from "../../domain/models/model.js";
 import type { ToolCallRecord, Turn } from "../../domain/runs/trace.js";
+import { textOfContent } from "../text-of-content.js";
+import { tokenCount } from "../token-count.js";
 import { contentSchema, type LogEvent } from "./log-schema.js";
-import { textOfContent } from "./read-messages.js";
 import { isoTime, msBetween, msOf } from "./sample-times.js";
 
 /** What a sample's agent did, as the log's transcript has it. */
@@ -53,17 +54,13 @@ export function toTurn({ timestamp, completed, working_time, output }: LogEvent,
 function usageOf(usage: NonNullable<LogEvent["output"]>["usage"]): Usage | null {
   const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write } = usage ?? {};
   if (input_tokens == null && output_tokens == null) return null;
-  const [cached, written] = [count(input_tokens_cache_read), count(input_tokens_cache_write)];
+  const [cached, written] = [tokenCount(input_tokens_cache_read), tokenCount(input_tokens_cache_write)];
   return {
-    inputTokens: count(input_tokens) + cached + written,
-    outputTokens: count(output_tokens),
+    inputTokens: tokenCount(input_tokens) + cached + written,
+    outputTokens: tokenCount(output_tokens),
     cachedInputTokens: cached,
     ...(written === 0 ? {} : { cacheWriteTokens: written }),
   };
-}
-
-function count(tokens: number | null | undefined): number {
-  return Number.isSafeInteger(tokens) ? Math.max(0, tokens ?? 0) : 0;
 }
 
 /** `turns` have come before it. */

@@ -1,8 +1,8 @@
-import { fromTraceFacts } from "../../domain/runs/trace-facts.js";
+import { FACTS_KEY, fromTraceFacts } from "../../domain/runs/trace-facts.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
+import { NamedCounts } from "../../statistics/named-counts.js";
 import { DescribedTools } from "../described-tools.js";
 import type { ImportedTrace, ImportSource } from "../imported-trace.js";
-import { LackingCounts } from "../lacking-counts.js";
 import { checkValue } from "../parse-line.js";
 import { parseTrace } from "../parse-trace.js";
 import { headerFacts } from "./header-facts.js";
@@ -20,7 +20,7 @@ export type LogPart =
 /** Inspect's logs, of this program, whose samples have the whole trace in their store, and of others. */
 export function readLog(parts: AsyncIterable<LogPart>): ImportSource {
   const tools = new DescribedTools();
-  const lacking = new LackingCounts();
+  const lacking = new NamedCounts();
   const numbers = new TaskNumbers();
   let header: LogHeader | null = null;
   return {
@@ -50,10 +50,8 @@ export function readLog(parts: AsyncIterable<LogPart>): ImportSource {
   }
 }
 
-const FACTS_KEY = "art_e.trace";
-
 /** Null where the sample is of another program. */
-function ownTrace({ store, messages, scores }: Sample, where: string, lacking: LackingCounts): ImportedTrace | null {
+function ownTrace({ store, messages, scores }: Sample, where: string, lacking: NamedCounts): ImportedTrace | null {
   const text = store?.[FACTS_KEY];
   if (typeof text !== "string") return null;
   const facts = fromTraceFacts(parseJsonOrNull(text), toMessages(messages));

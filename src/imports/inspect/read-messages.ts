@@ -1,6 +1,6 @@
-import type { z } from "zod";
 import type { Message } from "../../domain/models/conversation.js";
-import type { contentSchema, LogMessage } from "./log-schema.js";
+import { textOfContent } from "../text-of-content.js";
+import type { LogMessage } from "./log-schema.js";
 
 /** Our messages of Inspect's. */
 export function toMessages(messages: readonly LogMessage[]): Message[] {
@@ -17,12 +17,6 @@ export function toMessages(messages: readonly LogMessage[]): Message[] {
     }));
     return { role: "assistant", content, toolCalls };
   });
-}
-
-/** What stands in the text parts; reasoning, images and files are left out. */
-export function textOfContent(content: z.output<typeof contentSchema>): string {
-  if (typeof content === "string") return content;
-  return content.flatMap(({ type, text }) => (type === "text" && text !== undefined ? [text] : [])).join("");
 }
 
 const ATTACHMENT = /^attachment:\/\/([0-9a-f]{32})$/;

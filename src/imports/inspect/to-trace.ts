@@ -2,22 +2,18 @@ import type { Message } from "../../domain/models/conversation.js";
 import type { QuestionTrace } from "../../domain/runs/trace.js";
 import type { Question } from "../../domain/tasks/question.js";
 import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
-import type { ImportedTrace } from "../imported-trace.js";
-import type { LackingCounts } from "../lacking-counts.js";
+import type { NamedCounts } from "../../statistics/named-counts.js";
+import { type ImportedTrace, NO_GOLD } from "../imported-trace.js";
+import { textOfContent } from "../text-of-content.js";
 import type { LogHeader, Sample } from "./log-schema.js";
 import { agentEvents, toToolCall, toTurn } from "./read-events.js";
-import { textOfContent, toMessages } from "./read-messages.js";
+import { toMessages } from "./read-messages.js";
 import { toScores } from "./read-scores.js";
 import { isoTime, msBetween, msOf } from "./sample-times.js";
 import type { TaskNumbers } from "./task-numbers.js";
 
 /** A sample of another program: of a task where it has a target, else of a chat. */
-export function toTrace(
-  sample: Sample,
-  header: LogHeader,
-  numbers: TaskNumbers,
-  lacking: LackingCounts,
-): ImportedTrace {
+export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers, lacking: NamedCounts): ImportedTrace {
   const fields = fieldsOf(sample, header, lacking);
   const { id, epoch, metadata, target } = sample;
   const question = questionAsked(sample, fields.messages);
@@ -27,7 +23,7 @@ export function toTrace(
   if (fields.messages.length === 0) lacking.add("no messages");
   if (fields.turns.length === 0) lacking.add("no model calls");
   if (gold.trim() === "" || question === "") {
-    lacking.add("no gold answer, so they are kept as chats");
+    lacking.add(NO_GOLD);
     return { ...fields, agentVersion: 0, question, inbox, queryDate, historyLength: 0 };
   }
   if (inbox === null) lacking.add(`no mailbox, which is called ${NO_INBOX}`);
@@ -48,7 +44,7 @@ const NO_INBOX = "unknown";
 
 type Fields = Omit<QuestionTrace, "runId" | "taskId" | "epoch" | "task" | "judge">;
 
-function fieldsOf(sample: Sample, header: LogHeader, lacking: LackingCounts): Fields {
+function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fields {
   const { eval: spec } = header;
   const { models, tools } = agentEvents(sample.events);
   const startedAt = isoTime(sample.started_at ?? models[0]?.timestamp ?? spec.created) ?? new Date(0).toISOString();

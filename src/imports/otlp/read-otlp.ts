@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { jsonObjectSchema } from "../../domain/json.js";
+import { NamedCounts } from "../../statistics/named-counts.js";
 import { DescribedTools } from "../described-tools.js";
-import type { ImportSource } from "../imported-trace.js";
-import { LackingCounts } from "../lacking-counts.js";
+import { type ImportSource, NO_GOLD } from "../imported-trace.js";
 import { checkValue, notUsable, parseLine } from "../parse-line.js";
 import type { FileLine } from "../read-lines.js";
 import { jsonOf, textOf } from "./span-attributes.js";
@@ -19,7 +19,7 @@ const definitionsSchema = z.array(
 /** OTLP's TracesData, one a line, by the GenAI conventions or OpenInference's kinds of spans. */
 export function readOtlp(file: string, lines: AsyncIterable<FileLine>): ImportSource {
   const tools = new DescribedTools();
-  const lacking = new LackingCounts();
+  const lacking = new NamedCounts();
   return {
     async *traces() {
       for (const [traceId, spans] of await spansByTrace(file, lines)) {
@@ -33,7 +33,7 @@ export function readOtlp(file: string, lines: AsyncIterable<FileLine>): ImportSo
         });
         for (const span of models)
           tools.add(jsonOf(span.attributes, "gen_ai.tool.definitions", definitionsSchema) ?? []);
-        if (!("task" in trace)) lacking.add("no gold answer, so they are kept as chats");
+        if (!("task" in trace)) lacking.add(NO_GOLD);
         if (trace.messages.length === 0) lacking.add("no messages");
         if (trace.turns.length === 0) lacking.add("no model calls");
         else if (trace.turns.every(({ usage }) => usage === null)) lacking.add("no tokens");

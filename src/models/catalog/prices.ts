@@ -1,5 +1,5 @@
 import { calcPrice, type PriceOptions } from "@pydantic/genai-prices";
-import type { Usage } from "../../domain/models/model.js";
+import type { PriceOf, Usage } from "../../domain/models/model.js";
 import { makersName } from "./model-vendors.js";
 import { ALIASES, PRICE_SUPPLEMENT } from "./price-supplement.js";
 
@@ -62,6 +62,11 @@ export function priceOf(modelId: string, usage: Usage, at?: Date): number | null
   };
   const options = { ...entry.options, ...(at === undefined ? {} : { timestamp: at }) };
   return calcPrice(tokens, entry.name, options)?.total_price ?? null;
+}
+
+/** Whether calls can be priced: nothing else keeps a limit in dollars. */
+export function isPriced(price: PriceOf): boolean {
+  return price({ inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 }) !== null;
 }
 
 /** Cost of a reply, by the model it names (the one that is billed), or else by the model requested. */

@@ -27,7 +27,7 @@ export class CallWaits {
   }
 
   /** As the field of a reply: none where there was no waiting. */
-  told(): { waits?: CallWait[] } {
+  toField(): { waits?: CallWait[] } {
     return this.waits.length === 0 ? {} : { waits: this.waits };
   }
 

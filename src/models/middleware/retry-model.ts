@@ -65,7 +65,7 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
       const onRetry = (retry: Retry) => onProgress({ type: "retry", retry });
       const { done, retries } = await retryWithPolicy(model.id, once, signal, { policy, sleep, onRetry });
       const waitedMs = Math.max(0, performance.now() - startedAt - done.latencyMs);
-      return { ...done, waitedMs, ...waits.told(), retries };
+      return { ...done, waitedMs, ...waits.toField(), retries };
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Email } from "../../domain/mail/email.js";
 import { formatMail } from "../../domain/mail/format-mail.js";
 import type { Completion, ModelRequest } from "../../domain/models/model.js";
 import { delimitUntrusted } from "../../models/delimit-untrusted.js";
+import { argumentsOf, forcedToolCall } from "../../models/forced-tool-call.js";
 import type { CheckerAnswer, PosedQuestion } from "./checker.js";
 
 const TOOL = "record_answer";
@@ -22,47 +23,37 @@ export function answerRequest(
   { question, inbox_address, query_date }: PosedQuestion,
   mails: readonly Email[],
 ): ModelRequest {
-  return {
+  return forcedToolCall({
     system: SYSTEM,
-    messages: [
-      {
-        role: "user",
-        content: delimitUntrusted(
-          [...mails.map((mail) => ({ name: "mail", text: formatMail(mail) })), { name: "question", text: question }],
-          `The question is asked by the owner of ${inbox_address} on ${query_date}. ${mails.length === 0 ? "No mail is shown." : ""} Call ${TOOL} once.`,
-        ),
-      },
-    ],
-    tools: [
-      {
-        name: TOOL,
-        description: "Records the answer.",
-        parameters: {
-          type: "object",
-          properties: {
-            found: { type: "boolean", description: "Whether the answer is given." },
-            answer: { type: "string", description: "One sentence or less; empty where it is not found." },
-            message_ids: {
-              type: "array",
-              items: { type: "string" },
-              description: "Message-IDs of the mails that give it.",
-            },
+    content: delimitUntrusted(
+      [...mails.map((mail) => ({ name: "mail", text: formatMail(mail) })), { name: "question", text: question }],
+      `The question is asked by the owner of ${inbox_address} on ${query_date}. ${mails.length === 0 ? "No mail is shown." : ""} Call ${TOOL} once.`,
+    ),
+    tool: {
+      name: TOOL,
+      description: "Records the answer.",
+      parameters: {
+        type: "object",
+        properties: {
+          found: { type: "boolean", description: "Whether the answer is given." },
+          answer: { type: "string", description: "One sentence or less; empty where it is not found." },
+          message_ids: {
+            type: "array",
+            items: { type: "string" },
+            description: "Message-IDs of the mails that give it.",
           },
-          required: ["found", "answer", "message_ids"],
         },
+        required: ["found", "answer", "message_ids"],
       },
-    ],
-    toolChoice: "required",
+    },
     maxTokens: MAX_TOKENS,
     temperature: 0,
-  };
+  });
 }
 
 /** Null for a reply without one readable answer. */
-export function readCheckerAnswer({ toolCalls }: Pick<Completion, "toolCalls">): CheckerAnswer | null {
-  const answers = toolCalls
-    .filter(({ name, invalid }) => name === TOOL && invalid === undefined)
-    .flatMap((call) => replySchema.safeParse(call.arguments).data ?? []);
+export function readCheckerAnswer(reply: Pick<Completion, "toolCalls">): CheckerAnswer | null {
+  const answers = argumentsOf(reply, TOOL).flatMap((given) => replySchema.safeParse(given).data ?? []);
   const [only, ...others] = answers;
   if (only === undefined || others.length > 0) return null;
   const { found, answer, message_ids } = only;

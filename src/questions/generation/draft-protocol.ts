@@ -4,6 +4,7 @@ import { formatMail } from "../../domain/mail/format-mail.js";
 import type { Completion, ModelRequest } from "../../domain/models/model.js";
 import { QUESTION_KINDS } from "../../domain/tasks/question-provenance.js";
 import { delimitUntrusted } from "../../models/delimit-untrusted.js";
+import { argumentsOf, forcedToolCall } from "../../models/forced-tool-call.js";
 
 const TOOL = "record_questions";
 
@@ -45,75 +46,65 @@ export function draftRequest(inbox: string, mails: readonly Email[], absent: num
     absent === 0
       ? ""
       : ` ${absent} of them: a question on a matter of these mails for a detail that none of them holds, with detail_absent true, the answer "I don't know", and no message_ids and no passages.`;
-  return {
+  return forcedToolCall({
     system: SYSTEM,
-    messages: [
-      {
-        role: "user",
-        content: delimitUntrusted(
-          mails.map((mail) => ({ name: "mail", text: formatMail(mail) })),
-          `These are mails of the mailbox of ${inbox}, who asks the questions. Write up to ${QUESTIONS_PER_BATCH} questions, fewer where the mails do not hold as many good ones, and call ${TOOL} once.${unanswerable}`,
-        ),
-      },
-    ],
-    tools: [
-      {
-        name: TOOL,
-        description: "Records the questions.",
-        parameters: {
-          type: "object",
-          properties: {
-            questions: {
-              type: "array",
-              items: {
-                type: "object",
-                properties: {
-                  question: { type: "string" },
-                  answer: { type: "string", description: "One sentence or less." },
-                  kind: { type: "string", enum: [...QUESTION_KINDS] },
-                  message_ids: {
-                    type: "array",
-                    items: { type: "string" },
-                    description: "The mails that are needed to answer.",
-                  },
-                  passages: {
-                    type: "array",
-                    items: {
-                      type: "object",
-                      properties: {
-                        message_id: { type: "string" },
-                        text: { type: "string", description: "Word for word from that mail." },
-                      },
-                      required: ["message_id", "text"],
-                    },
-                  },
-                  how_realistic: {
-                    type: "number",
-                    description: "0 to 1: how likely the owner of the mailbox would ask this.",
-                  },
-                  detail_absent: { type: "boolean", description: "True: no mail shown holds the answer." },
+    content: delimitUntrusted(
+      mails.map((mail) => ({ name: "mail", text: formatMail(mail) })),
+      `These are mails of the mailbox of ${inbox}, who asks the questions. Write up to ${QUESTIONS_PER_BATCH} questions, fewer where the mails do not hold as many good ones, and call ${TOOL} once.${unanswerable}`,
+    ),
+    tool: {
+      name: TOOL,
+      description: "Records the questions.",
+      parameters: {
+        type: "object",
+        properties: {
+          questions: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: {
+                question: { type: "string" },
+                answer: { type: "string", description: "One sentence or less." },
+                kind: { type: "string", enum: [...QUESTION_KINDS] },
+                message_ids: {
+                  type: "array",
+                  items: { type: "string" },
+                  description: "The mails that are needed to answer.",
                 },
-                required: ["question", "answer", "kind", "message_ids", "passages", "how_realistic"],
+                passages: {
+                  type: "array",
+                  items: {
+                    type: "object",
+                    properties: {
+                      message_id: { type: "string" },
+                      text: { type: "string", description: "Word for word from that mail." },
+                    },
+                    required: ["message_id", "text"],
+                  },
+                },
+                how_realistic: {
+                  type: "number",
+                  description: "0 to 1: how likely the owner of the mailbox would ask this.",
+                },
+                detail_absent: { type: "boolean", description: "True: no mail shown holds the answer." },
               },
+              required: ["question", "answer", "kind", "message_ids", "passages", "how_realistic"],
             },
           },
-          required: ["questions"],
         },
+        required: ["questions"],
       },
-    ],
-    toolChoice: "required",
+    },
     maxTokens: MAX_TOKENS,
-  };
+  });
 }
 
 /** The questions of a reply that have the right form, and how many had not; null where it recorded none at all. */
-export function readWrittenQuestions({ toolCalls }: Pick<Completion, "toolCalls">): {
+export function readWrittenQuestions(reply: Pick<Completion, "toolCalls">): {
   readonly questions: readonly WrittenQuestion[];
   readonly malformed: number;
 } | null {
-  const lists = toolCalls
-    .filter(({ name, invalid }) => name === TOOL && invalid === undefined)
-    .flatMap((call) => replySchema.safeParse(call.arguments).data ?? []);
+  const lists = argumentsOf(reply, TOOL).flatMap((given) => replySchema.safeParse(given).data ?? []);
   if (lists.length === 0) return null;
   const parsed = lists.flatMap(({ questions }) => questions).map((one) => writtenSchema.safeParse(one));
   const questions = parsed.flatMap(({ data }) => (data === undefined ? [] : [data]));

@@ -1,11 +1,12 @@
 import type { Email } from "../../domain/mail/email.js";
 import { ownText } from "../../domain/mail/quoted-text.js";
+import { NamedCounts } from "../../statistics/named-counts.js";
 
 /** Why no question is made of a mail. */
-export type UnusableReason = "no date" | "too short" | "too long" | "newsletter" | "copy";
+type UnusableReason = "no date" | "too short" | "too long" | "newsletter" | "copy";
 
 /** As in ART: shorter mails hold no answer, longer ones are reports and lists. Characters of the body. */
-export const USABLE_CHARS = { min: 200, max: 5_000 } as const;
+const USABLE_CHARS = { min: 200, max: 5_000 } as const;
 
 /** More recipients are a list. */
 const MAX_RECIPIENTS = 25;
@@ -22,15 +23,15 @@ const LIST_TEXT =
  */
 export function usableMails<T extends Email>(
   mails: readonly T[],
-): { readonly usable: readonly T[]; readonly leftOut: Readonly<Partial<Record<UnusableReason, number>>> } {
+): { readonly usable: readonly T[]; readonly leftOut: Readonly<Record<string, number>> } {
   const seen = new Set<string>();
-  const leftOut: Partial<Record<UnusableReason, number>> = {};
+  const leftOut = new NamedCounts();
   const usable = mails.filter((mail) => {
     const reason = unusableReason(mail, seen);
-    if (reason !== null) leftOut[reason] = (leftOut[reason] ?? 0) + 1;
+    if (reason !== null) leftOut.add(reason);
     return reason === null;
   });
-  return { usable, leftOut };
+  return { usable, leftOut: leftOut.counts };
 }
 
 function unusableReason(mail: Email, seen: Set<string>): UnusableReason | null {

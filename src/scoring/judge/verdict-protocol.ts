@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Completion } from "../../domain/models/model.js";
 import { VERDICTS } from "../../domain/scores/judgement.js";
 import { delimitUntrusted } from "../../models/delimit-untrusted.js";
+import { argumentsOf, forcedToolCall } from "../../models/forced-tool-call.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
 import { judgedTexts } from "./judged-texts.js";
 import { JUDGE_MAX_TOKENS, type JudgeProtocol } from "./protocol.js";
@@ -29,28 +30,25 @@ export const verdictProtocol: JudgeProtocol = {
       judgedTexts(item),
       `Compare the given answer with the correct answer and call ${TOOL} once: first the reason, in one sentence, then the verdict.`,
     );
-    return {
+    return forcedToolCall({
       system: SYSTEM,
-      messages: [{ role: "user", content }],
-      tools: [
-        {
-          name: TOOL,
-          description: "Records the verdict on the given answer.",
-          parameters: {
-            type: "object",
-            properties: {
-              reason: { type: "string", description: "One sentence: what agrees or differs." },
-              verdict: { type: "string", enum: ["correct", "partly", "wrong", "abstained"] },
-            },
-            required: ["reason", "verdict"],
-            additionalProperties: false,
+      content,
+      tool: {
+        name: TOOL,
+        description: "Records the verdict on the given answer.",
+        parameters: {
+          type: "object",
+          properties: {
+            reason: { type: "string", description: "One sentence: what agrees or differs." },
+            verdict: { type: "string", enum: ["correct", "partly", "wrong", "abstained"] },
           },
+          required: ["reason", "verdict"],
+          additionalProperties: false,
         },
-      ],
-      toolChoice: "required",
+      },
       maxTokens: JUDGE_MAX_TOKENS,
       temperature: 0,
-    };
+    });
   },
   read(reply) {
     const recorded = readToolCalls(reply) ?? readText(reply.content);
@@ -61,10 +59,9 @@ export const verdictProtocol: JudgeProtocol = {
 
 type RecordedVerdict = z.output<typeof replySchema>;
 
-function readToolCalls({ toolCalls }: Pick<Completion, "toolCalls">): RecordedVerdict[] | null {
-  const calls = toolCalls.filter(({ name, invalid }) => name === TOOL && invalid === undefined);
-  if (calls.length === 0) return null;
-  return parseVerdicts(calls.map((call) => call.arguments));
+function readToolCalls(reply: Pick<Completion, "toolCalls">): RecordedVerdict[] | null {
+  const calls = argumentsOf(reply, TOOL);
+  return calls.length === 0 ? null : parseVerdicts(calls);
 }
 
 /** Every flat JSON object in a text that has a verdict. All are needed: if they disagree, one may be a quotation. */

@@ -5,19 +5,22 @@ import type { Db } from "../connection/open-store.js";
 /** Adds labels, all or none. Their traces must exist. */
 export function saveLabels(db: Db, labels: Iterable<TraceLabel>): void {
   db.transaction(() => {
-    for (const label of labels) saveLabel(db, label);
+    const save = labelSaver(db);
+    for (const label of labels) save(label);
   }).immediate();
 }
 
 /** Adds a label, whose trace must exist, and returns its id. */
 export function saveLabel(db: Db, label: TraceLabel): number {
-  const { lastInsertRowid } = db
-    .prepare(
-      `INSERT INTO eval_labels (trace_id, criterion, label, source, note, is_repeat, created_at)
-       VALUES (@traceId, @criterion, @label, @source, @note, @isRepeat, @createdAt)`,
-    )
-    .run({ ...label, isRepeat: Number(label.isRepeat) });
-  return Number(lastInsertRowid);
+  return labelSaver(db)(label);
+}
+
+function labelSaver(db: Db): (label: TraceLabel) => number {
+  const insert = db.prepare(
+    `INSERT INTO eval_labels (trace_id, criterion, label, source, note, is_repeat, created_at)
+     VALUES (@traceId, @criterion, @label, @source, @note, @isRepeat, @createdAt)`,
+  );
+  return (label) => Number(insert.run({ ...label, isRepeat: Number(label.isRepeat) }).lastInsertRowid);
 }
 
 /** Deletes a label that a person gave. False: there is none of this id. */
@@ -45,18 +48,20 @@ export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
     .all({ criterion }) as EffectiveLabel[];
 }
 
-/** The traces that are labelled good or bad, one at a time, in the order of their ids. */
+/**
+ * The traces that are labelled good or bad, one at a time, in the order of their ids. No cursor stays open between
+ * them: models and sandboxes are waited for there.
+ */
 export function* iterateLabelled(
   db: Db,
   criterion: string,
 ): Generator<{ readonly trace: EvaluatedTrace; readonly label: EffectiveLabel }> {
-  const rows = db.prepare(
-    `SELECT l.trace_id AS traceId, l.label, l.source, l.note, t.trace
-     FROM (${EFFECTIVE}) l JOIN traces t ON t.id = l.trace_id WHERE l.label IN ('good', 'bad') ORDER BY l.trace_id`,
-  );
-  for (const row of rows.iterate({ criterion }) as Iterable<EffectiveLabel & { trace: string }>) {
-    const { trace, ...label } = row;
-    yield { trace: JSON.parse(trace) as EvaluatedTrace, label };
+  const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
+  for (const label of effectiveLabels(db, criterion)) {
+    if (label.label !== "good" && label.label !== "bad") continue;
+    const trace = select.get(label.traceId) as string | undefined;
+    // Deleted in between.
+    if (trace !== undefined) yield { trace: JSON.parse(trace) as EvaluatedTrace, label };
   }
 }
 

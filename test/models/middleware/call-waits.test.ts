@@ -43,7 +43,7 @@ it("tells a slot, throttling, failed attempts and pauses apart, and leaves the l
   after(10, { type: "queued" });
   after(0.2, { type: "calling", waitedFor: null });
   now += 900;
-  expect(waits.told().waits).toEqual([
+  expect(waits.toField().waits).toEqual([
     { kind: "slot", durationMs: 50 },
     { kind: "failed_attempt", durationMs: 300 },
     { kind: "pause", durationMs: 200 },

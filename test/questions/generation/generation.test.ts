@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Email } from "../../../src/domain/mail/email.js";
 import { readWrittenQuestions } from "../../../src/questions/generation/draft-protocol.js";
-import { locateSources } from "../../../src/questions/generation/locate-sources.js";
 import { BATCH_MAILS, mailBatches } from "../../../src/questions/generation/mail-batches.js";
 import { NearDuplicates } from "../../../src/questions/generation/near-duplicates.js";
 import { draftPatternQuestions } from "../../../src/questions/generation/patterns/draft-pattern-questions.js";
 import { personName } from "../../../src/questions/generation/person-name.js";
 import { queryDate, queryDateBefore } from "../../../src/questions/generation/query-date.js";
+import { locateSources } from "../../../src/questions/generation/resolve-citations.js";
 import { longestSharedPhrase } from "../../../src/questions/generation/shared-wording.js";
 import { usableMails } from "../../../src/questions/generation/usable-mail.js";
 

@@ -1,6 +1,6 @@
 import { UserError } from "../../../domain/errors.js";
-import type { EvalDefinition, EvalOf } from "../../../domain/evals/eval-definition.js";
-import type { MeasuredOutcome } from "../../../domain/evals/eval-outcome.js";
+import type { EvalDefinition } from "../../../domain/evals/eval-definition.js";
+import { failedOutcome } from "../../../domain/evals/eval-outcome.js";
 import { runPythonEval } from "../../../evalgen/python/run-python-eval.js";
 import { runRubric } from "../../../evalgen/rubric/run-rubric.js";
 import type { EvalBackend, EvalBackends } from "../../../evalgen/run-evals.js";
@@ -17,7 +17,7 @@ const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) 
 /** What runs evals here. Whatever does not work, a sandbox or a model, is an error of each outcome. */
 export function openEvalBackends(settings: AppSettings): EvalBackends {
   const models = new Map<string, Promise<RubricModel>>();
-  const modelOf = ({ model }: EvalOf<"rubric">) => {
+  const modelOf = (model: string) => {
     const opened = models.get(model) ?? openRubricModel(model, settings);
     models.set(model, opened);
     return opened;
@@ -26,7 +26,7 @@ export function openEvalBackends(settings: AppSettings): EvalBackends {
   return {
     python: runsOrFails(runPythonHere),
     rubric: runsOrFails(async (definition, traces, signal) =>
-      runRubric(definition, traces, { ...(await modelOf(definition)), cache }, signal),
+      runRubric(definition, traces, { ...(await modelOf(definition.model)), cache }, signal),
     ),
   };
 }
@@ -39,14 +39,13 @@ export const BACKENDS_WITHOUT_MODELS: EvalBackends = {
   }),
 };
 
-function runsOrFails<K extends EvalDefinition["kind"]>(backend: EvalBackend<K>): EvalBackend<K> {
+function runsOrFails<K extends keyof EvalBackends>(backend: EvalBackend<K>): EvalBackend<K> {
   return async (definition, traces, signal) => {
     try {
       return await backend(definition, traces, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const { message } = error as Error;
-      return traces.map((): MeasuredOutcome => ({ score: null, reason: "", error: message, ms: 0, costUsd: 0 }));
+      return traces.map(() => failedOutcome((error as Error).message));
     }
   };
 }

@@ -1,11 +1,9 @@
 import { join } from "node:path";
 import type { Model } from "../../../domain/models/model.js";
-import { priceOfReply } from "../../../models/catalog/prices.js";
 import { type JsonFileCache, openJsonFileCache } from "../../../models/middleware/json-file-cache.js";
-import { withPrices } from "../../../models/middleware/with-prices.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { JUDGE_TIMEOUT_MS } from "../../score/create-judge.js";
-import { baseUrlOf } from "../../settings/endpoints.js";
+import { serverOf } from "../../settings/endpoints.js";
 import { openModel } from "../../settings/open-model.js";
 import type { AppSettings } from "../../use-case-context.js";
 
@@ -19,9 +17,9 @@ export interface RubricModel {
 /** The model that an eval names, at its provider or where the environment says. Throws a UserError without a key. */
 export async function openRubricModel(modelId: string, settings: AppSettings): Promise<RubricModel> {
   const name = parseModelName(modelId, null);
-  const server = baseUrlOf(name.provider, undefined, settings.env);
+  const server = serverOf(name.provider, undefined, settings.env);
   const { model } = await openModel(name, { server, timeoutMs: JUDGE_TIMEOUT_MS }, settings);
-  return { model: withPrices(model, (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage)), server };
+  return { model, server };
 }
 
 /** What rubrics gave before, beside the judge's verdicts. */

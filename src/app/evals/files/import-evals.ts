@@ -5,7 +5,7 @@ import type { EvalDefinition, StoredEval } from "../../../domain/evals/eval-defi
 import { saveDraft } from "../../../store/evals/evals.js";
 import type { AppSettings } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
-import { readEvalFile } from "./read-eval-file.js";
+import { readEvalFile } from "./read-eval-definition.js";
 
 export interface ImportedEval {
   readonly path: string;

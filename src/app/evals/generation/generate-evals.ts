@@ -122,13 +122,10 @@ function draftRunner(
   const backends = openEvalBackends(settings);
   const cache = rubricCache(settings);
   return async (draft: WrittenEval, signal: AbortSignal): Promise<readonly (MeasuredOutcome | null)[]> => {
-    const common = { name: "draft", version: 1, reference: false, origin: NO_ORIGIN };
-    if (draft.kind === "python") return backends.python({ ...common, ...draft }, traces, signal);
+    if (draft.kind === "python") return backends.python({ ...draft, reference: false }, traces, signal);
     const sampled = traces.filter((trace) => sample.has(trace));
     const outcomes = await runRubric(draft, sampled, { model, server, cache }, signal);
     let next = 0;
     return traces.map((trace) => (sample.has(trace) ? (outcomes[next++] ?? null) : null));
   };
 }
-
-const NO_ORIGIN = { by: "model", seed: null, labels: null, parent: null } as const;

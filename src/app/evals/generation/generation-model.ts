@@ -1,12 +1,11 @@
 import { UserError } from "../../../domain/errors.js";
 import type { Model, PriceOf } from "../../../domain/models/model.js";
-import { type Price, priceAt, priceOfReply } from "../../../models/catalog/prices.js";
-import { checkBaseUrl } from "../../../models/endpoint.js";
+import { isPriced, type Price, priceAt, priceOfReply } from "../../../models/catalog/prices.js";
 import { type CostLimit, limitCost } from "../../../models/middleware/limit-cost.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { isRemote } from "../../../models/provider-names.js";
 import { JUDGE_TIMEOUT_MS } from "../../score/create-judge.js";
-import { baseUrlOf } from "../../settings/endpoints.js";
+import { serverOf } from "../../settings/endpoints.js";
 import { keepReplies, openModel } from "../../settings/open-model.js";
 import type { AppSettings } from "../../use-case-context.js";
 
@@ -41,12 +40,11 @@ export async function openGenerationModel(
       "Name one of a provider, such as anthropic/claude-sonnet-5.",
     );
   }
-  const given = baseUrlOf(name.provider, undefined, settings.env);
-  const server = given === null ? null : checkBaseUrl(given);
-  const { model: remote } = await openModel(name, { server, timeoutMs: JUDGE_TIMEOUT_MS }, settings);
+  const server = serverOf(name.provider, undefined, settings.env);
   const priceOf: PriceOf = (usage, answeredBy) =>
     price === undefined ? priceOfReply(name.id, answeredBy, usage) : priceAt(price, usage);
-  if (priceOf({ inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 }) === null) {
+  const { model: remote } = await openModel(name, { server, timeoutMs: JUDGE_TIMEOUT_MS, priceOf }, settings);
+  if (!isPriced(priceOf)) {
     throw new UserError(
       "price_unknown",
       `--max-cost cannot be kept: the price of ${name.id} is not known.`,
@@ -54,5 +52,5 @@ export async function openGenerationModel(
     );
   }
   const { model, limit } = limitCost(remote, priceOf, maxCost);
-  return { model: keepReplies(model, name, server, settings), server, limit };
+  return { model: keepReplies(model, name, { baseUrl: server, wireApi: null }, settings), server, limit };
 }

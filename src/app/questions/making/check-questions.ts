@@ -4,14 +4,14 @@ import type { QuestionCheck } from "../../../domain/tasks/question-provenance.js
 import { NearDuplicates } from "../../../questions/generation/near-duplicates.js";
 import { count } from "../../../reports/text/format-number.js";
 import { checkMailboxes } from "../../run/plan/check-mailboxes.js";
+import { JUDGE_CONCURRENCY } from "../../score/create-judge.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
 import { type DatasetOptions, loadDataset, type SelectionOptions, select } from "../load-dataset.js";
 import { callOrNull } from "./draft-questions.js";
-import { PATTERNS_MODEL } from "./make-options.js";
-import { Spending, SpendingLimitReached } from "./metered-model.js";
 import { openModels } from "./open-models.js";
 import { questionMailboxes } from "./question-mailbox.js";
+import { Spending, SpendingLimitReached } from "./spending-limit.js";
 import { checkQuestion, isEasy } from "./verify-draft.js";
 
 export interface CheckOptions extends DatasetOptions, SelectionOptions {
@@ -42,8 +42,6 @@ export interface CheckedDataset {
   readonly costUsd: number;
 }
 
-const CHECKED_AT_ONCE = 20;
-
 /** Checks the questions of any dataset as new ones are checked. */
 export function checkQuestions(options: CheckOptions, context: AppContext): Promise<CheckedDataset> {
   const { settings, signal, progress } = context;
@@ -52,12 +50,12 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
     const questions = select(set, options, options.limit);
     checkMailboxes(db, questions, false);
     const spending = new Spending(options.maxCost ?? null);
-    const { checker } = await openModels({ ...options, model: PATTERNS_MODEL }, spending, context);
+    const { checker } = await openModels({ ...options, writer: null }, spending, context);
     const open = questionMailboxes(db);
     const duplicates = new NearDuplicates();
     const bar = progress("Checking");
     let done = 0;
-    const checked = await pLimit(CHECKED_AT_ONCE)
+    const checked = await pLimit(JUDGE_CONCURRENCY)
       .map([...questions], async (question) => {
         if (signal.aborted) return null;
         const mailbox = open(question.inbox_address);

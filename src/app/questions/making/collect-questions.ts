@@ -2,18 +2,16 @@ import pLimit from "p-limit";
 import { NearDuplicates } from "../../../questions/generation/near-duplicates.js";
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
 import { count } from "../../../reports/text/format-number.js";
+import type { NamedCounts } from "../../../statistics/named-counts.js";
 import { seededRandom } from "../../../statistics/seeded-random.js";
+import { JUDGE_CONCURRENCY } from "../../score/create-judge.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";
 import { callOrNull, draftsOfModel, draftsOfPatterns, type UsableMailbox } from "./draft-questions.js";
 import type { MakeOptions } from "./make-options.js";
-import { SpendingLimitReached } from "./metered-model.js";
-import type { NamedCounts } from "./named-counts.js";
 import type { OpenedModels } from "./open-models.js";
 import type { QuestionMailbox } from "./question-mailbox.js";
+import { SpendingLimitReached } from "./spending-limit.js";
 import { asAskedTooEarly, type VerifiedQuestion, verifyDraft } from "./verify-draft.js";
-
-/** Questions checked at once; the rate limiter finds out how many calls the server takes. */
-const CHECKED_AT_ONCE = 20;
 
 export interface CollectRequest {
   readonly mailboxes: ReadonlyMap<string, QuestionMailbox>;
@@ -74,7 +72,7 @@ async function verifyGroup(
   signal: AbortSignal,
 ): Promise<VerifiedQuestion[]> {
   const wanted = drafts.flatMap((draft) => quota.plan(draft, refusals) ?? []);
-  const checked = await pLimit(CHECKED_AT_ONCE).map(wanted, async ({ draft, number }) => {
+  const checked = await pLimit(JUDGE_CONCURRENCY).map(wanted, async ({ draft, number }) => {
     const mailbox = mailboxes.get(draft.inbox);
     if (mailbox === undefined) return null;
     const settings = {

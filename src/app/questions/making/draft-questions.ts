@@ -7,12 +7,12 @@ import {
   QUESTIONS_PER_BATCH,
   readWrittenQuestions,
 } from "../../../questions/generation/draft-protocol.js";
-import { locateSources } from "../../../questions/generation/locate-sources.js";
 import { mailBatches } from "../../../questions/generation/mail-batches.js";
 import { draftPatternQuestions } from "../../../questions/generation/patterns/draft-pattern-questions.js";
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
-import { spreadDrafts } from "../../../questions/generation/spread-drafts.js";
-import type { NamedCounts } from "./named-counts.js";
+import { locateSources } from "../../../questions/generation/resolve-citations.js";
+import { spreadDrafts } from "../../../questions/generation/stratified-order.js";
+import type { NamedCounts } from "../../../statistics/named-counts.js";
 
 /** The mails of one mailbox: those that questions are made of, and all. */
 export interface UsableMailbox {
@@ -32,14 +32,14 @@ export function* draftsOfPatterns(
 ): Generator<QuestionDraft[]> {
   const all = mailboxes.flatMap(({ address, usable, all }) => {
     const { drafts, refused } = draftPatternQuestions(address, usable, all);
-    for (const [reason, count] of Object.entries(refused)) refusals.add(reason, count);
+    refusals.addAll(refused);
     return drafts;
   });
   for (const draft of spreadDrafts(all, seed)) yield [draft];
 }
 
 /** The batches of all mailboxes in turn, each spread over its time. */
-export function batchesInTurn(
+function batchesInTurn(
   mailboxes: readonly UsableMailbox[],
 ): { readonly address: string; readonly mails: readonly Email[] }[] {
   const lists = mailboxes.map(({ address, usable }) => mailBatches(usable).map((mails) => ({ address, mails })));
@@ -48,7 +48,7 @@ export function batchesInTurn(
 }
 
 /** Batches that are probably needed for so many questions: half of what is written passes. */
-export function batchesFor(questions: number): number {
+function batchesFor(questions: number): number {
   return Math.ceil(questions / (QUESTIONS_PER_BATCH / 2));
 }
 

@@ -2,6 +2,7 @@ import { UserError } from "../../../domain/errors.js";
 import type { Split } from "../../../domain/tasks/question.js";
 import { usableMails } from "../../../questions/generation/usable-mail.js";
 import { shuffled } from "../../../questions/shuffle.js";
+import { NamedCounts } from "../../../statistics/named-counts.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { listImportedInboxes } from "../../../store/import/owners.js";
 import { checkOutputs } from "../../output-files/check-outputs.js";
@@ -9,11 +10,10 @@ import type { AppContext } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
 import { collectQuestions } from "./collect-questions.js";
 import type { UsableMailbox } from "./draft-questions.js";
-import type { MakeOptions } from "./make-options.js";
-import { Spending } from "./metered-model.js";
-import { NamedCounts } from "./named-counts.js";
+import { type MakeOptions, PATTERNS_MODEL } from "./make-options.js";
 import { openModels } from "./open-models.js";
 import { type QuestionMailbox, questionMailboxes, requireInboxes } from "./question-mailbox.js";
+import { Spending } from "./spending-limit.js";
 import type { VerifiedQuestion } from "./verify-draft.js";
 import { provenancePath, requireJsonLines, writeQuestions } from "./write-questions.js";
 
@@ -52,7 +52,8 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
   return withStore(settings, async (db) => {
     const inboxes = chooseInboxes(db, options.inbox);
     const spending = new Spending(options.maxCost ?? null);
-    const models = await openModels(options, spending, context);
+    const writer = options.model === PATTERNS_MODEL ? null : options.model;
+    const models = await openModels({ ...options, writer }, spending, context);
     const open = questionMailboxes(db);
     const mailboxes = new Map(inboxes.map((inbox) => [inbox, open(inbox)]));
     const read = readMailboxes([...mailboxes.values()]);
@@ -99,7 +100,7 @@ function readMailboxes(opened: readonly QuestionMailbox[]): {
   const mailboxes = opened.map((mailbox) => {
     const all = mailbox.mails();
     const { usable, leftOut: reasons } = usableMails(all);
-    for (const [reason, count] of Object.entries(reasons)) leftOut.add(reason, count);
+    leftOut.addAll(reasons);
     return { address: mailbox.address, usable, all };
   });
   const sum = (of: (mailbox: UsableMailbox) => number) => mailboxes.reduce((total, one) => total + of(one), 0);

@@ -3,8 +3,8 @@ import type { Checker } from "../../../questions/checks/checker.js";
 import { protocolVersion } from "../../../scoring/judge/ask-judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS } from "../../score/create-judge.js";
 import type { AppContext } from "../../use-case-context.js";
-import type { Spending } from "./metered-model.js";
 import type { QuestionModel } from "./open-question-model.js";
+import type { Spending } from "./spending-limit.js";
 
 /** A checker that asks a model; whether two answers agree is asked by the judge's protocol. */
 export async function openChecker(

@@ -1,14 +1,11 @@
 import type { Model } from "../../../domain/models/model.js";
-import { priceOf, priceOfReply } from "../../../models/catalog/prices.js";
-import { checkBaseUrl } from "../../../models/endpoint.js";
 import type { RateLimiter } from "../../../models/middleware/rate-limiter.js";
-import { withPrices } from "../../../models/middleware/with-prices.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { warnOfOtherModel } from "../../run/warn-of-other-model.js";
-import { baseUrlOf } from "../../settings/endpoints.js";
+import { serverOf } from "../../settings/endpoints.js";
 import { keepReplies, openModel } from "../../settings/open-model.js";
 import type { AppContext } from "../../use-case-context.js";
-import { requirePrice, type Spending } from "./metered-model.js";
+import { requirePrice, type Spending } from "./spending-limit.js";
 
 /** Of one call. A batch of mails is long, and a model may think about it. */
 const TIMEOUT_MS = 300_000;
@@ -26,7 +23,7 @@ export interface QuestionModelOptions {
 
 export interface QuestionModel {
   readonly model: Model;
-  readonly throttle: RateLimiter | null;
+  readonly throttle: RateLimiter;
   readonly baseUrl: string | null;
 }
 
@@ -40,12 +37,10 @@ export async function openQuestionModel(
   { settings, note }: AppContext,
 ): Promise<QuestionModel> {
   const name = parseModelName(id, null, flag !== undefined);
-  const given = baseUrlOf(name.provider, flag, settings.env, baseUrlFlag);
-  const baseUrl = given === null ? null : checkBaseUrl(given);
-  const million = { inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 };
-  requirePrice(maxCostUsd, name.id, priceOf(name.id, million));
+  const baseUrl = serverOf(name.provider, flag, settings.env, baseUrlFlag);
+  requirePrice(maxCostUsd, name.id);
   const opened = await openModel(name, { server: baseUrl, timeoutMs: TIMEOUT_MS, throttle: shared }, settings);
-  const priced = withPrices(opened.model, (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage));
-  const model = spending.metered(warnOfOtherModel(keepReplies(priced, name, baseUrl, settings), note));
+  const kept = keepReplies(opened.model, name, { baseUrl, wireApi: null }, settings);
+  const model = spending.metered(warnOfOtherModel(kept, note));
   return { model, throttle: opened.throttle, baseUrl };
 }

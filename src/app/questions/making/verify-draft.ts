@@ -9,7 +9,7 @@ import { longestSharedPhrase, PHRASE_WORDS } from "../../../questions/generation
 import type { QuestionMailbox } from "./question-mailbox.js";
 
 /** Other matches that a checker is shown: as many as an agent gets by one search. */
-export const OTHER_MATCHES = 10;
+const OTHER_MATCHES = 10;
 
 /** A question without its number. */
 export interface VerifiedQuestion {

@@ -2,6 +2,7 @@ import type { Email } from "../../../domain/mail/email.js";
 import { ownText } from "../../../domain/mail/quoted-text.js";
 import { stemsOf } from "../../../models/baseline/keywords.js";
 import { splitPassages } from "../../../models/baseline/passages.js";
+import { NamedCounts } from "../../../statistics/named-counts.js";
 import { personName } from "../person-name.js";
 import type { QuestionDraft } from "../question-draft.js";
 import { documentFrequencies, topicOf } from "./topic-words.js";
@@ -38,9 +39,9 @@ interface ReadMail {
  * @param all mails of the mailbox
  */
 export function draftPatternQuestions(inbox: string, usable: readonly Email[], all: readonly Email[]): PatternDrafts {
-  const refused: Record<string, number> = {};
+  const refused = new NamedCounts();
   const refuse = (reason: string) => {
-    refused[reason] = (refused[reason] ?? 0) + 1;
+    refused.add(reason);
     return null;
   };
   const read = all.flatMap(readMail);
@@ -58,7 +59,7 @@ export function draftPatternQuestions(inbox: string, usable: readonly Email[], a
     const draft = draftSenderQuestion(source, mailbox);
     if (draft !== null) drafts.push(draft);
   }
-  return { drafts, refused };
+  return { drafts, refused: refused.counts };
 }
 
 interface MailboxIndex {

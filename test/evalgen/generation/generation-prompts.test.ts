@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { criteriaRequest, reflectRequest, writeRequest } from "../../../src/evalgen/generation/generation-prompts.js";
 import { measureDraft } from "../../../src/evalgen/generation/measure-draft.js";
-import { criteriaRequest, reflectRequest, writeRequest } from "../../../src/evalgen/generation/requests.js";
 import type { TrainingExample } from "../../../src/evalgen/generation/training-example.js";
 import { readWrittenEval } from "../../../src/evalgen/generation/written-eval.js";
 import { readRubricReply, rubricRequest } from "../../../src/evalgen/rubric/rubric-request.js";

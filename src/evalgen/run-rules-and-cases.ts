@@ -6,12 +6,12 @@ import { runRules } from "./run-rules.js";
 import { type TraceView, viewOf } from "./trace-view.js";
 
 /** Runs rules and cases over one trace, which is prepared once for all of them. */
-export function runDataEvals(definitions: readonly DataEval[], trace: EvaluatedTrace): EvalOutcome[] {
+export function runRulesAndCases(definitions: readonly DataEval[], trace: EvaluatedTrace): EvalOutcome[] {
   const view = viewOf(trace);
-  return definitions.map((definition) => runDataEval(definition, trace, view));
+  return definitions.map((definition) => runOne(definition, trace, view));
 }
 
-function runDataEval(definition: DataEval, trace: EvaluatedTrace, view: TraceView): EvalOutcome {
+function runOne(definition: DataEval, trace: EvaluatedTrace, view: TraceView): EvalOutcome {
   try {
     return definition.kind === "rules" ? runRules(definition, view) : runCases(definition, trace);
   } catch (error) {

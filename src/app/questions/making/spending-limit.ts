@@ -1,5 +1,6 @@
 import { UserError } from "../../../domain/errors.js";
 import type { Model } from "../../../domain/models/model.js";
+import { isPriced, priceOf } from "../../../models/catalog/prices.js";
 
 /** No further call may be made. */
 export class SpendingLimitReached extends Error {
@@ -45,8 +46,8 @@ export class Spending {
 }
 
 /** Refuses a limit in dollars where the price of a model is not known. */
-export function requirePrice(limitUsd: number | null, model: string, price: number | null): void {
-  if (limitUsd === null || price !== null) return;
+export function requirePrice(limitUsd: number | null, model: string): void {
+  if (limitUsd === null || isPriced((usage) => priceOf(model, usage))) return;
   throw new UserError(
     "price_unknown",
     `--max-cost cannot be kept: the price of ${model} is not known.`,

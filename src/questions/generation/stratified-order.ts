@@ -6,21 +6,21 @@ import type { QuestionDraft } from "./question-draft.js";
  * one is of those that had the least so far. Of equal ones a shuffle by `seed` decides.
  */
 export function* spreadDrafts(drafts: readonly QuestionDraft[], seed: number): Generator<QuestionDraft> {
-  const rest = shuffled(drafts, seed);
+  const rest = shuffled(drafts, seed).map((draft) => ({ draft, groups: groupsOf(draft) }));
   const used = new Map<string, number>();
   while (rest.length > 0) {
     let best = 0;
     let fewest = Number.POSITIVE_INFINITY;
-    for (const [i, draft] of rest.entries()) {
-      const uses = groupsOf(draft).reduce((sum, group) => sum + (used.get(group) ?? 0), 0);
+    for (const [i, { groups }] of rest.entries()) {
+      const uses = groups.reduce((sum, group) => sum + (used.get(group) ?? 0), 0);
       if (uses >= fewest) continue;
       fewest = uses;
       best = i;
     }
     const [next] = rest.splice(best, 1);
     if (next === undefined) return;
-    for (const group of groupsOf(next)) used.set(group, (used.get(group) ?? 0) + 1);
-    yield next;
+    for (const group of next.groups) used.set(group, (used.get(group) ?? 0) + 1);
+    yield next.draft;
   }
 }
 
