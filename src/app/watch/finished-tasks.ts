@@ -1,5 +1,5 @@
 import { addCost } from "../../domain/runs/cost.js";
-import { HEADLINE_SCORERS } from "../../domain/runs/headline.js";
+import { headlineScorer } from "../../domain/runs/headline.js";
 import type { FinishedTask, RunProgress } from "../../domain/runs/run-progress.js";
 import type { ScoreDescription } from "../../domain/scores/score.js";
 import type { Ending } from "../../domain/tasks/task-ending.js";
@@ -100,7 +100,7 @@ export class FinishedTasks {
         byTask.set(taskId, [...(byTask.get(taskId) ?? []), value]);
       }
     }
-    const headline = HEADLINE_SCORERS.find((scorer) => byScorer.has(scorer));
+    const headline = headlineScorer((scorer) => byScorer.has(scorer));
     const rank = (scorer: string) => (scorer === headline ? -1 : (ORDER.get(scorer) ?? ORDER.size));
     return [...byScorer]
       .sort(([a], [b]) => rank(a) - rank(b))
