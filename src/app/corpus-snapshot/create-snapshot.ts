@@ -7,7 +7,7 @@ import { UserError } from "../../domain/errors.js";
 import { replaceFile } from "../../platform/atomic-file.js";
 import { readJson, sha256OfFile } from "../../platform/download/download-cache.js";
 import { isProcessAlive } from "../../platform/process-alive.js";
-import { type Db, openReadOnly } from "../../store/connection/open-store.js";
+import { type Db, withReadOnly } from "../../store/connection/open-store.js";
 import { copyMailOnThread } from "../../store/import/copy-mail.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { type CorpusDescription, type SnapshotFile, snapshotFileSchema } from "./snapshot-description.js";
@@ -114,10 +114,5 @@ export class CorpusSnapshots {
 
 /** Of the copy: the mail may have changed since it was asked for. */
 function fingerprintOf(path: string): string {
-  const db = openReadOnly(path);
-  try {
-    return readFingerprint(db) ?? "";
-  } finally {
-    db.close();
-  }
+  return withReadOnly(path, (db) => readFingerprint(db) ?? "");
 }

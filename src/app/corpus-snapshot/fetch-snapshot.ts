@@ -10,6 +10,7 @@ import { authorization, getJson } from "../../platform/download/http-get.js";
 import type { RequestFailed } from "../../platform/download/request-failed.js";
 import { parseServerUrl } from "../../platform/http/http-url.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
+import { megabytes } from "../../reports/text/format-number.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
 import { type CorpusDescription, corpusDescriptionSchema, type SnapshotFile } from "./snapshot-description.js";
@@ -104,7 +105,3 @@ const HINTS: DownloadHints = {
       : "See that the address is that of art-e serve, and that nothing stands in between.";
   },
 };
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
