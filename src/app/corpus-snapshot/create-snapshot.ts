@@ -1,11 +1,13 @@
+import { createHash, type Hash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { UserError } from "../../domain/errors.js";
 import { replaceFile } from "../../platform/atomic-file.js";
-import { readJson, sha256OfFile } from "../../platform/download/download-cache.js";
+import { readJson } from "../../platform/download/download-cache.js";
 import { isProcessAlive } from "../../platform/process-alive.js";
 import { type Db, withReadOnly } from "../../store/connection/open-store.js";
 import { copyMailOnThread } from "../../store/import/copy-mail.js";
@@ -88,11 +90,13 @@ export class CorpusSnapshots {
       await copyMailOnThread({ from: this.db.name, to: copy }, signal);
       const fingerprint = fingerprintOf(copy);
       const { size: databaseBytes } = await stat(copy);
-      await pipeline(createReadStream(copy), createGzip({ level: GZIP_LEVEL }), createWriteStream(packed), { signal });
+      const hash = createHash("sha256");
+      const gzip = createGzip({ level: GZIP_LEVEL });
+      await pipeline(createReadStream(copy), gzip, updating(hash), createWriteStream(packed), { signal });
       const file: SnapshotFile = {
         fingerprint,
         bytes: (await stat(packed)).size,
-        sha256: await sha256OfFile(packed, signal),
+        sha256: hash.digest("hex"),
         database_bytes: databaseBytes,
       };
       await rename(packed, this.path(fingerprint, ".gz"));
@@ -110,6 +114,16 @@ export class CorpusSnapshots {
       await rm(join(this.folder, name), { force: true });
     }
   }
+}
+
+/** Passes on what comes, and adds it to the hash. */
+function updating(hash: Hash): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
 }
 
 /** Of the copy: the mail may have changed since it was asked for. */
