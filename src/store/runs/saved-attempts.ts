@@ -38,7 +38,8 @@ function toSavedAttempt({ position, startedAt, result }: AttemptRow): SavedAttem
   return { position, startedAt, result: JSON.parse(result) as TaskResult };
 }
 
-/** Changes whenever another connection has written to the file. */
-export function dataVersion(db: Db): number {
-  return db.pragma("data_version", { simple: true }) as number;
+/** Changes whenever the file was written to: `data_version` leaves out this connection, `total_changes` the others. */
+export function dataVersion(db: Db): string {
+  const own = db.prepare("SELECT total_changes()").pluck().get() as number;
+  return `${db.pragma("data_version", { simple: true })}/${own}`;
 }
