@@ -4,7 +4,7 @@ import type { Db } from "../../store/connection/open-store.js";
 import { getRun } from "../../store/runs/runs.js";
 import { attemptsSavedAfter, dataVersion } from "../../store/runs/saved-attempts.js";
 import { type FinishedFigures, FinishedTasks } from "./finished-tasks.js";
-import { estimatePace } from "./time-left.js";
+import { estimatePace } from "./throughput.js";
 
 /** Reads from the file how far a run has got; the run may be executed by any process. */
 export class RunProgressReader {

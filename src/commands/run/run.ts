@@ -16,8 +16,8 @@ import { printEstimate } from "./print-estimate.js";
 import { printTotals } from "./print-totals.js";
 import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
 import { RUN_HELP } from "./run-help.js";
-import { runProgress } from "./run-progress.js";
 import { stoppedError } from "./stopped-error.js";
+import { runProgress } from "./terminal-progress.js";
 import { refuseUnwatched, withRunPage } from "./watch-run.js";
 
 export const runCommand: Command = {

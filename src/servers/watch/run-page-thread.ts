@@ -10,7 +10,7 @@ import { addPage } from "../playground/serve-page.js";
 import { mailRoutes } from "../routes/mail-routes.js";
 import { runRoutes } from "../routes/run-routes.js";
 import { traceRoutes } from "../routes/trace-routes.js";
-import type { RunPageAnswer, RunPageCall, RunPageData } from "./run-page-calls.js";
+import type { RunPageAnswer, RunPageCall, RunPageData } from "./run-page-rpc.js";
 import { runStreamRoutes } from "./run-stream-routes.js";
 import { RunStreams } from "./run-streams.js";
 

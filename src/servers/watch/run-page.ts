@@ -2,7 +2,7 @@ import type { RunActivity } from "../../app/run/answer/task-answerer.js";
 import { TasksUnderWay } from "../../app/watch/tasks-under-way.js";
 import type { RunEvent } from "../../domain/runs/run-event.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
-import type { RunPageAnswer, RunPageCall, RunPageData } from "./run-page-calls.js";
+import type { RunPageAnswer, RunPageCall, RunPageData } from "./run-page-rpc.js";
 
 const YOUNG_GENERATION_MB = 16;
 
