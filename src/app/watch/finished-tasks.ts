@@ -1,6 +1,6 @@
 import { addCost } from "../../domain/runs/cost.js";
 import { headlineScorer } from "../../domain/runs/headline.js";
-import type { FinishedTask, RunProgress } from "../../domain/runs/run-progress.js";
+import type { FinishedTaskLine, RunProgress } from "../../domain/runs/run-progress.js";
 import type { ScoreDescription } from "../../domain/scores/score.js";
 import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
@@ -33,8 +33,8 @@ type ScoreLine = RunProgress["scores"][number];
 /** The finished tasks of a run, added as they are saved. */
 export class FinishedTasks {
   private readonly tasks = new Map<string, Scored>();
-  private newest: FinishedTask[] = [];
-  private failures: FinishedTask[] = [];
+  private newest: FinishedTaskLine[] = [];
+  private failures: FinishedTaskLine[] = [];
   private ends: number[] = [];
   private costUsd: number | null = 0;
   private tokens = 0;
@@ -49,7 +49,7 @@ export class FinishedTasks {
     this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
     this.retries += retries;
-    const line = toFinishedTask(result, startedAt);
+    const line = toLine(result, startedAt);
     this.newest = [line, ...this.newest].slice(0, MOST_NEWEST);
     if (isFailure(ending)) this.failures = [line, ...this.failures].slice(0, MOST_FAILURES);
     this.ends = [Date.parse(line.endedAt), ...this.ends].slice(0, PACE_TASKS);
@@ -70,7 +70,7 @@ export class FinishedTasks {
       if (isFailure(ending)) failedTasks++;
     }
     const scores = this.estimates();
-    const withScore = (line: FinishedTask) => ({ ...line, score: this.scoreOf(line, scores[0]?.scorer) });
+    const withScore = (line: FinishedTaskLine) => ({ ...line, score: this.scoreOf(line, scores[0]?.scorer) });
     return {
       doneTasks: this.tasks.size,
       failedTasks,
@@ -84,7 +84,7 @@ export class FinishedTasks {
     };
   }
 
-  private scoreOf(task: FinishedTask, scorer: string | undefined): number | null {
+  private scoreOf(task: FinishedTaskLine, scorer: string | undefined): number | null {
     return scorer === undefined ? null : (this.tasks.get(repeatKey(task))?.scores[scorer] ?? null);
   }
 
@@ -121,7 +121,7 @@ function scoreLine(scorer: string, questions: readonly (readonly number[])[]): S
   return { scorer, label, better, ...estimateOf({ kind, ...(known?.scale && { scale: known.scale }) }, sums) };
 }
 
-function toFinishedTask(result: SavedAttempt["result"], startedAt: string): FinishedTask {
+function toLine(result: SavedAttempt["result"], startedAt: string): FinishedTaskLine {
   const { taskId, epoch, traceId, question, ending, error, costUsd, executionTimeMs, waitingTimeMs, retries } = result;
   return {
     taskId,
