@@ -5,9 +5,10 @@ import { replaceFile } from "../platform/atomic-file.js";
 import { readJson } from "../platform/download/download-cache.js";
 import { withDownloadHint } from "../platform/download/download-errors.js";
 import { downloadFile } from "../platform/download/download-file.js";
+import { authorization } from "../platform/download/http-get.js";
 import type { OnProgress } from "../platform/download/range-download.js";
 import { RequestFailed } from "../platform/download/request-failed.js";
-import { authorization, datasetPage, EMAILS_DATASET, fileUrl, type Hub, listFolder, resolveRevision } from "./hub.js";
+import { datasetPage, EMAILS_DATASET, fileUrl, type Hub, listFolder, resolveRevision } from "./hub.js";
 import { hubHints } from "./hub-hints.js";
 
 /** `data/train-00000-of-00003.parquet` */

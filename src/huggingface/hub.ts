@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { UserError } from "../domain/errors.js";
 import { trimEndOf } from "../domain/trim-end.js";
-import { getJson } from "../platform/download/http-get.js";
+import { authorization, getJson } from "../platform/download/http-get.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
 
 export const QUESTIONS_DATASET = "corbt/enron_emails_sample_questions";
@@ -20,10 +20,6 @@ export interface Hub {
   readonly rowsEndpoint?: string | undefined;
   readonly token: string | null;
   readonly retry?: RetryPolicy | undefined;
-}
-
-export function authorization(token: string | null): Record<string, string> {
-  return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
 /** @throws UserError where the address is no plain http(s) address. */

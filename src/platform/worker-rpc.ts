@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
+import { parentPort, Worker } from "node:worker_threads";
 
 /** A call and its answer carry the same id. Both are sent in batches. */
 export interface RpcCall<Call> {
@@ -9,7 +9,31 @@ export interface RpcCall<Call> {
 
 export type RpcAnswer<Answer> =
   | { readonly id: number; readonly answer: Answer }
-  | { readonly id: number; readonly error: { readonly message: string; readonly code?: string | undefined } };
+  | { readonly id: number; readonly error: RpcError };
+
+interface RpcError {
+  readonly message: string;
+  readonly code?: string | undefined;
+}
+
+type ThrownError = Error & { readonly code?: string };
+
+/** In the thread: answers its calls in order, each as soon as it is done. `errorOf`: what the caller gets to know. */
+export function serveCalls<Call, Answer>(
+  answer: (call: Call) => Answer | Promise<Answer>,
+  errorOf: (error: ThrownError) => RpcError = ({ message, code }) => ({ message, code }),
+): void {
+  const toRpcAnswer = async ({ id, call }: RpcCall<Call>): Promise<RpcAnswer<Answer>> => {
+    try {
+      return { id, answer: await answer(call) };
+    } catch (error) {
+      return { id, error: errorOf(error as ThrownError) };
+    }
+  };
+  parentPort?.on("message", async (calls: readonly RpcCall<Call>[]) => {
+    for (const call of calls) parentPort?.postMessage([await toRpcAnswer(call)]);
+  });
+}
 
 export interface WorkerRpcOptions {
   readonly data: unknown;

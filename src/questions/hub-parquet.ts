@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../domain/errors.js";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
-import { authorization, fileUrl, QUESTIONS_DATASET, QUESTIONS_REVISION, resolveRevision } from "../huggingface/hub.js";
+import { fileUrl, QUESTIONS_DATASET, QUESTIONS_REVISION, resolveRevision } from "../huggingface/hub.js";
 import { type HubRequest, questionHints } from "../huggingface/hub-request.js";
 import { withDownloadHint } from "../platform/download/download-errors.js";
 import { downloadFile } from "../platform/download/download-file.js";
+import { authorization } from "../platform/download/http-get.js";
 import { parquetRows } from "./parquet-rows.js";
 import { validateQuestions } from "./validate-questions.js";
 

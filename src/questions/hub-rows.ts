@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
 import {
-  authorization,
   checkedEndpoint,
   DEFAULT_ENDPOINT,
   DEFAULT_ROWS_ENDPOINT,
@@ -14,7 +13,7 @@ import { type HubRequest, questionHints } from "../huggingface/hub-request.js";
 import { replaceFile } from "../platform/atomic-file.js";
 import { type CacheRecord, sha256Of, verifiedRecord, writeRecord } from "../platform/download/download-cache.js";
 import { withDownloadHint } from "../platform/download/download-errors.js";
-import { getJson } from "../platform/download/http-get.js";
+import { authorization, getJson } from "../platform/download/http-get.js";
 import type { OnProgress } from "../platform/download/range-download.js";
 import { RequestFailed } from "../platform/download/request-failed.js";
 import { DEFAULT_RETRY } from "../platform/retry.js";

@@ -7,7 +7,7 @@ import { type ResultMessage, resultMessageSchema, type TaskMessage } from "./mes
 /** BullMQ writes every event of a job, its result included, to a stream that nobody reads here. */
 const EVENTS_KEPT = 10;
 
-/** Why a task came back without a result. */
+/** A task that came back: with its result, or with why it has none. */
 export type FinishedTask =
   | { readonly id: string; readonly result: ResultMessage }
   | { readonly id: string; readonly failure: string };

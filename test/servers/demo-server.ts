@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { expect } from "vitest";
 import { z } from "zod";
 import { ServedModels } from "../../src/app/chat/served-models.js";
-import { CorpusSnapshots } from "../../src/app/corpus-snapshot/create-snapshot.js";
+import { CorpusSnapshots } from "../../src/app/corpus-snapshot/snapshot-cache.js";
 import type { JsonObject, JsonValue } from "../../src/domain/json.js";
 import type { Access } from "../../src/servers/http/auth.js";
 import { ChatLimits } from "../../src/servers/http/chat-limits.js";

@@ -1,14 +1,16 @@
 import { existsSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { UserError } from "../../domain/errors.js";
+import { trimEndOf } from "../../domain/trim-end.js";
+import { removeDownload } from "../../platform/download/download-cache.js";
 import { type DownloadHints, withDownloadHint } from "../../platform/download/download-errors.js";
 import { downloadFile } from "../../platform/download/download-file.js";
-import { getJson } from "../../platform/download/http-get.js";
+import { authorization, getJson } from "../../platform/download/http-get.js";
 import type { RequestFailed } from "../../platform/download/request-failed.js";
-import { parseHttpUrl } from "../../platform/http/http-url.js";
+import { parseServerUrl } from "../../platform/http/http-url.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
+import { megabytes } from "../../reports/text/format-number.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
 import { type CorpusDescription, corpusDescriptionSchema, type SnapshotFile } from "./snapshot-description.js";
@@ -29,22 +31,21 @@ const ASK_EVERY_MS = 1_000;
  * interrupted download goes on. Throws a UserError where it cannot be had.
  */
 export async function fetchCorpus({ url: text, token }: CorpusServer, context: AppContext): Promise<string> {
-  const url = parseHttpUrl(text);
-  if (url === null || url.search !== "" || url.hash !== "") {
+  const url = parseServerUrl(text);
+  if (url === null) {
     throw new UserError(
       "flag_invalid",
       "--fetch-corpus: expected the address of art-e serve, such as https://mail.example:8787.",
       "A token is not part of it: set ART_E_TOKEN, or give --token-file.",
     );
   }
-  const base = url.href.replace(/\/+$/, "");
-  const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
+  const base = trimEndOf(url.href, "/");
+  const headers = authorization(token);
   const source = `the mail of ${url.host}`;
   const snapshot = await withDownloadHint(source, HINTS, () => askUntilReady(base, headers, context));
-  const folder = join(context.settings.cacheDir, "corpus");
-  const target = join(folder, `${snapshot.fingerprint.slice(0, 16)}-v${programVersion()}.db`);
+  const name = `${snapshot.fingerprint.slice(0, 16)}-v${programVersion()}.db`;
+  const target = join(context.settings.cacheDir, "corpus", name);
   if (existsSync(target)) return target;
-  await mkdir(folder, { recursive: true });
   const packed = `${target}.gz`;
   const progress = context.progress(`Fetching ${source}`);
   try {
@@ -63,7 +64,7 @@ export async function fetchCorpus({ url: text, token }: CorpusServer, context: A
     progress.stop();
   }
   await unpackSnapshot(packed, target, snapshot, context.signal);
-  await Promise.all([packed, `${packed}.json`].map((path) => rm(path, { force: true })));
+  await removeDownload(packed);
   context.note(`art-e: ${source} is in ${target}.`);
   return target;
 }
@@ -104,7 +105,3 @@ const HINTS: DownloadHints = {
       : "See that the address is that of art-e serve, and that nothing stands in between.";
   },
 };
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}

@@ -5,7 +5,7 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { EXIT, UserError } from "../../domain/errors.js";
-import { type Db, openReadOnly, openStore } from "../../store/connection/open-store.js";
+import { openStore, withReadOnly } from "../../store/connection/open-store.js";
 import { readSchema } from "../../store/import/copy-mail.js";
 import { computeFingerprint } from "../../store/import/corpus-stats.js";
 import type { SnapshotFile } from "./snapshot-description.js";
@@ -46,19 +46,16 @@ function atMost(bytes: number): Transform {
 
 /** A database of another making could hold triggers and views that run when it is used. */
 function checkDatabase(path: string, fingerprint: string): void {
-  using((db) => {
+  withReadOnly(path, (db) => {
     if (readSchema(db) !== expectedSchema()) throw refused("its tables are not those of this program");
     if (computeFingerprint(db) !== fingerprint) throw refused("its mail is not what the server said");
-  }, openReadOnly(path));
+  });
 }
 
 function expectedSchema(): string {
-  return using(readSchema, openStore(":memory:", { mustExist: false }));
-}
-
-function using<T>(use: (db: Db) => T, db: Db): T {
+  const db = openStore(":memory:", { mustExist: false });
   try {
-    return use(db);
+    return readSchema(db);
   } finally {
     db.close();
   }

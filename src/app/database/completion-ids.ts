@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type Db, openReadOnly } from "../../store/connection/open-store.js";
+import { type Db, withReadOnly } from "../../store/connection/open-store.js";
 import { listAgentIds } from "../../store/registry/agent-rows.js";
 import { newestRunIds } from "../../store/runs/list-runs.js";
 
@@ -14,12 +14,7 @@ export const knownRunIds = (path: string) => read(path, (db) => ["latest", ...ne
 function read(path: string, ids: (db: Db) => string[]): string[] {
   if (!existsSync(path)) return [];
   try {
-    const db = openReadOnly(path);
-    try {
-      return ids(db);
-    } finally {
-      db.close();
-    }
+    return withReadOnly(path, ids);
   } catch {
     return [];
   }

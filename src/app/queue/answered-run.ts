@@ -7,8 +7,8 @@ import { addSpending, setReachedLimit } from "../../queue/run-spending.js";
 import { TaskWorker } from "../../queue/task-worker.js";
 import { limitReached } from "../run/budget.js";
 import { type ServerFault, ServerWatch } from "../run/detect-dead-server.js";
-import { type OpenAnswering, openAnswering } from "./open-answering.js";
 import { RecentRate } from "./recent-rate.js";
+import { type OpenAnswering, openAnswering } from "./worker-answerer.js";
 import type { WorkerResources } from "./worker-resources.js";
 
 /** A run that this worker answers tasks of. */

@@ -8,8 +8,8 @@ import { RunQueue, taskKey } from "../../queue/run-queue.js";
 import { beginSpending, getReachedLimit } from "../../queue/run-spending.js";
 import type { Answered, TaskAnswerer } from "../run/answer/task-answerer.js";
 import { type Budget, isLimitFlag } from "../run/budget.js";
-import { type CollectRequest, ResultCollector } from "./collect-results.js";
 import { OutstandingTasks } from "./outstanding-tasks.js";
+import { type CollectRequest, ResultCollector } from "./result-collector.js";
 import { WorkersWatch } from "./workers-watch.js";
 
 /** Tasks added per round trip. */

@@ -7,7 +7,7 @@ import type { RunOptions } from "../run/plan/run-options.js";
 import type { RunPlan } from "../run/plan/run-plan.js";
 import { JudgeShortfall } from "../score/judge-shortfall.js";
 import { programVersion } from "../settings/program-version.js";
-import { identifySuite } from "../suites/identify-suite.js";
+import { identifySuite } from "../suites/suite-digest.js";
 import type { AppContext } from "../use-case-context.js";
 import { checkQueueRun } from "./check-queue-run.js";
 import { connectionNotes } from "./connection-notes.js";

@@ -2,7 +2,7 @@ import { isProvider, type Provider } from "../../models/provider-names.js";
 import type { RunManifest } from "../../queue/messages.js";
 import { baseUrlOf, hasKey } from "../settings/endpoints.js";
 import type { Environment } from "../settings/env-file.js";
-import type { IdentifiedSuite } from "../suites/identify-suite.js";
+import type { IdentifiedSuite } from "../suites/suite-digest.js";
 
 /** What a worker is, and what it may do. */
 export interface WorkerTerms {

@@ -9,7 +9,7 @@ import { openMailbox } from "../../tools/open-mailbox.js";
 import { SearchPool } from "../../tools/search-pool/search-pool.js";
 import { type CorpusServer, fetchCorpus } from "../corpus-snapshot/fetch-snapshot.js";
 import { programVersion } from "../settings/program-version.js";
-import { identifySuite } from "../suites/identify-suite.js";
+import { identifySuite } from "../suites/suite-digest.js";
 import type { AppContext } from "../use-case-context.js";
 import { connectionNotes } from "./connection-notes.js";
 import { shorten, type WorkerTerms } from "./refuse-run.js";

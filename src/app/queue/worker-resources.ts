@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import type { ToolResources } from "../../tools/tool-handler.js";
-import type { IdentifiedSuite } from "../suites/identify-suite.js";
+import type { IdentifiedSuite } from "../suites/suite-digest.js";
 import type { AppContext } from "../use-case-context.js";
 
 /** What the runs of a worker share. */

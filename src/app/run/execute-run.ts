@@ -13,7 +13,7 @@ import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/
 import { openGates } from "../gates/run-gates.js";
 import { fromDatabase } from "../results/open-results.js";
 import { saveResults } from "../results/save-results.js";
-import { checkRunName, refuseTakenName } from "../runs/run-name.js";
+import { checkNewRunName } from "../runs/run-name.js";
 import { checkJudgePriced } from "../score/create-judge.js";
 import { openLiveTraces } from "../traces/live-traces.js";
 import type { AppContext } from "../use-case-context.js";
@@ -122,8 +122,7 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
         `Name that one: art-e runs rename ${resume} "${name}"`,
       );
     }
-    checkRunName(name, "--name");
-    refuseTakenName(db, name, null);
+    checkNewRunName(db, name);
   }
   if (repeat !== undefined) return planRepeat(db, repeat, request, context);
   if (resume !== undefined) return planResume(db, resume, request, context);

@@ -3,7 +3,7 @@ import { estimateOf } from "../../evaluation/aggregate/score-aggregate.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { costOfRun, type ListedRun, listRuns, type RunFilter, scoreSums } from "../../store/runs/list-runs.js";
+import { costOfRun, type ListedRun, pageOfRuns, type RunFilter, scoreSums } from "../../store/runs/list-runs.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
 
@@ -23,11 +23,10 @@ export interface RunList {
 /** The newest runs that match; `limit` 0: all. */
 export function runsWithHeadlines(filter: RunFilter, limit: number, settings: AppSettings): Promise<RunList> {
   return withStore(settings, (db) => {
-    const found = listRuns(db, filter);
-    const listed = limit === 0 ? found : found.slice(0, limit);
+    const { runs, total } = pageOfRuns(db, filter, 0, limit === 0 ? Number.POSITIVE_INFINITY : limit);
     return {
-      runs: listed.map((run) => ({ ...run, headline: headlineOf(db, run.id), costUsd: costOfRun(db, run.id) })),
-      total: found.length,
+      runs: runs.map((run) => ({ ...run, headline: headlineOf(db, run.id), costUsd: costOfRun(db, run.id) })),
+      total,
     };
   });
 }

@@ -15,6 +15,12 @@ export function checkRunName(name: string, source: string): void {
   );
 }
 
+/** Throws a UserError where the run that is to come cannot have the name of `--name`. */
+export function checkNewRunName(db: Db, name: string): void {
+  checkRunName(name, "--name");
+  refuseTakenName(db, name, null);
+}
+
 /** Throws a UserError where another run has the name. `id`: the run that is to have it; null: one that is to come. */
 export function refuseTakenName(db: Db, name: string, id: string | null): void {
   const holder = runOfName(db, name);

@@ -1,5 +1,5 @@
 import type { RunTotals, TaskResult } from "../../domain/runs/benchmark-result.js";
-import { HEADLINE_SCORERS, type Headline } from "../../domain/runs/headline.js";
+import { type Headline, headlineScorer } from "../../domain/runs/headline.js";
 import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
 import { iterateResults } from "../../store/runs/results.js";
@@ -38,7 +38,7 @@ export function runDetails(name: string, settings: AppSettings): Promise<RunDeta
   return withStore(settings, async (db) => {
     const run = getRun(db, name);
     const totals = await computeRunTotals(db, run);
-    const headline = HEADLINE_SCORERS.find((scorer) => (totals.scores[scorer]?.n ?? 0) > 0) ?? null;
+    const headline = headlineScorer((scorer) => (totals.scores[scorer]?.n ?? 0) > 0);
     const tasks = [...iterateResults(db, run.id)].map((result) => listedTask(result, headline));
     return {
       name: run.name,

@@ -13,10 +13,10 @@ import { attachedInbox } from "../../suites/email/attached-inbox.js";
 import { collectLeftBehind } from "../../suites/left-behind/collect-left-behind.js";
 import { taskMailbox } from "../mailbox/task-mailbox.js";
 import type { AppContext } from "../use-case-context.js";
-import { digestOf } from "./identify-suite.js";
 import { openSuiteTask } from "./open-suite-task.js";
 import { openOracle, type SuiteOracle } from "./oracle/open-oracle.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-suite-tasks.js";
+import { digestOf } from "./suite-digest.js";
 import { openSuiteResources, type SuiteResourceOptions, type SuiteResources } from "./suite-resources.js";
 import { gradeRollout, ungraded } from "./task-record.js";
 

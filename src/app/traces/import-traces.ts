@@ -1,9 +1,7 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { basename } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { openImport } from "../../imports/open-import.js";
 import { notUsable } from "../../imports/parse-line.js";
+import { sha256OfFile } from "../../platform/download/download-cache.js";
 import { saveChat } from "../../store/chats/sessions.js";
 import { openStore } from "../../store/connection/open-store.js";
 import { withWriteTransaction } from "../../store/connection/write-transaction.js";
@@ -26,7 +24,8 @@ export interface ImportedTraces {
 /** Reads the traces of a file into the database: all of them, or none where one cannot be used. */
 export async function importTraces(path: string, { settings, note, signal }: AppContext): Promise<ImportedTraces> {
   const source = await openImport(path);
-  const file: ImportedFile = { format: source.format, name: basename(path), sha256: await sha256Of(path) };
+  const sha256 = await sha256OfFile(path, signal);
+  const file: ImportedFile = { format: source.format, name: basename(path), sha256 };
   const db = openStore(settings.db, { mustExist: false });
   const waiting = { signal, onWait: () => note(`art-e: another program is writing to ${settings.db}; waiting.`) };
   try {
@@ -53,10 +52,4 @@ export async function importTraces(path: string, { settings, note, signal }: App
   } finally {
     db.close();
   }
-}
-
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(path), hash);
-  return hash.digest("hex");
 }

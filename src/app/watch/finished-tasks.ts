@@ -1,13 +1,14 @@
 import { addCost } from "../../domain/runs/cost.js";
-import { HEADLINE_SCORERS } from "../../domain/runs/headline.js";
-import type { FinishedTask, RunProgress } from "../../domain/runs/run-progress.js";
+import { headlineScorer } from "../../domain/runs/headline.js";
+import type { FinishedTaskLine, RunProgress } from "../../domain/runs/run-progress.js";
 import type { ScoreDescription } from "../../domain/scores/score.js";
-import type { Ending } from "../../domain/tasks/task-ending.js";
+import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
-import { estimateOf } from "../../evaluation/aggregate/score-aggregate.js";
+import { estimateOf, sumsOf } from "../../evaluation/aggregate/score-aggregate.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import type { SavedAttempt } from "../../store/runs/saved-attempts.js";
+import { repeatKey } from "./repeat-key.js";
 
 const MOST_NEWEST = 10;
 const MOST_FAILURES = 10;
@@ -19,7 +20,6 @@ const PACE_TASKS = 50;
 interface Scored {
   readonly taskId: TaskId;
   readonly ending: Ending;
-  readonly isFailed: boolean;
   readonly scores: Readonly<Record<string, number | null>>;
 }
 
@@ -33,26 +33,25 @@ type ScoreLine = RunProgress["scores"][number];
 /** The finished tasks of a run, added as they are saved. */
 export class FinishedTasks {
   private readonly tasks = new Map<string, Scored>();
-  private newest: FinishedTask[] = [];
-  private failures: FinishedTask[] = [];
+  private newest: FinishedTaskLine[] = [];
+  private failures: FinishedTaskLine[] = [];
   private ends: number[] = [];
   private costUsd: number | null = 0;
   private tokens = 0;
   private retries = 0;
 
   /** A later attempt at a task takes the place of an earlier one, whose cost still counts. */
-  add({ result, isFailed, startedAt }: SavedAttempt): void {
-    const { taskId, epoch, ending, scores, spent, judgeCostUsd, usage, retries } = result;
-    const isSame = (line: FinishedTask) => line.taskId === taskId && line.epoch === epoch;
-    const key = `${taskId}/${epoch}`;
-    if (this.tasks.has(key)) this.failures = this.failures.filter((line) => !isSame(line));
-    this.tasks.set(key, { taskId, ending, isFailed, scores });
+  add({ result, startedAt }: SavedAttempt): void {
+    const { taskId, ending, scores, spent, judgeCostUsd, usage, retries } = result;
+    const key = repeatKey(result);
+    if (this.tasks.has(key)) this.failures = this.failures.filter((line) => repeatKey(line) !== key);
+    this.tasks.set(key, { taskId, ending, scores });
     this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
     this.retries += retries;
-    const line = toFinishedTask(result, startedAt);
+    const line = toLine(result, startedAt);
     this.newest = [line, ...this.newest].slice(0, MOST_NEWEST);
-    if (isFailed) this.failures = [line, ...this.failures].slice(0, MOST_FAILURES);
+    if (isFailure(ending)) this.failures = [line, ...this.failures].slice(0, MOST_FAILURES);
     this.ends = [Date.parse(line.endedAt), ...this.ends].slice(0, PACE_TASKS);
   }
 
@@ -66,12 +65,12 @@ export class FinishedTasks {
     const { costUsd, tokens, retries } = this;
     const endings: Partial<Record<Ending, number>> = {};
     let failedTasks = 0;
-    for (const { ending, isFailed } of this.tasks.values()) {
+    for (const { ending } of this.tasks.values()) {
       endings[ending] = (endings[ending] ?? 0) + 1;
-      if (isFailed) failedTasks++;
+      if (isFailure(ending)) failedTasks++;
     }
     const scores = this.estimates();
-    const withScore = (line: FinishedTask) => ({ ...line, score: this.scoreOf(line, scores[0]?.scorer) });
+    const withScore = (line: FinishedTaskLine) => ({ ...line, score: this.scoreOf(line, scores[0]?.scorer) });
     return {
       doneTasks: this.tasks.size,
       failedTasks,
@@ -85,8 +84,8 @@ export class FinishedTasks {
     };
   }
 
-  private scoreOf({ taskId, epoch }: FinishedTask, scorer: string | undefined): number | null {
-    return scorer === undefined ? null : (this.tasks.get(`${taskId}/${epoch}`)?.scores[scorer] ?? null);
+  private scoreOf(task: FinishedTaskLine, scorer: string | undefined): number | null {
+    return scorer === undefined ? null : (this.tasks.get(repeatKey(task))?.scores[scorer] ?? null);
   }
 
   /** The repeats of a question are one cluster. */
@@ -100,7 +99,7 @@ export class FinishedTasks {
         byTask.set(taskId, [...(byTask.get(taskId) ?? []), value]);
       }
     }
-    const headline = HEADLINE_SCORERS.find((scorer) => byScorer.has(scorer));
+    const headline = headlineScorer((scorer) => byScorer.has(scorer));
     const rank = (scorer: string) => (scorer === headline ? -1 : (ORDER.get(scorer) ?? ORDER.size));
     return [...byScorer]
       .sort(([a], [b]) => rank(a) - rank(b))
@@ -112,18 +111,17 @@ const ORDER: ReadonlyMap<string, number> = new Map(Object.keys(SCORES).map((scor
 
 function scoreLine(scorer: string, questions: readonly (readonly number[])[]): ScoreLine {
   const sums = new ClusteredMean();
-  for (const values of questions) sums.add(values.length, sumOf(values), sumOf(values.map((value) => value * value)));
+  for (const values of questions) {
+    const { n, sum, squares } = sumsOf(values);
+    sums.add(n, sum, squares);
+  }
   const known: ScoreDescription | undefined = SCORES[scorer];
   // An eval, or a scorer of another version.
   const { label, kind, better } = known ?? { label: scorer, kind: "rate", better: "higher" };
   return { scorer, label, better, ...estimateOf({ kind, ...(known?.scale && { scale: known.scale }) }, sums) };
 }
 
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
-}
-
-function toFinishedTask(result: SavedAttempt["result"], startedAt: string): FinishedTask {
+function toLine(result: SavedAttempt["result"], startedAt: string): FinishedTaskLine {
   const { taskId, epoch, traceId, question, ending, error, costUsd, executionTimeMs, waitingTimeMs, retries } = result;
   return {
     taskId,

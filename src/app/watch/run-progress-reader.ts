@@ -4,13 +4,13 @@ import type { Db } from "../../store/connection/open-store.js";
 import { getRun } from "../../store/runs/runs.js";
 import { attemptsSavedAfter, dataVersion } from "../../store/runs/saved-attempts.js";
 import { type FinishedFigures, FinishedTasks } from "./finished-tasks.js";
-import { estimatePace } from "./time-left.js";
+import { estimatePace } from "./throughput.js";
 
 /** Reads from the file how far a run has got; the run may be executed by any process. */
 export class RunProgressReader {
   private readonly finished = new FinishedTasks();
   private position = 0;
-  private version: number | null = null;
+  private version: string | null = null;
   private figures: FinishedFigures | null = null;
 
   constructor(
@@ -18,10 +18,13 @@ export class RunProgressReader {
     private readonly runId: string,
   ) {}
 
-  /** Adds what has been saved since the last call. Yields to the event loop between pages. */
-  async read(): Promise<void> {
+  /**
+   * Adds what has been saved since the last call. Yields to the event loop between pages. False where the file has not
+   * changed.
+   */
+  async read(): Promise<boolean> {
     const version = dataVersion(this.db);
-    if (version === this.version) return;
+    if (version === this.version) return false;
     this.version = version;
     for await (const page of yieldBetween(attemptsSavedAfter(this.db, this.runId, this.position))) {
       for (const attempt of page) {
@@ -30,6 +33,7 @@ export class RunProgressReader {
         this.figures = null;
       }
     }
+    return true;
   }
 
   /** Throws a UserError where the run was deleted. */

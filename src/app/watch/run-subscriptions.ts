@@ -52,6 +52,8 @@ class PolledRun {
   private readonly listeners = new Set<ProgressListener>();
   private newest: RunProgress | null = null;
   private newestJson = "";
+  /** What `newest` tells can change by a write to the file alone: nobody executes the run. */
+  private hasEnded = false;
   private timer: NodeJS.Timeout | undefined;
   /** The reader must not be called again before it is done. */
   private polling: Promise<void> = Promise.resolve();
@@ -86,9 +88,11 @@ class PolledRun {
   private async pollOnce(): Promise<void> {
     const startedAt = performance.now();
     try {
-      await this.reader.read();
-      this.publish(this.reader.progress(this.processState()));
+      const hasChanged = await this.reader.read();
+      const process = this.processState();
+      if (hasChanged || process !== null || !this.hasEnded) this.publish(this.reader.progress(process));
     } catch (error) {
+      this.hasEnded = false;
       this.onFault(error);
     }
     clearTimeout(this.timer);
@@ -101,6 +105,7 @@ class PolledRun {
     // The rate alone changes with every millisecond.
     const json = JSON.stringify({ ...progress, tasksPerMinute: null });
     this.newest = progress;
+    this.hasEnded = progress.status !== "running" && progress.process === null;
     if (json === this.newestJson) return;
     this.newestJson = json;
     for (const listener of this.listeners) listener(progress);

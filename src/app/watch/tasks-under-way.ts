@@ -3,6 +3,7 @@ import type { RunProcessState } from "../../domain/runs/run-progress.js";
 import type { TaskActivity } from "../../domain/runs/task-activity.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
 import type { RunActivity } from "../run/answer/task-answerer.js";
+import { repeatKey } from "./repeat-key.js";
 
 /** The lists of a state are cut there: a page need not show more. */
 const MOST_TASKS = 100;
@@ -28,14 +29,14 @@ export class TasksUnderWay {
       case "task_started": {
         const { taskId, epoch } = event;
         const now = Date.now();
-        this.tasks.set(keyOf(event), { taskId, epoch, startedAt: now, activity: null, since: now });
+        this.tasks.set(repeatKey(event), { taskId, epoch, startedAt: now, activity: null, since: now });
         break;
       }
       case "task_activity":
-        this.setActivity(keyOf(event), event.activity);
+        this.setActivity(repeatKey(event), event.activity);
         break;
       case "task_answered":
-        this.tasks.delete(keyOf(event));
+        this.tasks.delete(repeatKey(event));
         break;
       case "run_finished":
         this.tasks.clear();
@@ -67,8 +68,4 @@ export class TasksUnderWay {
     const newest = { taskId, epoch, ...activity.retry, at: new Date().toISOString() };
     this.retries = [newest, ...this.retries].slice(0, MOST_RETRIES);
   }
-}
-
-function keyOf({ taskId, epoch }: { readonly taskId: TaskId; readonly epoch: number }): string {
-  return `${taskId}/${epoch}`;
 }

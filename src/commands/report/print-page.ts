@@ -1,6 +1,6 @@
 import type { WrittenPage } from "../../app/results/write-page.js";
 import { reportFigures } from "../../reports/ci/report-figures.js";
-import { count } from "../../reports/text/format-number.js";
+import { count, megabytes } from "../../reports/text/format-number.js";
 import type { CommandContext } from "../cli/command.js";
 
 /** Prints where the page and its conversations are. */
@@ -27,7 +27,3 @@ const WHERE = {
   folder: (folder: string) => `their conversations are in the folder ${folder} beside it: keep the two together.`,
   none: () => "without their conversations: art-e show RUN/TASK shows them.",
 } as const;
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}

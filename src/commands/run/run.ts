@@ -16,8 +16,8 @@ import { printEstimate } from "./print-estimate.js";
 import { printTotals } from "./print-totals.js";
 import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
 import { RUN_HELP } from "./run-help.js";
-import { runProgress } from "./run-progress.js";
 import { stoppedError } from "./stopped-error.js";
+import { terminalProgress } from "./terminal-progress.js";
 import { refuseUnwatched, withRunPage } from "./watch-run.js";
 
 export const runCommand: Command = {
@@ -55,7 +55,7 @@ async function execute(configured: ConfiguredFlags, context: CommandContext): Pr
     printEstimate(await estimateBenchmark(request, context), configured, context);
     return EXIT.done;
   }
-  const openProgress: OpenMonitor = (activity) => runProgress(context.settings, activity);
+  const openProgress: OpenMonitor = (activity) => terminalProgress(context.settings, activity);
   const { end, gates, output, shortfall } = await withRunPage(flags, context, openProgress, (openMonitor) =>
     runBenchmark(request, context, openMonitor),
   );

@@ -23,9 +23,10 @@ export class RunningHeadline {
 
   /** Empty while nothing is scored. */
   text(): string {
-    const scorer = HEADLINE_SCORERS.find((name) => this.sums.has(name));
-    if (scorer === undefined) return "";
-    const { sum, n } = this.sums.get(scorer) ?? { sum: 0, n: 1 };
-    return `${LABELS[scorer]} ${share(sum / n)}`;
+    for (const scorer of HEADLINE_SCORERS) {
+      const sums = this.sums.get(scorer);
+      if (sums !== undefined) return `${LABELS[scorer]} ${share(sums.sum / sums.n)}`;
+    }
+    return "";
   }
 }

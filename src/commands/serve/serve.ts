@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { withChatServices } from "../../app/chat/with-chat-services.js";
-import { CorpusSnapshots } from "../../app/corpus-snapshot/create-snapshot.js";
+import { CorpusSnapshots } from "../../app/corpus-snapshot/snapshot-cache.js";
 import { programVersion } from "../../app/settings/program-version.js";
 import { EXIT } from "../../domain/errors.js";
 import { openInBrowser } from "../../processes/open-in-browser.js";

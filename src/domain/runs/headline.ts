@@ -10,3 +10,8 @@ export const HEADLINE_SCORERS = ["judgeCorrect", "taskScore", "semanticScore"] a
 export interface Headline extends Estimate {
   readonly scorer: (typeof HEADLINE_SCORERS)[number];
 }
+
+/** The scorer whose figure stands for a run, of those that `has` knows; null: none of them does. */
+export function headlineScorer(has: (scorer: Headline["scorer"]) => boolean): Headline["scorer"] | null {
+  return HEADLINE_SCORERS.find(has) ?? null;
+}

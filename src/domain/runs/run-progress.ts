@@ -24,7 +24,7 @@ const finishedTaskSchema = z.strictObject({
 });
 
 /** A task with a result, as a page that follows a run lists it. */
-export type FinishedTask = Readonly<z.output<typeof finishedTaskSchema>>;
+export type FinishedTaskLine = Readonly<z.output<typeof finishedTaskSchema>>;
 
 const taskActivitySchema = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["queued", "calling", "judging"]) }),

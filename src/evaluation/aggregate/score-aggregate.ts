@@ -7,6 +7,13 @@ import { passAtK, passHatK } from "../../statistics/pass-at-k.js";
 /** The k for which pass@k and pass^k are reported: all up to ten, then doubling. */
 const REPORTED_K = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
 
+/** What a `ClusteredMean` takes of a cluster's values. */
+interface ClusterSums {
+  readonly n: number;
+  readonly sum: number;
+  readonly squares: number;
+}
+
 const SHARE: Scale = { min: 0, max: 1 };
 
 /** Aggregates one score over a run, question by question. */
@@ -14,7 +21,7 @@ export class ScoreAggregate {
   private readonly completed = new ClusteredMean();
   private readonly withFailed = new ClusteredMean();
   /** None for tasks of suites, which are about no inbox. */
-  private readonly inboxes = new Map<string, { n: number; sum: number; squares: number }>();
+  private readonly inboxes = new Map<string, ClusterSums>();
   private readonly tries = new Map<number, { some: ClusteredMean; all: ClusteredMean }>();
   private hasValues = false;
   private binary = true;
@@ -26,7 +33,7 @@ export class ScoreAggregate {
     // Completed but without a value: the score does not apply to the question.
     if (values.length === 0) return;
     this.hasValues = true;
-    const [n, sum, squares] = [values.length, sumOf(values), sumOf(values.map((value) => value * value))];
+    const { n, sum, squares } = sumsOf(values);
     this.completed.add(n, sum, squares);
     this.withFailed.add(n + failed, sum, squares);
     if (inbox !== "") {
@@ -92,6 +99,10 @@ export class ScoreAggregate {
 /** Rates and means use different intervals. */
 export function estimateOf({ kind, scale }: Pick<ScoreDescription, "kind" | "scale">, sums: ClusteredMean): Estimate {
   return kind === "rate" ? sums.rate() : sums.mean(scale);
+}
+
+export function sumsOf(values: readonly number[]): ClusterSums {
+  return { n: values.length, sum: sumOf(values), squares: sumOf(values.map((value) => value * value)) };
 }
 
 function sumOf(values: readonly number[]): number {

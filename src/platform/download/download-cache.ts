@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { z } from "zod";
 import { replaceFile } from "../atomic-file.js";
 import { parseJsonOrNull } from "../parse-json.js";
@@ -56,6 +56,11 @@ export async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T
 
 export async function writeRecord(file: string, record: CacheRecord): Promise<void> {
   await replaceFile(recordPath(file), [`${JSON.stringify(record, null, 2)}\n`]);
+}
+
+/** Deletes a cached file and its record. */
+export async function removeDownload(file: string): Promise<void> {
+  await Promise.all([file, recordPath(file)].map((path) => rm(path, { force: true })));
 }
 
 /** Lower-case hex. */

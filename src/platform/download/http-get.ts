@@ -21,6 +21,11 @@ export async function get(url: string, headers: Record<string, string>, signal: 
   });
 }
 
+/** The headers that a server with a token asks for; null: it has none. */
+export function authorization(token: string | null): Record<string, string> {
+  return token === null ? {} : { authorization: `Bearer ${token}` };
+}
+
 /** A JSON document checked against a schema, with the response headers. */
 export async function getJson<T>(
   url: string,

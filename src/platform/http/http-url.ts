@@ -4,3 +4,9 @@ export function parseHttpUrl(text: string): URL | null {
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return null;
   return url;
 }
+
+/** The address that paths are appended to: as `parseHttpUrl`, without query and fragment. Null for any other text. */
+export function parseServerUrl(text: string): URL | null {
+  const url = parseHttpUrl(text);
+  return url === null || url.search !== "" || url.hash !== "" ? null : url;
+}

@@ -13,6 +13,10 @@ export function oneDecimal(value: number | null): string {
   return value === null ? "-" : value.toFixed(1);
 }
 
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
 /** US dollars; small sums with three significant digits. */
 export function usd(value: number | null): string {
   if (value === null) return "unknown";

@@ -1,5 +1,5 @@
 import type { ChatServices } from "../../app/chat/prepare-chat.js";
-import type { CorpusSnapshots } from "../../app/corpus-snapshot/create-snapshot.js";
+import type { CorpusSnapshots } from "../../app/corpus-snapshot/snapshot-cache.js";
 import type { ChatLimits } from "./chat-limits.js";
 import type { StreamLimits } from "./sse-writer.js";
 

@@ -10,8 +10,10 @@ interface PageFile {
   read(): string;
 }
 
+const PAGE = "/";
+
 const FILES: ReadonlyMap<string, PageFile> = new Map([
-  ["/", { type: "text/html", read: () => readText("./page/index.html") }],
+  [PAGE, { type: "text/html", read: () => readText("./page/index.html") }],
   ["/page/page.css", { type: "text/css", read: readStyle }],
   ["/page/main.js", { type: "text/javascript", read: () => readPageScript("servers/playground/page.js") }],
 ]);
@@ -25,7 +27,7 @@ export type PageScope = "all" | "run";
 
 export function addPage(app: Hono<Env>, scope: PageScope): void {
   for (const [path, { type, read }] of FILES) {
-    const content = read().replace('data-scope="all"', `data-scope="${scope}"`);
+    const content = path === PAGE ? read().replace('data-scope="all"', `data-scope="${scope}"`) : read();
     const headers = { "content-type": `${type}; charset=utf-8`, "content-security-policy": POLICY };
     app.get(path, (c) => c.body(content, 200, { ...headers, "cache-control": "no-cache" }));
   }

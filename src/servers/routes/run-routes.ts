@@ -2,7 +2,7 @@ import { z } from "zod";
 import { computeRunTotals } from "../../app/results/compute-run-totals.js";
 import { runStatusSchema } from "../../domain/runs/run-status.js";
 import { taskIdSchema } from "../../domain/tasks/task-id.js";
-import { type ListedRun, listRuns } from "../../store/runs/list-runs.js";
+import { type ListedRun, pageOfRuns } from "../../store/runs/list-runs.js";
 import { pageOfResults } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";
 import { defineRoute, type Route } from "../http/route.js";
@@ -61,9 +61,8 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       status: 200,
       response: z.strictObject({ runs: z.array(runLineShape), has_more: z.boolean(), total_count: z.number().int() }),
       handle({ query: { limit, offset, agent_id: agent, ...filter } }) {
-        const found = listRuns(db, { ...filter, agent });
-        const runs = found.slice(offset, offset + limit).map(runLine);
-        return { runs, has_more: offset + runs.length < found.length, total_count: found.length };
+        const { runs, total } = pageOfRuns(db, { ...filter, agent }, offset, limit);
+        return { runs: runs.map(runLine), has_more: offset + runs.length < total, total_count: total };
       },
     }),
     defineRoute({

@@ -1,8 +1,8 @@
 /** The thread of a run's page: a server for as long as the run goes on, which only reads the database. */
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
 import { RunSubscriptions } from "../../app/watch/run-subscriptions.js";
 import type { RunProcessState } from "../../domain/runs/run-progress.js";
-import type { RpcAnswer, RpcCall } from "../../platform/worker-rpc.js";
+import { serveCalls } from "../../platform/worker-rpc.js";
 import { openReadOnly } from "../../store/connection/open-store.js";
 import { createApp } from "../create-app.js";
 import { type HttpServer, openHttpServer } from "../http/http-server.js";
@@ -10,7 +10,7 @@ import { addPage } from "../playground/serve-page.js";
 import { mailRoutes } from "../routes/mail-routes.js";
 import { runRoutes } from "../routes/run-routes.js";
 import { traceRoutes } from "../routes/trace-routes.js";
-import type { RunPageAnswer, RunPageCall, RunPageData } from "./run-page-calls.js";
+import type { RunPageAnswer, RunPageCall, RunPageData } from "./run-page-rpc.js";
 import { runStreamRoutes } from "./run-stream-routes.js";
 import { RunStreams } from "./run-streams.js";
 
@@ -63,18 +63,4 @@ function openServer(): Promise<HttpServer> {
   return openHttpServer(app, HOST, ANY_PORT, MAX_CONNECTIONS);
 }
 
-async function answerAll(calls: readonly RpcCall<RunPageCall>[]): Promise<RpcAnswer<RunPageAnswer>[]> {
-  const answers: RpcAnswer<RunPageAnswer>[] = [];
-  for (const { id, call } of calls) {
-    try {
-      answers.push({ id, answer: await answer(call) });
-    } catch (error) {
-      answers.push({ id, error: { message: (error as Error).message } });
-    }
-  }
-  return answers;
-}
-
-parentPort?.on("message", async (calls: readonly RpcCall<RunPageCall>[]) =>
-  parentPort?.postMessage(await answerAll(calls)),
-);
+serveCalls(answer);

@@ -2,7 +2,7 @@ import type { RunActivity } from "../../app/run/answer/task-answerer.js";
 import { TasksUnderWay } from "../../app/watch/tasks-under-way.js";
 import type { RunEvent } from "../../domain/runs/run-event.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
-import type { RunPageAnswer, RunPageCall, RunPageData } from "./run-page-calls.js";
+import type { RunPageAnswer, RunPageCall, RunPageData } from "./run-page-rpc.js";
 
 const YOUNG_GENERATION_MB = 16;
 
@@ -28,7 +28,8 @@ export class RunPage {
   private runId: string | null = null;
   private publishing: NodeJS.Timeout | undefined;
   private published = "";
-  private hasFailed = false;
+  /** Nothing more is sent to the thread: the run has ended, or the thread has failed. */
+  private isClosed = false;
 
   constructor(private readonly options: RunPageOptions) {
     const { path, version, token, activity } = options;
@@ -48,21 +49,21 @@ export class RunPage {
   async close(): Promise<void> {
     clearInterval(this.publishing);
     if ((await this.url) !== null) await this.call({ type: "end" });
-    this.hasFailed = true;
+    this.isClosed = true;
     await this.thread.close();
   }
 
   private async announce(runId: string): Promise<void> {
     this.runId = runId;
     const url = await this.url;
-    if (url === null || this.hasFailed) return;
+    if (url === null || this.isClosed) return;
     this.publish();
     this.publishing = setInterval(() => this.publish(), PUBLISH_MS).unref();
     this.options.note(`art-e: watch run ${runId} at ${url}/#runs/${runId} until it ends`);
   }
 
   private publish(): void {
-    if (this.runId === null || this.hasFailed) return;
+    if (this.runId === null || this.isClosed) return;
     const state = this.tasks.state(this.options.isStopping());
     const json = JSON.stringify(state);
     if (json === this.published) return;
@@ -75,8 +76,8 @@ export class RunPage {
     try {
       return await this.thread.call(call);
     } catch (error) {
-      if (!this.hasFailed) this.options.note(`art-e: the run goes on without its page: ${(error as Error).message}`);
-      this.hasFailed = true;
+      if (!this.isClosed) this.options.note(`art-e: the run goes on without its page: ${(error as Error).message}`);
+      this.isClosed = true;
       return null;
     }
   }

@@ -34,6 +34,16 @@ export function openReadOnly(path: string): Db {
   return db;
 }
 
+/** Opens the file read-only for the length of `use`. */
+export function withReadOnly<T>(path: string, use: (db: Db) => T): T {
+  const db = openReadOnly(path);
+  try {
+    return use(db);
+  } finally {
+    db.close();
+  }
+}
+
 /**
  * For a connection that lives as long as a run and reads little: pages mapped or cached of a file that grows by
  * gigabytes would count as this process's memory.

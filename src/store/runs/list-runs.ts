@@ -39,12 +39,39 @@ export interface RunFilter {
 }
 
 export function listRuns(db: Db, filter: RunFilter = {}): ListedRun[] {
+  return pageOfRuns(db, filter, 0, Number.POSITIVE_INFINITY).runs;
+}
+
+/** Of the runs that match at most `limit` from `offset` on, whose results are counted; `total`: how many match. */
+export function pageOfRuns(
+  db: Db,
+  filter: RunFilter,
+  offset: number,
+  limit: number,
+): { readonly runs: ListedRun[]; readonly total: number } {
+  const found = findRuns(db, filter);
+  const counts = db.prepare(
+    `SELECT count(*) AS tasks, count(*) FILTER (WHERE failed = 0) AS completedTasks
+     FROM results WHERE run_id = ? AND superseded = 0`,
+  );
+  const runs = found.slice(offset, offset + limit).map(({ totalTasks, tags, worker: _, ...run }) => {
+    const { tasks, completedTasks } = counts.get(run.id) as Pick<ListedRun, "tasks" | "completedTasks">;
+    return { ...run, tasks, completedTasks, totalTasks, tags: JSON.parse(tags) as string[] };
+  });
+  return { runs, total: found.length };
+}
+
+/** `tags` is a JSON array. */
+interface FoundRun extends Omit<ListedRun, "tasks" | "completedTasks" | "tags"> {
+  readonly tags: string;
+  readonly worker: string | null;
+}
+
+function findRuns(db: Db, filter: RunFilter): FoundRun[] {
   const rows = db
     .prepare(
       `SELECT r.id, r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
               r.agent_id AS agentId, r.model, d.source AS dataset, r.split, r.status, r.worker, r.started_at AS startedAt,
-              (SELECT count(*) FROM results WHERE run_id = r.id AND superseded = 0) AS tasks,
-              (SELECT count(*) FROM results WHERE run_id = r.id AND superseded = 0 AND failed = 0) AS completedTasks,
               r.total_tasks AS totalTasks
        FROM runs r JOIN datasets d ON d.id = r.dataset_id
        WHERE (@agent IS NULL OR r.agent_id = @agent)
@@ -56,13 +83,9 @@ export function listRuns(db: Db, filter: RunFilter = {}): ListedRun[] {
          AND (@before IS NULL OR r.started_at < @before)
        ORDER BY r.started_at DESC, r.rowid DESC`,
     )
-    .all({ ...NO_FILTER, ...filter }) as (Omit<ListedRun, "tags"> & { tags: string; worker: string | null })[];
+    .all({ ...NO_FILTER, ...filter }) as FoundRun[];
   return rows
-    .map(({ worker, tags, ...run }) => ({
-      ...run,
-      tags: JSON.parse(tags) as string[],
-      status: statusOf(run.status, worker),
-    }))
+    .map((run) => ({ ...run, status: statusOf(run.status, run.worker) }))
     .filter(({ status }) => filter.status === undefined || status === filter.status);
 }
 

@@ -6,7 +6,6 @@ export interface SavedAttempt {
   /** Grows with every attempt that is saved. */
   readonly position: number;
   readonly startedAt: string;
-  readonly isFailed: boolean;
   readonly result: TaskResult;
 }
 
@@ -16,7 +15,7 @@ const PAGE = 100;
 /** Attempts at tasks of a run that were saved after `position`, a page at a time; a later one supersedes an earlier. */
 export function* attemptsSavedAfter(db: Db, runId: string, position: number): Generator<readonly SavedAttempt[]> {
   const select = db.prepare(
-    `SELECT t.rowid AS position, t.started_at AS startedAt, x.failed, x.result
+    `SELECT t.rowid AS position, t.started_at AS startedAt, x.result
      FROM traces t JOIN results x ON x.trace_id = t.id
      WHERE t.run_id = @runId AND t.rowid > @position ORDER BY t.rowid LIMIT ${PAGE}`,
   );
@@ -32,15 +31,15 @@ export function* attemptsSavedAfter(db: Db, runId: string, position: number): Ge
 interface AttemptRow {
   readonly position: number;
   readonly startedAt: string;
-  readonly failed: 0 | 1;
   readonly result: string;
 }
 
-function toSavedAttempt({ position, startedAt, failed, result }: AttemptRow): SavedAttempt {
-  return { position, startedAt, isFailed: failed === 1, result: JSON.parse(result) as TaskResult };
+function toSavedAttempt({ position, startedAt, result }: AttemptRow): SavedAttempt {
+  return { position, startedAt, result: JSON.parse(result) as TaskResult };
 }
 
-/** Changes whenever another connection has written to the file. */
-export function dataVersion(db: Db): number {
-  return db.pragma("data_version", { simple: true }) as number;
+/** Changes whenever the file was written to: `data_version` leaves out this connection, `total_changes` the others. */
+export function dataVersion(db: Db): string {
+  const own = db.prepare("SELECT total_changes()").pluck().get() as number;
+  return `${db.pragma("data_version", { simple: true })}/${own}`;
 }

@@ -1,7 +1,7 @@
 /** Entry point of a search thread: receives calls of the search handlers and posts their results. */
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
 import type { ToolResult } from "../../domain/agents/tool.js";
-import type { RpcAnswer, RpcCall } from "../../platform/worker-rpc.js";
+import { serveCalls } from "../../platform/worker-rpc.js";
 import { openReadOnly } from "../../store/connection/open-store.js";
 import { openMailbox } from "../open-mailbox.js";
 import { SEARCH_HANDLERS } from "./search-handlers.js";
@@ -20,16 +20,8 @@ const executeSearch = db.transaction(({ handlerKey, args, context, config }: Sea
   return handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
 });
 
-function toRpcAnswer({ id, call }: RpcCall<SearchCall>): RpcAnswer<ToolResult> {
-  try {
-    return { id, answer: executeSearch(call) };
-  } catch (error) {
-    const { code, message, stack } = error as Error & { code?: string };
-    // SQLite's errors are about the user's file: message only. Anything else is a bug: with stack.
-    return { id, error: { message: code?.startsWith("SQLITE_") ? message : (stack ?? message), code } };
-  }
-}
-
-parentPort?.on("message", (calls: readonly RpcCall<SearchCall>[]) => {
-  for (const call of calls) parentPort?.postMessage([toRpcAnswer(call)]);
-});
+// SQLite's errors are about the user's file: message only. Anything else is a bug: with stack.
+serveCalls(executeSearch, ({ code, message, stack }) => ({
+  message: code?.startsWith("SQLITE_") ? message : (stack ?? message),
+  code,
+}));

@@ -7,6 +7,7 @@ import { type Db, openReadOnly } from "../../../src/store/connection/open-store.
 import { deleteRun } from "../../../src/store/runs/delete-run.js";
 import { THIS_PROCESS } from "../../../src/store/runs/process-identity.js";
 import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
+import { setRunName } from "../../../src/store/runs/run-labels.js";
 import { finishRun, lockRun } from "../../../src/store/runs/runs.js";
 import { finished, saveRun } from "../../store/runs/saved-runs.js";
 import { openEmpty, type TestDb } from "../run/demo-setup.js";
@@ -103,6 +104,25 @@ describe("subscriptions of a run", () => {
     const { newest, unsubscribe } = listen();
     await expect.poll(newest).toMatchObject({ status: "interrupted", msLeft: null });
     unsubscribe();
+  });
+
+  it("tell what changes of a run that has ended, also by writes of their own connection", async () => {
+    saveRun(test.db, "run_1");
+    finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
+    subscriptions = new RunSubscriptions(
+      test.db,
+      () => null,
+      (fault) => faults.push(fault),
+    );
+    const { told, newest, unsubscribe } = listen();
+    await expect.poll(newest).toMatchObject({ status: "completed", name: null });
+    await subscriptions.refresh();
+    expect(told).toHaveLength(1);
+    setRunName(test.db, "run_1", "first");
+    await subscriptions.refresh();
+    expect(newest()).toMatchObject({ name: "first" });
+    unsubscribe();
+    expect(faults).toEqual([]);
   });
 
   it("go on where a run was deleted, and begin anew for the next listener", async () => {

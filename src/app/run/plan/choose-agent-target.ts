@@ -4,7 +4,7 @@ import { UserError } from "../../../domain/errors.js";
 import { trimEndOf } from "../../../domain/trim-end.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { flagName } from "../../../platform/flag-name.js";
-import { parseHttpUrl } from "../../../platform/http/http-url.js";
+import { parseServerUrl } from "../../../platform/http/http-url.js";
 import { splitShellWords } from "../../../platform/shell-words.js";
 import { playgroundUrlOf } from "../../settings/endpoints.js";
 import type { Environment } from "../../settings/env-file.js";
@@ -96,8 +96,8 @@ export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
 }
 
 function checkUrl(flag: string, text: string): string {
-  const url = parseHttpUrl(text);
-  if (url === null || url.search !== "" || url.hash !== "") {
+  const url = parseServerUrl(text);
+  if (url === null) {
     throw new UserError(
       "flag_invalid",
       `${flag}: expected the address of a server.`,

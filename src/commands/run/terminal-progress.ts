@@ -8,7 +8,7 @@ import type { ProgressDetail } from "../cli/progress-line.js";
 import type { Settings } from "../cli/settings.js";
 import { RunningHeadline } from "./running-headline.js";
 
-interface RunProgress {
+interface TerminalProgress {
   readonly emit: Emit;
   /** Tasks that have begun and are not answered yet. Tasks that are only being saved do not count. */
   underWay(): number;
@@ -16,7 +16,7 @@ interface RunProgress {
 }
 
 /** Shows a run's progress: score so far, tasks done, cost, time left; then failures, what requests wait for, tokens. */
-export function runProgress(settings: Settings, activity: RunActivity): RunProgress {
+export function terminalProgress(settings: Settings, activity: RunActivity): TerminalProgress {
   const tally = new RunAggregate();
   const headline = new RunningHeadline();
   let total = 0;

@@ -1,13 +1,15 @@
+import { createHash, type Hash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { UserError } from "../../domain/errors.js";
 import { replaceFile } from "../../platform/atomic-file.js";
-import { readJson, sha256OfFile } from "../../platform/download/download-cache.js";
+import { readJson } from "../../platform/download/download-cache.js";
 import { isProcessAlive } from "../../platform/process-alive.js";
-import { type Db, openReadOnly } from "../../store/connection/open-store.js";
+import { type Db, withReadOnly } from "../../store/connection/open-store.js";
 import { copyMailOnThread } from "../../store/import/copy-mail.js";
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { type CorpusDescription, type SnapshotFile, snapshotFileSchema } from "./snapshot-description.js";
@@ -88,11 +90,13 @@ export class CorpusSnapshots {
       await copyMailOnThread({ from: this.db.name, to: copy }, signal);
       const fingerprint = fingerprintOf(copy);
       const { size: databaseBytes } = await stat(copy);
-      await pipeline(createReadStream(copy), createGzip({ level: GZIP_LEVEL }), createWriteStream(packed), { signal });
+      const hash = createHash("sha256");
+      const gzip = createGzip({ level: GZIP_LEVEL });
+      await pipeline(createReadStream(copy), gzip, updating(hash), createWriteStream(packed), { signal });
       const file: SnapshotFile = {
         fingerprint,
         bytes: (await stat(packed)).size,
-        sha256: await sha256OfFile(packed, signal),
+        sha256: hash.digest("hex"),
         database_bytes: databaseBytes,
       };
       await rename(packed, this.path(fingerprint, ".gz"));
@@ -112,12 +116,17 @@ export class CorpusSnapshots {
   }
 }
 
+/** Passes on what comes, and adds it to the hash. */
+function updating(hash: Hash): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+}
+
 /** Of the copy: the mail may have changed since it was asked for. */
 function fingerprintOf(path: string): string {
-  const db = openReadOnly(path);
-  try {
-    return readFingerprint(db) ?? "";
-  } finally {
-    db.close();
-  }
+  return withReadOnly(path, (db) => readFingerprint(db) ?? "");
 }
