@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { isEvalScore } from "../../domain/evals/score-names.js";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import type { Trace } from "../../domain/runs/trace.js";
@@ -21,10 +20,11 @@ import type {
   TraceView,
 } from "../../reports/page/report-data.js";
 import { traceKey } from "../../reports/page/report-data.js";
-import { SCORES } from "../../scoring/scorers.js";
 import { compareReportRuns } from "./compare-report-runs.js";
 import { evalFigures } from "./eval-figures.js";
+import { countTasks } from "./open-results.js";
 import type { ReportRun } from "./report-runs.js";
+import { scoreMeanings } from "./score-meanings.js";
 
 /** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;
@@ -57,7 +57,8 @@ export async function collectReport(
   listener: ReportListener,
   signal: AbortSignal,
 ): Promise<StoredReport> {
-  const { meanings, tasks } = scoreMeanings(runs);
+  const meanings = scoreMeanings(runs);
+  const tasks = countTasks(runs);
   const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? "semanticScore";
   const rows = new TaskRows(meanings);
   const labels = labelsOf(runs);
@@ -98,43 +99,6 @@ function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResul
 export function* resultsOf(runs: readonly ReportRun[]): Generator<readonly [ReportRun, TaskResult]> {
   for (const run of runs) for (const result of run.results()) yield [run, result];
 }
-
-/** The scores that any of the runs has, in table order; unknown ones, from other versions, at the end. */
-export function scoreMeanings(runs: readonly ReportRun[]): { meanings: ScoreMeaning[]; tasks: number } {
-  const scored = new Set<string>();
-  let tasks = 0;
-  for (const [, { scores }] of resultsOf(runs)) {
-    tasks++;
-    for (const [name, value] of Object.entries(scores)) if (value !== null) scored.add(name);
-  }
-  const names = [
-    ...Object.keys(SCORES).filter((name) => scored.has(name)),
-    ...[...scored].filter((name) => !(name in SCORES)),
-  ];
-  const meanings = names.map((name): ScoreMeaning => {
-    const { label, kind, better, meaning } = SCORES[name] ?? evalMeaning(runs, name) ?? UNKNOWN;
-    return { name, label: label === "" ? name : label, kind, better, meaning };
-  });
-  return { meanings, tasks };
-}
-
-/** The criterion of the version that scored the first of the runs that has one; null: it is no eval. */
-function evalMeaning(runs: readonly ReportRun[], name: string): typeof UNKNOWN | null {
-  if (!isEvalScore(name)) return null;
-  const [first] = runs.flatMap(({ stored }) => stored?.evalOf(name) ?? []);
-  return {
-    ...UNKNOWN,
-    kind: "rate",
-    meaning: first?.stored.definition.criterion ?? "An eval that is not in this database.",
-  };
-}
-
-const UNKNOWN: Omit<ScoreMeaning, "name"> = {
-  label: "",
-  kind: "mean",
-  better: "higher",
-  meaning: "Not a score of this version of art-e.",
-};
 
 function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[], analysed: readonly AnalysedTask[]) {
   const { usage, costUsd, retries, scores, slices, suite, answeredBy = {}, dataset } = head;

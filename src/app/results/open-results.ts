@@ -65,6 +65,11 @@ export function fromDatabase(db: Db, totals: RunTotals): RunSource {
   };
 }
 
+/** How many results these runs have. */
+export function countTasks(runs: readonly { readonly head: Pick<RunHead, "totalTasks"> }[]): number {
+  return runs.reduce((sum, { head }) => sum + head.totalTasks, 0);
+}
+
 /** Why a run is not finished; null: it is. */
 export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead): string | null {
   const missing = (plannedTasks ?? totalTasks) - totalTasks;

@@ -8,9 +8,11 @@ import type { ReportHead } from "../../reports/page/report-data.js";
 import { count } from "../../reports/text/format-number.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
-import { collectReport, resultsOf, scoreMeanings } from "./collect-report.js";
+import { collectReport, resultsOf } from "./collect-report.js";
+import { countTasks } from "./open-results.js";
 import { type TracePlacement, TraceStore } from "./report-conversations.js";
 import { type ReportRun, withReportRuns } from "./report-runs.js";
+import { scoreMeanings } from "./score-meanings.js";
 import { type WrittenPage, writePage } from "./write-page.js";
 
 const TASKS_FILE = "tasks.csv";
@@ -25,11 +27,10 @@ export function writeCsvReport(
   write: Write,
 ): Promise<{ readonly runs: readonly string[]; readonly tasks: number }> {
   return withReportRuns(names, context.settings, async (runs) => {
-    const { meanings, tasks } = scoreMeanings(runs);
-    const pieces = csvPieces(runs, meanings);
+    const pieces = csvPieces(runs, scoreMeanings(runs));
     if (output === undefined) await write(pieces);
     else await writeFileAtomically(output, pieces);
-    return { runs: runs.map(({ head }) => head.runId), tasks };
+    return { runs: runs.map(({ head }) => head.runId), tasks: countTasks(runs) };
   });
 }
 
