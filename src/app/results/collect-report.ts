@@ -2,7 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import type { Trace } from "../../domain/runs/trace.js";
+import type { ComparableRun } from "../../domain/scores/comparison.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
+import { QuestionTally } from "../../evaluation/comparable-run.js";
 import { analyseSuite } from "../../evaluation/suite/analyse-suite.js";
 import { type AnalysedTask, analysedTask } from "../../evaluation/suite/analysed-task.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
@@ -21,7 +23,7 @@ import type {
 } from "../../reports/page/report-data.js";
 import { traceKey } from "../../reports/page/report-data.js";
 import { compareReportRuns } from "./compare-report-runs.js";
-import { evalFigures } from "./eval-figures.js";
+import { EvalTally } from "./eval-figures.js";
 import { countTasks } from "./open-results.js";
 import type { ReportRun } from "./report-runs.js";
 import { scoreMeanings } from "./score-meanings.js";
@@ -62,15 +64,20 @@ export async function collectReport(
   const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? "semanticScore";
   const rows = new TaskRows(meanings);
   const labels = labelsOf(runs);
+  const evals = new EvalTally(runs, meanings);
+  const comparable: ComparableRun[] = [];
   const figures: RunFigures[] = [];
   let done = 0;
   for (const [index, run] of runs.entries()) {
     const tally = new RunTally(meanings, leading);
+    const questions = new QuestionTally();
     const analysed: AnalysedTask[] = [];
     for (const [result, trace] of tasksOf(run)) {
       const toolCalls = trace?.toolCalls.length ?? null;
       tally.add(result, trace);
       rows.add(index, result, toolCalls);
+      evals.add(index, result);
+      if (runs.length > 1) questions.add(result);
       analysed.push(...[analysedTask(result, toolCalls)].filter((task) => task !== null));
       if (trace !== null && run.stored !== null) {
         const { mails } = run.stored;
@@ -85,9 +92,10 @@ export async function collectReport(
       ...tally.figures(),
       label: labels[index] ?? run.head.runId,
     });
+    comparable.push({ head: run.head, questions: questions.questions() });
   }
-  const evals = evalFigures(runs, meanings);
-  return { meanings, leading, runs: figures, evals, comparisons: compareReportRuns(runs), tasks: rows.all() };
+  const comparisons = compareReportRuns(comparable);
+  return { meanings, leading, runs: figures, evals: evals.figures(), comparisons, tasks: rows.all() };
 }
 
 function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResult, Trace | null]> {
