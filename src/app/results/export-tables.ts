@@ -9,7 +9,7 @@ import { toolCallsTable } from "../../exports/tables/tool-calls-table.js";
 import { turnsTable } from "../../exports/tables/turns-table.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import type { AppContext } from "../use-case-context.js";
-import { type RunSource, RunSources } from "./open-results.js";
+import { type RunSource, RunSources, refuseTwice } from "./open-results.js";
 import { type AnyTable, RowCounter } from "./row-counter.js";
 import { scoredNames } from "./score-meanings.js";
 
@@ -99,13 +99,6 @@ async function encode<Row>(
   // Loaded only where it is used.
   const { parquetBytes } = await import("../../exports/tables/parquet-format.js");
   return parquetBytes(name, columns, rows);
-}
-
-function refuseTwice(runs: readonly RunSource[]): void {
-  const ids = runs.map(({ head }) => head.runId);
-  const twice = ids.find((id, i) => ids.indexOf(id) < i);
-  if (twice === undefined) return;
-  throw new UserError("flags_contradict", `The run ${twice} is named twice.`, "Name each run once.");
 }
 
 function noTraces(table: TableName, runs: readonly string[]): UserError {
