@@ -8,20 +8,13 @@ import { QuestionTally } from "../../evaluation/comparable-run.js";
 import { analyseSuite } from "../../evaluation/suite/analyse-suite.js";
 import { type AnalysedTask, analysedTask } from "../../evaluation/suite/analysed-task.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
+import type { Report } from "../../reports/html/html-report.js";
 import { RunTally } from "../../reports/html/summarize-run.js";
 import { TaskRows } from "../../reports/html/task-rows.js";
 import { traceView } from "../../reports/html/trace-view.js";
-import type { ReportComparison } from "../../reports/page/report-comparison.js";
-import type {
-  EvalFigures,
-  Figure,
-  ReportTasks,
-  RunFigures,
-  ScoreMeaning,
-  Slice,
-  TraceView,
-} from "../../reports/page/report-data.js";
+import type { Figure, ReportHead, RunFigures, ScoreMeaning, Slice, TraceView } from "../../reports/page/report-data.js";
 import { traceKey } from "../../reports/page/report-data.js";
+import { programVersion } from "../settings/program-version.js";
 import { compareReportRuns } from "./compare-report-runs.js";
 import { EvalTally } from "./eval-figures.js";
 import { countTasks } from "./open-results.js";
@@ -41,24 +34,15 @@ export interface ReportListener {
   onTrace(key: string, view: () => TraceView): void;
 }
 
-export interface StoredReport {
-  readonly meanings: readonly ScoreMeaning[];
-  readonly leading: string;
-  readonly runs: readonly RunFigures[];
-  readonly evals: readonly EvalFigures[];
-  readonly comparisons: readonly ReportComparison[];
-  readonly tasks: ReportTasks;
-}
-
 /**
  * Reads the figures of finished or stopped runs, task by task, with one trace in memory at a time, and compares each
- * run with the first.
+ * run with the first. Where the conversations are is for the caller to say.
  */
 export async function collectReport(
   runs: readonly ReportRun[],
   listener: ReportListener,
   signal: AbortSignal,
-): Promise<StoredReport> {
+): Promise<Report> {
   const meanings = scoreMeanings(runs);
   const tasks = countTasks(runs);
   const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? "semanticScore";
@@ -94,8 +78,17 @@ export async function collectReport(
     });
     comparable.push({ head: run.head, questions: questions.questions() });
   }
-  const comparisons = compareReportRuns(comparable);
-  return { meanings, leading, runs: figures, evals: evals.figures(), comparisons, tasks: rows.all() };
+  const head: ReportHead = {
+    version: programVersion(),
+    createdAt: new Date().toISOString(),
+    scores: meanings,
+    leading,
+    runs: figures,
+    evals: evals.figures(),
+    comparisons: compareReportRuns(comparable),
+    traces: { kind: "none" },
+  };
+  return { head, tasks: rows.all() };
 }
 
 function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResult, Trace | null]> {

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { csvHead, csvLine } from "../../reports/ci/csv-report.js";
 import { csvSummaries, SUMMARY_FILES } from "../../reports/ci/csv-summaries.js";
+import type { Report } from "../../reports/html/html-report.js";
 import { packedTrace } from "../../reports/html/packed-trace.js";
 import type { ReportHead } from "../../reports/page/report-data.js";
 import { count } from "../../reports/text/format-number.js";
-import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
 import { collectReport, resultsOf } from "./collect-report.js";
 import { countTasks } from "./open-results.js";
@@ -80,27 +80,20 @@ export function writePageReport(
   });
 }
 
-async function collect(reported: readonly ReportRun[], traceStore: TraceStore, { progress, signal }: AppContext) {
+function collect(
+  runs: readonly ReportRun[],
+  traceStore: TraceStore,
+  { progress, signal }: AppContext,
+): Promise<Report> {
   const bar = progress("Reporting");
-  const { meanings, leading, runs, evals, comparisons, tasks } = await collectReport(
-    reported,
+  return collectReport(
+    runs,
     {
       onTask: (done, total) => bar.update(done, total, `${count(done)} tasks`),
       onTrace: (key, view) => traceStore.wantsNone || traceStore.add(key, packedTrace(view())),
     },
     signal,
   ).finally(() => bar.stop());
-  const head: ReportHead = {
-    version: programVersion(),
-    createdAt: new Date().toISOString(),
-    scores: meanings,
-    leading,
-    runs,
-    evals,
-    comparisons,
-    traces: { kind: "none" },
-  };
-  return { head, tasks };
 }
 
 function* csvPieces(runs: readonly ReportRun[], meanings: ReportHead["scores"]): Generator<string> {
