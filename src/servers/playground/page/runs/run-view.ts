@@ -46,8 +46,11 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     });
     signal.addEventListener("abort", () => resolve());
   });
+  if (signal.aborted) return;
   // Ages of what is under way grow without news.
-  const clock = setInterval(show, 1_000);
+  const clock = setInterval(() => {
+    if (progress?.status === "running" && connection === "open") show();
+  }, 1_000);
   signal.addEventListener("abort", () => clearInterval(clock));
   page.append(
     title,
