@@ -13,7 +13,7 @@ export function failedTasks(): RunPart {
     element,
     show({ failures, failedTasks: failed }) {
       const line = failures.length < failed ? `The last ${failures.length} of ${count(failed)}.` : "";
-      show(JSON.stringify(failures), line, () => failures.map(failedCells));
+      show(failures, line, failedCells);
     },
   };
 }
@@ -24,8 +24,7 @@ export function newestTasks(): RunPart {
   return {
     element,
     show({ newest, status }) {
-      const listed = status === "running" ? newest : [];
-      show(JSON.stringify(listed), "", () => listed.map(newestCells));
+      show(status === "running" ? newest : [], "", newestCells);
     },
   };
 }

@@ -9,9 +9,13 @@ export function scoreTable(): RunPart {
     element,
     show({ scores }) {
       const line = scores.length === 0 ? "" : "Over the completed tasks, with 95 % intervals.";
-      show(JSON.stringify(scores), line, () =>
-        scores.map((score) => [score.label, scoreText(score.value), intervalText(score), score.n, drawing(score)]),
-      );
+      show(scores, line, (score) => [
+        score.label,
+        scoreText(score.value),
+        intervalText(score),
+        score.n,
+        drawing(score),
+      ]);
     },
   };
 }

@@ -17,21 +17,19 @@ export function tasksUnderWay(): RunPart {
       elsewhere.hidden = !isRunning || process !== null;
       known.hidden = !isRunning || process === null;
       if (process === null) return;
-      const rows = process.underWay.map((task) => [
-        taskName(task),
-        age(task.startedAt),
-        activityText(task, process),
-        age(task.since),
+      const rows = process.underWay.map((task) => ({
+        name: taskName(task),
+        started: age(task.startedAt),
+        activity: activityText(task, process),
+        since: age(task.since),
+      }));
+      tasks.show(rows, flowText(process), ({ name, started, activity, since }) => [
+        name,
+        started,
+        untrustedText(activity, "clip", "span"),
+        since,
       ]);
-      tasks.show(JSON.stringify(rows), flowText(process), () =>
-        rows.map(([name = "", started = "", activity = "", since = ""]) => [
-          name,
-          started,
-          untrustedText(activity, "clip", "span"),
-          since,
-        ]),
-      );
-      retries.show(JSON.stringify(process.retries), "", () => process.retries.map(retryCells));
+      retries.show(process.retries, "", retryCells);
     },
   };
 }
