@@ -8,6 +8,7 @@ import { type Db, openStore } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import { getRun, type LatestRun, type RunRow } from "../../store/runs/runs.js";
 import { iterateTraces } from "../../store/runs/traces.js";
+import type { InputFile } from "../output-files/check-outputs.js";
 import { computeRunTotals } from "./compute-run-totals.js";
 
 /** A run from the database or from a results file. */
@@ -40,7 +41,7 @@ export class RunSources {
   }
 
   find(name: string): FoundRun {
-    if (statSync(name, { throwIfNoEntry: false })?.isFile()) return { kind: "file", path: name };
+    if (isFile(name)) return { kind: "file", path: name };
     if (/[/\\]|\.json$/.test(name)) {
       throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
     }
@@ -66,6 +67,15 @@ export function storedSource<Head>(db: Db, run: RunRow, totals: RunTotals, schem
     results: () => iterateResults(db, run.id),
     traces: () => iterateTraces(db, { runId: run.id }),
   };
+}
+
+/** The results files among names of runs, as inputs that no output may destroy; `use`: what for. */
+export function resultsFiles(names: readonly string[], use: "report" | "export"): InputFile[] {
+  return names.filter(isFile).map((path) => ({ name: `a results file to ${use}`, path }));
+}
+
+function isFile(name: string): boolean {
+  return statSync(name, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 export function refuseTwice(runs: readonly { readonly head: Pick<RunHead, "runId"> }[]): void {

@@ -67,6 +67,7 @@ export function defaultOutput({ format, csv, open }: ReportFlags, { settings }: 
   return isPage && (open || (process.stdout.isTTY && !settings.json)) ? DEFAULT_PAGE : undefined;
 }
 
+/** `output`: with its default. */
 export function refuseContradictions(
   { format, traces, output, csv, open }: ReportFlags,
   { settings }: CommandContext,
@@ -83,7 +84,7 @@ export function refuseContradictions(
   if (open && format !== "html") {
     throw contradict(`--open opens a page, and ${format} is none.`, "Leave it out.");
   }
-  if (traces === "folder" && output === undefined && !open && !process.stdout.isTTY) {
+  if (traces === "folder" && output === undefined) {
     throw contradict("--traces folder puts the folder beside the page, and the page goes to stdout.", "Give --output.");
   }
   if (settings.json && format === "csv" && output === undefined) {
