@@ -12,17 +12,15 @@ import { resultsFiles } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
+import { runNames, wordList } from "./cli/list-flags.js";
 import { oneOf, readFlags, text } from "./cli/read-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 
 const schema = z.object({
-  runs: z
-    .array(text)
-    .default(["latest"])
-    .transform((runs) => (runs.length === 0 ? ["latest"] : runs)),
+  runs: runNames,
   format: oneOf(TABLE_FORMATS).default("parquet"),
   tables: text
-    .transform((list) => [...new Set(list.split(/[\s,]+/).filter((name) => name !== ""))])
+    .transform((list) => [...new Set(wordList(list))])
     .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
     .optional(),
   output: text.optional(),

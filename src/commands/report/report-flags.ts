@@ -2,6 +2,7 @@ import { z } from "zod";
 import { TRACE_PLACEMENTS } from "../../app/results/report-conversations.js";
 import { UserError } from "../../domain/errors.js";
 import type { Command, CommandContext } from "../cli/command.js";
+import { runNames } from "../cli/list-flags.js";
 import { oneOf, text } from "../cli/read-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 
@@ -10,10 +11,7 @@ const DEFAULT_PAGE = "art-e-report.html";
 const FORMATS = ["html", "md", "csv"] as const;
 
 export const reportSchema = z.object({
-  runs: z
-    .array(text)
-    .default(["latest"])
-    .transform((runs) => (runs.length === 0 ? ["latest"] : runs)),
+  runs: runNames,
   format: oneOf(FORMATS).default("html"),
   csv: text.optional(),
   output: text.optional(),
