@@ -1,10 +1,11 @@
 import { type Child, h, untrustedText } from "../../../../reports/page/shared/dom.js";
 import { costText, scoreText } from "../../../../reports/page/shared/format.js";
 import { count, duration } from "../../../../reports/text/format-number.js";
+import { endingText } from "../ending-text.js";
 import { idLink } from "../tables.js";
 import { type RunPart, tableSection } from "./run-part.js";
 import type { FinishedTaskJson } from "./run-progress-json.js";
-import { endingText, taskName } from "./task-text.js";
+import { taskName } from "./task-text.js";
 
 /** The tasks that failed, newest first. */
 export function failedTasks(): RunPart {

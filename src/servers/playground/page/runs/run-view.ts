@@ -1,4 +1,6 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
+import { minuteText } from "../../../../reports/page/shared/format.js";
+import { isRunPage } from "../page-scope.js";
 import { errorNotice, idLink } from "../tables.js";
 import { failedTasks, newestTasks } from "./finished-tasks.js";
 import { type Connection, followRun } from "./follow-run.js";
@@ -8,8 +10,6 @@ import { resultList } from "./result-list.js";
 import type { RunProgressJson } from "./run-progress-json.js";
 import { scoreTable } from "./score-table.js";
 import { tasksUnderWay } from "./tasks-under-way.js";
-
-const isRunPage = document.documentElement.dataset.scope === "run";
 
 /** A run as it goes on, or as it ended. Resolves when its first state is shown. */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
@@ -65,7 +65,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
 }
 
 function factsText({ agentId, model, dataset, split, startedAt }: RunProgressJson): string {
-  return `${agentId} with ${model}, ${split} split of ${dataset}, started ${startedAt.slice(0, 16).replace("T", " ")} UTC`;
+  return `${agentId} with ${model}, ${split} split of ${dataset}, started ${minuteText(startedAt)} UTC`;
 }
 
 function statusText({ status, process }: RunProgressJson, connection: Connection): string {
