@@ -1,6 +1,6 @@
 import { h } from "../../../reports/page/shared/dom.js";
 import { agentList, agentView, toolList, toolView } from "./agent-views.js";
-import { chatView } from "./chat-view.js";
+import { chatView } from "./chat/chat-view.js";
 import { labelList } from "./labelling/label-list.js";
 import { labelView } from "./labelling/label-view.js";
 import { mailView } from "./mail-view.js";

@@ -1,4 +1,4 @@
-import type { ChatEvent } from "./chat-events.js";
+import type { ChatEvent } from "./chat/chat-events.js";
 import { errorText } from "./error-text.js";
 import { readEvents } from "./event-stream.js";
 

@@ -1,5 +1,5 @@
 import type { ChatTraceJson, RetryJson, TraceDetailsJson, TracePageJson } from "./api-types.js";
-import type { ChatEvent } from "./chat-events.js";
+import type { ChatEvent } from "./chat/chat-events.js";
 import { endingText } from "./ending-text.js";
 import { get } from "./request.js";
 
