@@ -9,8 +9,8 @@ import { toolCallsTable } from "../../exports/tables/tool-calls-table.js";
 import { turnsTable } from "../../exports/tables/turns-table.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import type { AppContext } from "../use-case-context.js";
+import { type AnyTable, RowCounter } from "./observe-table-rows.js";
 import { type RunSource, RunSources, refuseTwice } from "./open-results.js";
-import { type AnyTable, RowCounter } from "./row-counter.js";
 import { scoredNames } from "./score-meanings.js";
 
 export const TABLES = ["tasks", "turns", "tool_calls"] as const;

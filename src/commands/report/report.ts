@@ -10,7 +10,7 @@ import { reportFigures } from "../../reports/ci/report-figures.js";
 import { count } from "../../reports/text/format-number.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags } from "../cli/read-flags.js";
-import { writeSummaries } from "../write-summaries.js";
+import { writeSummaries } from "../write-summary-tables.js";
 import { printPage } from "./print-page.js";
 import { defaultOutput, REPORT_FLAGS, type ReportFlags, refuseContradictions, reportSchema } from "./report-flags.js";
 

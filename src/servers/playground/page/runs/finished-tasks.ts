@@ -3,7 +3,7 @@ import { costText, scoreText } from "../../../../reports/page/shared/format.js";
 import { count, duration } from "../../../../reports/text/format-number.js";
 import { endingText } from "../ending-text.js";
 import { idLink } from "../tables.js";
-import { type RunPart, tableSection } from "./run-part.js";
+import { type RunPart, tableSection } from "./run-panel.js";
 import type { FinishedTaskJson } from "./run-progress-json.js";
 import { taskName } from "./task-text.js";
 

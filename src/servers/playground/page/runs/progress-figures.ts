@@ -1,7 +1,7 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
 import { costText, intervalText, scoreText } from "../../../../reports/page/shared/format.js";
 import { count, duration, oneDecimal } from "../../../../reports/text/format-number.js";
-import type { RunPart } from "./run-part.js";
+import type { RunPart } from "./run-panel.js";
 import type { RunProgressJson } from "./run-progress-json.js";
 
 /** How much is done, and the figures that matter while it goes on. */

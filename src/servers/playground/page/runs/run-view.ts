@@ -4,12 +4,12 @@ import { isRunPage } from "../page-scope.js";
 import { errorNotice, idLink } from "../tables.js";
 import { failedTasks, newestTasks } from "./finished-tasks.js";
 import { type Connection, followRun } from "./follow-run.js";
+import { tasksUnderWay } from "./in-flight-tasks.js";
 import { progressFigures } from "./progress-figures.js";
 import { reportButton } from "./report-button.js";
 import { resultList } from "./result-list.js";
 import type { RunProgressJson } from "./run-progress-json.js";
 import { scoreTable } from "./score-table.js";
-import { tasksUnderWay } from "./tasks-under-way.js";
 
 /** A run as it goes on, or as it ended. Resolves when its first state is shown. */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import { intervalText, scoreText } from "../../../../reports/page/shared/format.js";
-import { type RunPart, tableSection } from "./run-part.js";
+import { type RunPart, tableSection } from "./run-panel.js";
 import type { ScoreJson } from "./run-progress-json.js";
 
 /** Every score so far with its interval. */

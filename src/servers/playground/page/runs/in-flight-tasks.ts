@@ -1,6 +1,6 @@
 import { h, untrustedText } from "../../../../reports/page/shared/dom.js";
 import { count, duration } from "../../../../reports/text/format-number.js";
-import { type RunPart, tableSection } from "./run-part.js";
+import { type RunPart, tableSection } from "./run-panel.js";
 import type { ProcessStateJson, RunProgressJson, UnderWayJson, WaitsFor } from "./run-progress-json.js";
 import { taskName } from "./task-text.js";
 
