@@ -1,8 +1,9 @@
 import { HEADLINE_SCORERS } from "../../domain/runs/headline.js";
 import type { ComparableRun } from "../../domain/scores/comparison.js";
-import { scorersAmong, sharedMetrics, sharedScores } from "../../evaluation/choose-metrics.js";
+import { scorersAmong } from "../../evaluation/choose-metrics.js";
 import { compareRuns } from "../../evaluation/compare-runs.js";
 import { pairOutcomes } from "../../evaluation/pair-questions.js";
+import { sharedMetrics, sharedScores } from "../../evaluation/shared-scores.js";
 import type { ReportComparison } from "../../reports/page/report-comparison.js";
 
 /** Each run of a report against the first. Runs that are not comparable have the reasons and no figures. */
