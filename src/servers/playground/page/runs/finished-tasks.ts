@@ -3,12 +3,12 @@ import { costText, scoreText } from "../../../../reports/page/shared/format.js";
 import { count, duration } from "../../../../reports/text/format-number.js";
 import { endingText } from "../ending-text.js";
 import { idLink } from "../tables.js";
-import { type RunPart, tableSection } from "./run-panel.js";
+import { type RunPanel, tableSection } from "./run-panel.js";
 import type { FinishedTaskJson } from "./run-progress-json.js";
 import { taskName } from "./task-text.js";
 
 /** The tasks that failed, newest first. */
-export function failedTasks(): RunPart {
+export function failedTasks(): RunPanel {
   const { element, show } = tableSection("Failed", ["Task", "Ending", "Why", "Question", "At (UTC)"]);
   return {
     element,
@@ -20,7 +20,7 @@ export function failedTasks(): RunPart {
 }
 
 /** The tasks that finished last. Where the run is over, the list of all results says it. */
-export function newestTasks(): RunPart {
+export function newestTasks(): RunPanel {
   const { element, show } = tableSection("Finished last", ["Task", "Score", "Ending", "Took", "Cost", "Question"]);
   return {
     element,

@@ -1,11 +1,11 @@
 import { h, untrustedText } from "../../../../reports/page/shared/dom.js";
 import { count, duration } from "../../../../reports/text/format-number.js";
-import { type RunPart, tableSection } from "./run-panel.js";
+import { type RunPanel, tableSection } from "./run-panel.js";
 import type { ProcessStateJson, RunProgressJson, UnderWayJson, WaitsFor } from "./run-progress-json.js";
 import { taskName } from "./task-text.js";
 
 /** What goes on now and what it waits for, which only the process of the run knows. */
-export function tasksUnderWay(): RunPart {
+export function tasksUnderWay(): RunPanel {
   const elsewhere = elsewhereNotice();
   const tasks = tableSection("Under way", ["Task", "For", "What it does", "Since"]);
   const retries = tableSection("Calls made again lately", ["At (UTC)", "Task", "Attempt", "Then waited", "Why"]);

@@ -3,7 +3,7 @@ import { liveTable } from "../tables.js";
 import type { RunProgressJson } from "./run-progress-json.js";
 
 /** A part of a run's page, which is shown anew with every state. */
-export interface RunPart {
+export interface RunPanel {
   readonly element: HTMLElement;
   /** `isOpen`: news still come. */
   show(progress: RunProgressJson, isOpen: boolean): void;

@@ -1,9 +1,9 @@
 import { intervalText, scoreText } from "../../../../reports/page/shared/format.js";
-import { type RunPart, tableSection } from "./run-panel.js";
+import { type RunPanel, tableSection } from "./run-panel.js";
 import type { ScoreJson } from "./run-progress-json.js";
 
 /** Every score so far with its interval. */
-export function scoreTable(): RunPart {
+export function scoreTable(): RunPanel {
   const { element, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
   return {
     element,
