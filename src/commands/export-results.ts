@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { z } from "zod";
 import { checkOutputFolder } from "../app/output-files/check-output-folder.js";
 import {
@@ -9,20 +8,19 @@ import {
   type TableFormat,
   tablePath,
 } from "../app/results/export-tables.js";
+import { resultsFiles } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
+import { runNames, wordList } from "./cli/list-flags.js";
 import { oneOf, readFlags, text } from "./cli/read-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 
 const schema = z.object({
-  runs: z
-    .array(text)
-    .default(["latest"])
-    .transform((runs) => (runs.length === 0 ? ["latest"] : runs)),
+  runs: runNames,
   format: oneOf(TABLE_FORMATS).default("parquet"),
   tables: text
-    .transform((list) => [...new Set(list.split(/[\s,]+/).filter((name) => name !== ""))])
+    .transform((list) => [...new Set(wordList(list))])
     .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
     .optional(),
   output: text.optional(),
@@ -66,8 +64,7 @@ export const exportResultsCommand: Command = {
         path: tablePath(output, table, format),
         kind: KINDS[format],
       }));
-      const inputs = names.filter(isFile).map((path) => ({ name: "a results file to export", path }));
-      checkOutputFolder("--output", output, files, inputs, { db: settings.db, overwrite });
+      checkOutputFolder("--output", output, files, resultsFiles(names, "export"), { db: settings.db, overwrite });
     }
     const exported = await exportTables({ names, tables, format, output }, context, out.pieces);
     if (settings.json) out.result({ format, ...exported }, () => "");
@@ -95,10 +92,6 @@ function checkStdout({ tables, format }: Flags, json: boolean): void {
     `${why}: --output is needed.`,
     "Name a folder with --output, or print one table: --tables tasks --format csv.",
   );
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 function written({ runs, tables }: ExportedTables): string {

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { PROGRAM } from "./cli/program-call.js";
+import { PROGRAM } from "./cli/cli-invocation.js";
 
 interface OfferedMailbox {
   readonly inbox: string;

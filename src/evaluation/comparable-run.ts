@@ -18,14 +18,15 @@ export const EFFORT = {
  * Groups the repeats of each question. Failed tasks have no values, except for the grade of a suite's task whose time
  * ran out.
  */
-export function comparableRun(head: RunHead, results: Iterable<TaskResult>): ComparableRun {
-  const sums = new Map<
+export class QuestionTally {
+  private readonly sums = new Map<
     TaskId,
     { first: TaskResult; answer: string; byMetric: Map<string, [sum: number, n: number]> }
   >();
-  for (const task of results) {
-    const question = sums.get(task.taskId) ?? { first: task, answer: "", byMetric: new Map() };
-    sums.set(task.taskId, question);
+
+  add(task: TaskResult): void {
+    const question = this.sums.get(task.taskId) ?? { first: task, answer: "", byMetric: new Map() };
+    this.sums.set(task.taskId, question);
     const failed = isFailure(task.ending);
     question.answer ||= outcomeText(task, failed).slice(0, MAX_CHARS);
     const effort = failed ? [] : Object.entries(EFFORT).map(([name, { read }]) => [name, read(task)] as const);
@@ -35,12 +36,21 @@ export function comparableRun(head: RunHead, results: Iterable<TaskResult>): Com
       question.byMetric.set(name, [sum + value, n + 1]);
     }
   }
-  const questions = new Map<TaskId, ComparedQuestion>();
-  for (const [taskId, { first, answer, byMetric }] of sums) {
-    const values = Object.fromEntries([...byMetric].map(([name, [sum, n]]) => [name, sum / n]));
-    questions.set(taskId, { question: first.question.slice(0, MAX_CHARS), inbox: first.inbox, answer, values });
+
+  questions(): Map<TaskId, ComparedQuestion> {
+    const questions = new Map<TaskId, ComparedQuestion>();
+    for (const [taskId, { first, answer, byMetric }] of this.sums) {
+      const values = Object.fromEntries([...byMetric].map(([name, [sum, n]]) => [name, sum / n]));
+      questions.set(taskId, { question: first.question.slice(0, MAX_CHARS), inbox: first.inbox, answer, values });
+    }
+    return questions;
   }
-  return { head, questions };
+}
+
+export function comparableRun(head: RunHead, results: Iterable<TaskResult>): ComparableRun {
+  const tally = new QuestionTally();
+  for (const task of results) tally.add(task);
+  return { head, questions: tally.questions() };
 }
 
 function outcomeText({ suite, agentAnswer }: TaskResult, failed: boolean): string {

@@ -28,9 +28,9 @@ export function searchMailbox(options: SearchOptions, settings: AppSettings): Pr
     const isBest = options.order === "best";
     const id = isBest ? "email_search" : "search_emails";
     const tool = toTool({ tool: getTool(db, id), config: null }, { mailbox: openMailbox(db) });
-    resolveInbox(db, options.inbox_address);
-    const result = await tool.call(isBest ? bestArguments(options) : newestArguments(options), {
-      inbox: options.inbox_address.trim().toLowerCase(),
+    const inbox = resolveInbox(db, options.inbox_address);
+    const result = await tool.call(isBest ? bestArguments(inbox, options) : newestArguments(options), {
+      inbox,
       cutoff: options.cutoff === undefined ? null : endOfDay(options.cutoff),
       signal: new AbortController().signal,
     });
@@ -39,11 +39,10 @@ export function searchMailbox(options: SearchOptions, settings: AppSettings): Pr
   });
 }
 
-function bestArguments({ words, inbox_address, limit, from, to, after, before }: SearchOptions): JsonValue {
-  const inbox_id = inbox_address.trim().toLowerCase();
+function bestArguments(inbox: string, { words, limit, from, to, after, before }: SearchOptions): JsonValue {
   return withoutUndefined({
     query: words.join(" "),
-    inbox_id,
+    inbox_id: inbox,
     limit,
     from,
     to,

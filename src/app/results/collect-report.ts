@@ -1,30 +1,25 @@
 import { setImmediate } from "node:timers/promises";
-import { isEvalScore } from "../../domain/evals/score-names.js";
 import type { TaskResult, Slice as TotalsSlice } from "../../domain/runs/benchmark-result.js";
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import type { Trace } from "../../domain/runs/trace.js";
+import type { ComparableRun } from "../../domain/scores/comparison.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
+import { QuestionTally } from "../../evaluation/comparable-run.js";
 import { analyseSuite } from "../../evaluation/suite/analyse-suite.js";
 import { type AnalysedTask, analysedTask } from "../../evaluation/suite/analysed-task.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
+import type { Report } from "../../reports/html/html-report.js";
 import { RunTally } from "../../reports/html/summarize-run.js";
 import { TaskRows } from "../../reports/html/task-rows.js";
 import { traceView } from "../../reports/html/trace-view.js";
-import type { ReportComparison } from "../../reports/page/report-comparison.js";
-import type {
-  EvalFigures,
-  Figure,
-  ReportTasks,
-  RunFigures,
-  ScoreMeaning,
-  Slice,
-  TraceView,
-} from "../../reports/page/report-data.js";
+import type { Figure, ReportHead, RunFigures, ScoreMeaning, Slice, TraceView } from "../../reports/page/report-data.js";
 import { traceKey } from "../../reports/page/report-data.js";
-import { SCORES } from "../../scoring/scorers.js";
+import { programVersion } from "../settings/program-version.js";
 import { compareReportRuns } from "./compare-report-runs.js";
-import { evalFigures } from "./eval-figures.js";
+import { EvalTally } from "./eval-figures.js";
+import { countTasks } from "./open-results.js";
 import type { ReportRun } from "./report-runs.js";
+import { scoreMeanings } from "./score-meanings.js";
 
 /** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;
@@ -39,37 +34,34 @@ export interface ReportListener {
   onTrace(key: string, view: () => TraceView): void;
 }
 
-export interface StoredReport {
-  readonly meanings: readonly ScoreMeaning[];
-  readonly leading: string;
-  readonly runs: readonly RunFigures[];
-  readonly evals: readonly EvalFigures[];
-  readonly comparisons: readonly ReportComparison[];
-  readonly tasks: ReportTasks;
-}
-
 /**
  * Reads the figures of finished or stopped runs, task by task, with one trace in memory at a time, and compares each
- * run with the first.
+ * run with the first. Where the conversations are is for the caller to say.
  */
 export async function collectReport(
   runs: readonly ReportRun[],
   listener: ReportListener,
   signal: AbortSignal,
-): Promise<StoredReport> {
-  const { meanings, tasks } = scoreMeanings(runs);
+): Promise<Report> {
+  const meanings = scoreMeanings(runs);
+  const tasks = countTasks(runs);
   const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? "semanticScore";
   const rows = new TaskRows(meanings);
   const labels = labelsOf(runs);
+  const evals = new EvalTally(runs, meanings);
+  const comparable: ComparableRun[] = [];
   const figures: RunFigures[] = [];
   let done = 0;
   for (const [index, run] of runs.entries()) {
     const tally = new RunTally(meanings, leading);
+    const questions = new QuestionTally();
     const analysed: AnalysedTask[] = [];
     for (const [result, trace] of tasksOf(run)) {
       const toolCalls = trace?.toolCalls.length ?? null;
       tally.add(result, trace);
       rows.add(index, result, toolCalls);
+      evals.add(index, result);
+      if (runs.length > 1) questions.add(result);
       analysed.push(...[analysedTask(result, toolCalls)].filter((task) => task !== null));
       if (trace !== null && run.stored !== null) {
         const { mails } = run.stored;
@@ -84,9 +76,19 @@ export async function collectReport(
       ...tally.figures(),
       label: labels[index] ?? run.head.runId,
     });
+    comparable.push({ head: run.head, questions: questions.questions() });
   }
-  const evals = evalFigures(runs, meanings);
-  return { meanings, leading, runs: figures, evals, comparisons: compareReportRuns(runs), tasks: rows.all() };
+  const head: ReportHead = {
+    version: programVersion(),
+    createdAt: new Date().toISOString(),
+    scores: meanings,
+    leading,
+    runs: figures,
+    evals: evals.figures(),
+    comparisons: compareReportRuns(comparable),
+    traces: { kind: "none" },
+  };
+  return { head, tasks: rows.all() };
 }
 
 function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResult, Trace | null]> {
@@ -98,43 +100,6 @@ function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResul
 export function* resultsOf(runs: readonly ReportRun[]): Generator<readonly [ReportRun, TaskResult]> {
   for (const run of runs) for (const result of run.results()) yield [run, result];
 }
-
-/** The scores that any of the runs has, in table order; unknown ones, from other versions, at the end. */
-export function scoreMeanings(runs: readonly ReportRun[]): { meanings: ScoreMeaning[]; tasks: number } {
-  const scored = new Set<string>();
-  let tasks = 0;
-  for (const [, { scores }] of resultsOf(runs)) {
-    tasks++;
-    for (const [name, value] of Object.entries(scores)) if (value !== null) scored.add(name);
-  }
-  const names = [
-    ...Object.keys(SCORES).filter((name) => scored.has(name)),
-    ...[...scored].filter((name) => !(name in SCORES)),
-  ];
-  const meanings = names.map((name): ScoreMeaning => {
-    const { label, kind, better, meaning } = SCORES[name] ?? evalMeaning(runs, name) ?? UNKNOWN;
-    return { name, label: label === "" ? name : label, kind, better, meaning };
-  });
-  return { meanings, tasks };
-}
-
-/** The criterion of the version that scored the first of the runs that has one; null: it is no eval. */
-function evalMeaning(runs: readonly ReportRun[], name: string): typeof UNKNOWN | null {
-  if (!isEvalScore(name)) return null;
-  const [first] = runs.flatMap(({ stored }) => stored?.evalOf(name) ?? []);
-  return {
-    ...UNKNOWN,
-    kind: "rate",
-    meaning: first?.stored.definition.criterion ?? "An eval that is not in this database.",
-  };
-}
-
-const UNKNOWN: Omit<ScoreMeaning, "name"> = {
-  label: "",
-  kind: "mean",
-  better: "higher",
-  meaning: "Not a score of this version of art-e.",
-};
 
 function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[], analysed: readonly AnalysedTask[]) {
   const { usage, costUsd, retries, scores, slices, suite, answeredBy = {}, dataset } = head;

@@ -1,16 +1,14 @@
 import { HEADLINE_SCORERS } from "../../domain/runs/headline.js";
 import type { ComparableRun } from "../../domain/scores/comparison.js";
-import { scorersAmong, sharedMetrics, sharedScores } from "../../evaluation/choose-metrics.js";
-import { comparableRun } from "../../evaluation/comparable-run.js";
+import { scorersAmong } from "../../evaluation/choose-metrics.js";
 import { compareRuns } from "../../evaluation/compare-runs.js";
 import { pairOutcomes } from "../../evaluation/pair-questions.js";
+import { sharedMetrics, sharedScores } from "../../evaluation/shared-scores.js";
 import type { ReportComparison } from "../../reports/page/report-comparison.js";
-import type { ReportRun } from "./report-runs.js";
 
 /** Each run of a report against the first. Runs that are not comparable have the reasons and no figures. */
-export function compareReportRuns(runs: readonly ReportRun[]): ReportComparison[] {
-  if (runs.length < 2) return [];
-  const [baseline, ...candidates] = runs.map(({ head, results }) => comparableRun(head, results()));
+export function compareReportRuns(runs: readonly ComparableRun[]): ReportComparison[] {
+  const [baseline, ...candidates] = runs;
   if (baseline === undefined) return [];
   return candidates.map((candidate, i) => toComparison(baseline, candidate, i + 1));
 }

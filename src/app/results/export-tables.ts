@@ -8,10 +8,10 @@ import { tasksTable } from "../../exports/tables/tasks-table.js";
 import { toolCallsTable } from "../../exports/tables/tool-calls-table.js";
 import { turnsTable } from "../../exports/tables/turns-table.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
-import { SCORES } from "../../scoring/scorers.js";
 import type { AppContext } from "../use-case-context.js";
-import { type RunSource, RunSources } from "./open-results.js";
-import { type AnyTable, RowCounter } from "./row-counter.js";
+import { type AnyTable, RowCounter } from "./observe-table-rows.js";
+import { type RunSource, RunSources, refuseTwice } from "./open-results.js";
+import { scoredNames } from "./score-meanings.js";
 
 export const TABLES = ["tasks", "turns", "tool_calls"] as const;
 export const TABLE_FORMATS = ["parquet", "csv", "jsonl"] as const;
@@ -86,14 +86,7 @@ function tablesOf(hasTraces: boolean): readonly TableName[] {
 
 function tableOf(name: TableName, runs: readonly RunSource[]): AnyTable {
   if (name === "turns") return turnsTable;
-  return name === "tool_calls" ? toolCallsTable : tasksTable(scoresOf(runs));
-}
-
-/** Of all runs, those that any task has: first the known ones in their order, then others. */
-function scoresOf(runs: readonly RunSource[]): string[] {
-  const scores = runs.flatMap(({ head }) => Object.keys(head.scores).filter((name) => (head.scores[name]?.n ?? 0) > 0));
-  const known = Object.keys(SCORES).filter((name) => scores.includes(name));
-  return [...new Set([...known, ...scores])];
+  return name === "tool_calls" ? toolCallsTable : tasksTable(scoredNames(runs.map(({ head }) => head)));
 }
 
 async function encode<Row>(
@@ -106,13 +99,6 @@ async function encode<Row>(
   // Loaded only where it is used.
   const { parquetBytes } = await import("../../exports/tables/parquet-format.js");
   return parquetBytes(name, columns, rows);
-}
-
-function refuseTwice(runs: readonly RunSource[]): void {
-  const ids = runs.map(({ head }) => head.runId);
-  const twice = ids.find((id, i) => ids.indexOf(id) < i);
-  if (twice === undefined) return;
-  throw new UserError("flags_contradict", `The run ${twice} is named twice.`, "Name each run once.");
 }
 
 function noTraces(table: TableName, runs: readonly string[]): UserError {

@@ -8,11 +8,12 @@ import { type Db, openStore } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import { getRun, type LatestRun, type RunRow } from "../../store/runs/runs.js";
 import { iterateTraces } from "../../store/runs/traces.js";
+import type { InputFile } from "../output-files/check-outputs.js";
 import { computeRunTotals } from "./compute-run-totals.js";
 
 /** A run from the database or from a results file. */
-export interface RunSource {
-  readonly head: RunHead;
+export interface RunSource<Head = RunHead> {
+  readonly head: Head;
   /** In the order of task ids and epochs. Can be iterated again. */
   results(): Iterable<TaskResult>;
   /** As `results`; null: a results file has none. */
@@ -35,12 +36,12 @@ export class RunSources {
 
   async open(name: string): Promise<RunSource> {
     const found = this.find(name);
-    if (found.kind === "file") return fromFile(found.path);
+    if (found.kind === "file") return fromFile(found.path, runFileSchema);
     return fromDatabase(found.db, await computeRunTotals(found.db, found.run));
   }
 
   find(name: string): FoundRun {
-    if (statSync(name, { throwIfNoEntry: false })?.isFile()) return { kind: "file", path: name };
+    if (isFile(name)) return { kind: "file", path: name };
     if (/[/\\]|\.json$/.test(name)) {
       throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
     }
@@ -55,14 +56,38 @@ export class RunSources {
 
 /** A run of the database whose totals are known already. */
 export function fromDatabase(db: Db, totals: RunTotals): RunSource {
-  const run = getRun(db, totals.runId);
+  return storedSource(db, getRun(db, totals.runId), totals, runHeadSchema);
+}
+
+/** The same, with as much of its head as the schema reads. */
+export function storedSource<Head>(db: Db, run: RunRow, totals: RunTotals, schema: z.ZodType<Head>): RunSource<Head> {
   const { settings, dataset, corpusFingerprint } = run;
-  const head = runHeadSchema.parse({ ...totals, settings, dataset, corpusFingerprint });
   return {
-    head,
+    head: schema.parse({ ...totals, settings, dataset, corpusFingerprint }),
     results: () => iterateResults(db, run.id),
     traces: () => iterateTraces(db, { runId: run.id }),
   };
+}
+
+/** The results files among names of runs, as inputs that no output may destroy; `use`: what for. */
+export function resultsFiles(names: readonly string[], use: "report" | "export"): InputFile[] {
+  return names.filter(isFile).map((path) => ({ name: `a results file to ${use}`, path }));
+}
+
+function isFile(name: string): boolean {
+  return statSync(name, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+export function refuseTwice(runs: readonly { readonly head: Pick<RunHead, "runId"> }[]): void {
+  const ids = runs.map(({ head }) => head.runId);
+  const twice = ids.find((id, i) => ids.indexOf(id) < i);
+  if (twice === undefined) return;
+  throw new UserError("flags_contradict", `The run ${twice} is named twice.`, "Name each run once.");
+}
+
+/** How many results these runs have. */
+export function countTasks(runs: readonly { readonly head: Pick<RunHead, "totalTasks"> }[]): number {
+  return runs.reduce((sum, { head }) => sum + head.totalTasks, 0);
 }
 
 /** Why a run is not finished; null: it is. */
@@ -72,13 +97,16 @@ export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead)
   return (status ?? "completed") === "completed" ? null : `Run ${runId} is not finished: it is ${status}.`;
 }
 
-function fromFile(path: string): RunSource {
-  const { taskResults, ...head } = readRunFile(path, runFileSchema);
+/** A results file, with as much of its head as the schema reads. */
+export function fromFile<File extends { readonly taskResults: readonly TaskResult[] }>(
+  path: string,
+  schema: z.ZodType<File>,
+): RunSource<Omit<File, "taskResults">> {
+  const { taskResults, ...head } = readRunFile(path, schema);
   return { head, results: () => taskResults, traces: null };
 }
 
-/** A results file, as far as the schema reads it. */
-export function readRunFile<T>(path: string, schema: z.ZodType<T>): T {
+function readRunFile<File>(path: string, schema: z.ZodType<File>): File {
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(path, "utf8"));

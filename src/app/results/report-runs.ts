@@ -1,18 +1,17 @@
-import { UserError } from "../../domain/errors.js";
+import type { z } from "zod";
 import type { EvalScore } from "../../domain/evals/score-names.js";
 import { benchmarkResultSchema, type TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import { runFileSchema, runHeadSchema } from "../../domain/scores/comparison.js";
 import type { MailSource } from "../../reports/html/trace-view.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { iterateResults } from "../../store/runs/results.js";
 import type { RunRow } from "../../store/runs/runs.js";
 import { openMailLookup } from "../../store/search/mail-lookup.js";
 import { describedEvalOfRun } from "../evals/evals-as-scorers.js";
 import type { DescribedEval } from "../evals/manage-evals.js";
 import type { AppSettings } from "../use-case-context.js";
 import { computeRunTotals } from "./compute-run-totals.js";
-import { RunSources, readRunFile } from "./open-results.js";
+import { fromFile, type RunSource, RunSources, refuseTwice, storedSource } from "./open-results.js";
 import { resultsWithTraces } from "./results-with-traces.js";
 
 const reported = benchmarkResultSchema
@@ -23,10 +22,7 @@ const reportedHeadSchema = runHeadSchema.extend(reported);
 const reportedFileSchema = runFileSchema.extend(reported);
 
 /** A run of a report: of the database, with traces and mail, or of a results file, without. */
-export interface ReportRun {
-  readonly head: ReturnType<typeof reportedHeadSchema.parse>;
-  /** In the order of task ids and epochs. Can be iterated again. */
-  results(): Iterable<TaskResult>;
+export interface ReportRun extends Omit<RunSource<z.output<typeof reportedHeadSchema>>, "traces"> {
   /** Null: of a results file. One trace is in memory at a time. */
   readonly stored: {
     traces(): Iterable<readonly [TaskResult, Trace]>;
@@ -58,11 +54,10 @@ export async function withReportRuns<T>(
 
 /** A run of the database. */
 export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
-  const { settings, dataset, corpusFingerprint } = run;
-  const totals = await computeRunTotals(db, run);
+  const { head, results } = storedSource(db, run, await computeRunTotals(db, run), reportedHeadSchema);
   return {
-    head: reportedHeadSchema.parse({ ...totals, settings, dataset, corpusFingerprint }),
-    results: () => iterateResults(db, run.id),
+    head,
+    results,
     stored: {
       traces: () => resultsWithTraces(db, run.id),
       mails: mailSource(db),
@@ -72,8 +67,8 @@ export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
 }
 
 function fileRun(path: string): ReportRun {
-  const { taskResults, ...head } = readRunFile(path, reportedFileSchema);
-  return { head, results: () => taskResults, stored: null };
+  const { head, results } = fromFile(path, reportedFileSchema);
+  return { head, results, stored: null };
 }
 
 function mailSource(db: Db): MailSource {
@@ -87,11 +82,4 @@ function mailSource(db: Db): MailSource {
       return { messageId, subject, sender, date, body, recipients: [...to, ...cc, ...bcc] };
     },
   };
-}
-
-function refuseTwice(runs: readonly ReportRun[]): void {
-  const ids = runs.map(({ head }) => head.runId);
-  const twice = ids.find((id, i) => ids.indexOf(id) < i);
-  if (twice === undefined) return;
-  throw new UserError("flags_contradict", `The run ${twice} is named twice.`, "Name each run once.");
 }

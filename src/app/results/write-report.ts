@@ -3,14 +3,16 @@ import { join } from "node:path";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { csvHead, csvLine } from "../../reports/ci/csv-report.js";
 import { csvSummaries, SUMMARY_FILES } from "../../reports/ci/csv-summaries.js";
+import type { Report } from "../../reports/html/html-report.js";
 import { packedTrace } from "../../reports/html/packed-trace.js";
 import type { ReportHead } from "../../reports/page/report-data.js";
 import { count } from "../../reports/text/format-number.js";
-import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
-import { collectReport, resultsOf, scoreMeanings } from "./collect-report.js";
+import { collectReport, resultsOf } from "./collect-report.js";
+import { countTasks } from "./open-results.js";
 import { type TracePlacement, TraceStore } from "./report-conversations.js";
 import { type ReportRun, withReportRuns } from "./report-runs.js";
+import { scoreMeanings } from "./score-meanings.js";
 import { type WrittenPage, writePage } from "./write-page.js";
 
 const TASKS_FILE = "tasks.csv";
@@ -25,11 +27,10 @@ export function writeCsvReport(
   write: Write,
 ): Promise<{ readonly runs: readonly string[]; readonly tasks: number }> {
   return withReportRuns(names, context.settings, async (runs) => {
-    const { meanings, tasks } = scoreMeanings(runs);
-    const pieces = csvPieces(runs, meanings);
+    const pieces = csvPieces(runs, scoreMeanings(runs));
     if (output === undefined) await write(pieces);
     else await writeFileAtomically(output, pieces);
-    return { runs: runs.map(({ head }) => head.runId), tasks };
+    return { runs: runs.map(({ head }) => head.runId), tasks: countTasks(runs) };
   });
 }
 
@@ -79,27 +80,20 @@ export function writePageReport(
   });
 }
 
-async function collect(reported: readonly ReportRun[], traceStore: TraceStore, { progress, signal }: AppContext) {
+function collect(
+  runs: readonly ReportRun[],
+  traceStore: TraceStore,
+  { progress, signal }: AppContext,
+): Promise<Report> {
   const bar = progress("Reporting");
-  const { meanings, leading, runs, evals, comparisons, tasks } = await collectReport(
-    reported,
+  return collectReport(
+    runs,
     {
       onTask: (done, total) => bar.update(done, total, `${count(done)} tasks`),
       onTrace: (key, view) => traceStore.wantsNone || traceStore.add(key, packedTrace(view())),
     },
     signal,
   ).finally(() => bar.stop());
-  const head: ReportHead = {
-    version: programVersion(),
-    createdAt: new Date().toISOString(),
-    scores: meanings,
-    leading,
-    runs,
-    evals,
-    comparisons,
-    traces: { kind: "none" },
-  };
-  return { head, tasks };
 }
 
 function* csvPieces(runs: readonly ReportRun[], meanings: ReportHead["scores"]): Generator<string> {

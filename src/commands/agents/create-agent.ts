@@ -4,16 +4,14 @@ import { changeRegistry } from "../../app/registry/open-registry.js";
 import { nameVersion } from "../../app/registry/versions.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
+import { wordList } from "../cli/list-flags.js";
 import { readFlags } from "../cli/read-flags.js";
 import { AGENT_FLAGS, AGENT_ID, agentColumns, agentSettings, agentShape, promptText } from "./agent-flags.js";
 import { printChange } from "./print-agent.js";
 
 const schema = z.object({
   ...agentShape,
-  tools: z
-    .string()
-    .transform((list) => list.split(/[\s,]+/).filter((id) => id !== ""))
-    .optional(),
+  tools: z.string().transform(wordList).optional(),
 });
 
 export const createAgentCommand: Command = {

@@ -81,20 +81,6 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T)
   return z.enum(values, `expected ${values.join(" or ")}`);
 }
 
-/** `1,2,3` */
-export const ids = z
-  .union([z.string(), z.number()])
-  .transform((value) =>
-    String(value)
-      .split(/[\s,]+/)
-      .filter((part) => part !== ""),
-  )
-  .pipe(
-    z
-      .array(z.string().regex(/^\d+$/, "expected whole numbers, separated by commas").transform(Number))
-      .min(1, "expected whole numbers, separated by commas"),
-  );
-
 /** `3,15` or `3,15,0.3`: US dollars for a million tokens of input, output and cached input. */
 export const price = z
   .string()

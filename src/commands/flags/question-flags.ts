@@ -2,7 +2,8 @@ import { z } from "zod";
 import { SPLITS } from "../../domain/tasks/question.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/hub.js";
 import type { Flags } from "../cli/command.js";
-import { ids, numberBetween, oneOf, text, wholeNumber } from "../cli/read-flags.js";
+import { ids } from "../cli/list-flags.js";
+import { numberBetween, oneOf, text, wholeNumber } from "../cli/read-flags.js";
 
 /** Which dataset. */
 export const DATASET_FLAGS: Flags = {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isEvalScore } from "../../domain/evals/score-names.js";
 import { isScorerName, SCORER_NAMES } from "../../scoring/scorers.js";
 import type { Flags } from "../cli/command.js";
+import { wordList } from "../cli/list-flags.js";
 
 export const SCORER_FLAGS: Flags = {
   scorers: {
@@ -14,7 +15,7 @@ export const SCORER_FLAGS: Flags = {
 
 const names = z
   .string("expected names, separated by commas")
-  .transform((value) => value.split(/[\s,]+/).filter((name) => name !== ""))
+  .transform(wordList)
   .superRefine((given, context) => {
     const unknown = given.filter((name) => !isScorerName(name) && !isEvalScore(name));
     if (given.length === 0 || unknown.length > 0) {

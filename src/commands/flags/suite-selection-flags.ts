@@ -1,5 +1,6 @@
 import { COUNTERPARTS } from "../../suites/definition/selection/select-tasks.js";
 import type { Flags } from "../cli/command.js";
+import { wordList } from "../cli/list-flags.js";
 import { oneOf, text } from "../cli/read-flags.js";
 
 export const SUITE_DIR = {
@@ -7,7 +8,7 @@ export const SUITE_DIR = {
   describe: "The suite: a folder that holds examples/<tool>/<id>/<id>.json",
 } as const;
 
-const words = text.transform((list) => list.split(/[\s,]+/).filter((word) => word !== ""));
+const words = text.transform(wordList);
 
 /** Which tasks of a suite are meant. */
 export const suiteSelectionShape = {

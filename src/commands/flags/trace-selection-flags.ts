@@ -3,6 +3,7 @@ import type { TraceSelection } from "../../app/traces/trace-filter.js";
 import { UserError } from "../../domain/errors.js";
 import { BANDS } from "../../domain/scores/score-bands.js";
 import type { Flags } from "../cli/command.js";
+import { wordList } from "../cli/list-flags.js";
 import { oneOf, text, wholeNumber } from "../cli/read-flags.js";
 
 /** Which traces of a run. */
@@ -50,11 +51,7 @@ const scores = z
 
 const taskNames = z
   .union([z.string(), z.number()])
-  .transform((value) =>
-    String(value)
-      .split(/[\s,]+/)
-      .filter((name) => name !== ""),
-  )
+  .transform((value) => wordList(String(value)))
   .pipe(z.array(z.string()).min(1, "expected ids of tasks, separated by commas"));
 
 export const traceSelectionShape = {

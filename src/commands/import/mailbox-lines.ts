@@ -1,6 +1,6 @@
 import { stripControls } from "../../platform/strip-controls.js";
 import { count } from "../../reports/text/format-number.js";
-import { programCall } from "../cli/program-call.js";
+import { programCall } from "../cli/cli-invocation.js";
 import { DEFAULT_DB, type Settings } from "../cli/settings.js";
 
 interface Mailbox {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { TRACE_PLACEMENTS } from "../../app/results/report-conversations.js";
 import { UserError } from "../../domain/errors.js";
 import type { Command, CommandContext } from "../cli/command.js";
+import { runNames } from "../cli/list-flags.js";
 import { oneOf, text } from "../cli/read-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 
@@ -10,10 +11,7 @@ const DEFAULT_PAGE = "art-e-report.html";
 const FORMATS = ["html", "md", "csv"] as const;
 
 export const reportSchema = z.object({
-  runs: z
-    .array(text)
-    .default(["latest"])
-    .transform((runs) => (runs.length === 0 ? ["latest"] : runs)),
+  runs: runNames,
   format: oneOf(FORMATS).default("html"),
   csv: text.optional(),
   output: text.optional(),
@@ -67,6 +65,7 @@ export function defaultOutput({ format, csv, open }: ReportFlags, { settings }: 
   return isPage && (open || (process.stdout.isTTY && !settings.json)) ? DEFAULT_PAGE : undefined;
 }
 
+/** `output`: with its default. */
 export function refuseContradictions(
   { format, traces, output, csv, open }: ReportFlags,
   { settings }: CommandContext,
@@ -83,7 +82,7 @@ export function refuseContradictions(
   if (open && format !== "html") {
     throw contradict(`--open opens a page, and ${format} is none.`, "Leave it out.");
   }
-  if (traces === "folder" && output === undefined && !open && !process.stdout.isTTY) {
+  if (traces === "folder" && output === undefined) {
     throw contradict("--traces folder puts the folder beside the page, and the page goes to stdout.", "Give --output.");
   }
   if (settings.json && format === "csv" && output === undefined) {

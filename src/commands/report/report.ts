@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { checkOutputs } from "../../app/output-files/check-outputs.js";
+import { resultsFiles } from "../../app/results/open-results.js";
 import { readReport, writeCsvReport, writePageReport } from "../../app/results/write-report.js";
 import { EXIT } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
@@ -9,7 +10,7 @@ import { reportFigures } from "../../reports/ci/report-figures.js";
 import { count } from "../../reports/text/format-number.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags } from "../cli/read-flags.js";
-import { writeSummaries } from "../write-summaries.js";
+import { writeSummaries } from "../write-summary-tables.js";
 import { printPage } from "./print-page.js";
 import { defaultOutput, REPORT_FLAGS, type ReportFlags, refuseContradictions, reportSchema } from "./report-flags.js";
 
@@ -17,9 +18,10 @@ export const reportCommand: Command = {
   ...REPORT_FLAGS,
   async run(argv, context) {
     const given = readFlags("report", reportSchema, argv);
-    refuseContradictions(given, context, argv);
     const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
-    checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], [], {
+    refuseContradictions(flags, context, argv);
+    const inputs = resultsFiles(flags.runs, "report");
+    checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], inputs, {
       db: context.settings.db,
       overwrite: flags.overwrite,
     });

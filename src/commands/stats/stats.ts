@@ -11,7 +11,7 @@ import { oneOf, readFlags, text } from "../cli/read-flags.js";
 import { metrics } from "../flags/metric-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { DATASET_FLAGS, datasetSchema } from "../flags/question-flags.js";
-import { writeSummaries } from "../write-summaries.js";
+import { writeSummaries } from "../write-summary-tables.js";
 import { printDatasetFigures } from "./print-dataset.js";
 import { printRunFigures } from "./print-run.js";
 

@@ -3,12 +3,13 @@ import type { ToolDescription } from "../../app/registry/external-tools.js";
 import { UserError } from "../../domain/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../domain/json.js";
 import type { Flags } from "../cli/command.js";
+import { wordList } from "../cli/list-flags.js";
 import { jsonObject, numberAbove, oneOf, text, wholeNumber } from "../cli/read-flags.js";
 import { readText } from "../cli/read-text.js";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-const names = z.string().transform((list) => list.split(/[\s,]+/).filter((name) => name !== ""));
+const names = z.string().transform(wordList);
 
 /** What can be set of a tool, when it is added and later. */
 export const toolShape = {

@@ -6,7 +6,7 @@ import { ApiError } from "../http/api-error.js";
 import { defineRoute, type LogFields, type Route } from "../http/route.js";
 import type { Services } from "../http/route-services.js";
 import { EVENT_STREAM_HEADERS, SseWriter } from "../http/sse-writer.js";
-import type { ChatEvent } from "./page/chat-events.js";
+import type { ChatEvent } from "./page/chat/chat-events.js";
 import { activityEvents, chatEventSchema, endingEvents, stepEvents } from "./playground-events.js";
 
 const TEXT_LIMIT = 200_000;

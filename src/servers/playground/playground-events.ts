@@ -3,7 +3,7 @@ import type { AgentStep } from "../../agents/loop/agent-loop.js";
 import type { AnsweredChat } from "../../app/chat/answer-chat.js";
 import type { ToolCall } from "../../domain/models/conversation.js";
 import type { TaskActivity } from "../../domain/runs/task-activity.js";
-import type { ChatEvent } from "./page/chat-events.js";
+import type { ChatEvent } from "./page/chat/chat-events.js";
 
 const id = z.string();
 

@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import { collectReport } from "../../app/results/collect-report.js";
 import { storedRun } from "../../app/results/report-runs.js";
-import { htmlReport, type PackedTraces } from "../../reports/html/html-report.js";
+import { htmlReport } from "../../reports/html/html-report.js";
 import { packedTrace } from "../../reports/html/packed-trace.js";
 import { readPageAssets } from "../../reports/html/page-assets.js";
 import { getRun } from "../../store/runs/runs.js";
@@ -79,7 +79,7 @@ export class ReportLinks {
   }
 
   private async report(runIds: readonly string[], signal: AbortSignal): Promise<string> {
-    const { db, version } = this.services;
+    const { db } = this.services;
     const traces: [key: string, packed: string][] = [];
     let bytes = 0;
     const add = (key: string, packed: string) => {
@@ -87,7 +87,7 @@ export class ReportLinks {
       if (bytes > MAX_TRACE_BYTES) traces.length = 0;
       else traces.push([key, packed]);
     };
-    const { meanings, leading, runs, evals, comparisons, tasks } = await collectReport(
+    const report = await collectReport(
       await Promise.all(runIds.map((id) => storedRun(db, getRun(db, id)))),
       {
         onTask: () => undefined,
@@ -95,18 +95,9 @@ export class ReportLinks {
       },
       signal,
     );
-    const kept: PackedTraces = traces;
-    const head = {
-      version,
-      createdAt: new Date().toISOString(),
-      scores: meanings,
-      leading,
-      runs,
-      evals,
-      comparisons,
-      traces: { kind: traces.length === 0 ? ("none" as const) : ("embed" as const) },
-    };
-    return [...htmlReport({ head, tasks }, readPageAssets(), kept)].join("");
+    const kind = traces.length === 0 ? "none" : "embed";
+    const page = { ...report, head: { ...report.head, traces: { kind } } } as const;
+    return [...htmlReport(page, readPageAssets(), traces)].join("");
   }
 }
 

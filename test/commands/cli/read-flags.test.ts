@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { refuseContradictions } from "../../../src/app/questions/load-dataset.js";
-import { ids, readFlags } from "../../../src/commands/cli/read-flags.js";
+import { ids } from "../../../src/commands/cli/list-flags.js";
+import { readFlags } from "../../../src/commands/cli/read-flags.js";
 import { refuseEmptyValues, usageError } from "../../../src/commands/cli/usage-error.js";
 import { datasetSchema, selectionSchema } from "../../../src/commands/flags/question-flags.js";
 import { runSchema } from "../../../src/commands/run/run-flags.js";

@@ -121,4 +121,20 @@ describe("report", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
   });
+
+  it("never writes over a results file that it reads", async () => {
+    await artE(`run -a baseline --dataset ${QUESTIONS} --ids 1 --quiet --output input.json`);
+    const results = read("input.json");
+    for (const line of ["report input.json --format md -o input.json", "report input.json -o ./input.json"]) {
+      const { code, stderr } = await artE(`${line} --overwrite`);
+      expect(code).toBe(2);
+      expect(stderr).toContain("input.json is a results file to report, and would be destroyed.");
+    }
+    mkdirSync(path("folder"));
+    write("folder/tasks.csv", results);
+    const { code, stderr } = await artE("report folder/tasks.csv --csv folder --overwrite");
+    expect(code).toBe(2);
+    expect(stderr).toContain("folder/tasks.csv is a results file to report, and would be destroyed.");
+    expect([read("input.json"), read("folder/tasks.csv")]).toEqual([results, results]);
+  });
 });

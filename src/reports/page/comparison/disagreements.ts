@@ -3,8 +3,8 @@ import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
 import { EMPTY_VIEW, filterLink, taskName, writeView } from "../route.js";
 import { type Child, h, untrustedInline } from "../shared/dom.js";
-import { answerColumns } from "./answer-columns.js";
 import { type PairOutcomes, writeOutcome } from "./pair-outcomes.js";
+import { answerColumns } from "./side-by-side-answers.js";
 
 /** Tasks shown of those that were lost, and of those that were won. */
 const SHOWN = 3;

@@ -1,4 +1,4 @@
-import { outcomeOptions, outcomeWords } from "../comparison/outcome-options.js";
+import { outcomeOptions, outcomeWords } from "../comparison/outcome-filter-options.js";
 import { OUTCOME_WORDS, SLICE_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";

@@ -77,7 +77,7 @@ export function columnsOf(head: ReportHead): readonly Column[] {
   ];
   const hidden = new Set<SortKey>([
     ...(head.evals.length > 0 ? [] : (["evals"] as const)),
-    // There is room for one of them; what did not end with an answer has no gold mail either.
+    // There is room for one of them; the view of a task says how it ended.
     ...(head.evals.length > 0 && hasQuestions ? (["ending"] as const) : []),
     ...(runs.length > 1 ? [] : (["run"] as const)),
     ...(hasQuestions ? [] : (["inbox", "stage", "ending"] as const)),

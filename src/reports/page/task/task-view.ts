@@ -1,7 +1,7 @@
 import { readToolResult } from "../../html/tool-results.js";
 import { duration } from "../../text/format-number.js";
-import { answerColumns } from "../comparison/answer-columns.js";
 import type { PairOutcomes } from "../comparison/pair-outcomes.js";
+import { answerColumns } from "../comparison/side-by-side-answers.js";
 import { runDot } from "../header.js";
 import { STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";

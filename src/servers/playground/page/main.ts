@@ -1,9 +1,10 @@
 import { h } from "../../../reports/page/shared/dom.js";
 import { agentList, agentView, toolList, toolView } from "./agent-views.js";
-import { chatView } from "./chat-view.js";
+import { chatView } from "./chat/chat-view.js";
 import { labelList } from "./labelling/label-list.js";
 import { labelView } from "./labelling/label-view.js";
 import { mailView } from "./mail-view.js";
+import { isRunPage } from "./page-scope.js";
 import { runList } from "./runs/run-list.js";
 import { runView } from "./runs/run-view.js";
 import { sessionList, sessionView } from "./session-list.js";
@@ -35,7 +36,6 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
 /** The page of a run has only these. */
 const RUN_SECTIONS: ReadonlySet<string> = new Set<SectionName>(["runs", "traces", "trace", "mail"]);
 
-const isRunPage = document.documentElement.dataset.scope === "run";
 const home: SectionName = isRunPage ? "runs" : "chat";
 
 /** Of the section that is shown: one that loads slowly must not replace a later one. */

@@ -1,6 +1,6 @@
-import type { ChatEvent } from "./chat-events.js";
+import type { ChatEvent } from "./chat/chat-events.js";
 import { errorText } from "./error-text.js";
-import { readEvents } from "./event-stream.js";
+import { readEvents } from "./sse-reader.js";
 
 const TOKEN_KEY = "art-e-token";
 

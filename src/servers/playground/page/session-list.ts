@@ -1,8 +1,8 @@
 import { untrustedText } from "../../../reports/page/shared/dom.js";
 import { minuteText } from "../../../reports/page/shared/format.js";
 import type { SessionLineJson } from "./api-types.js";
-import { updateChatState } from "./chat-state.js";
-import { forgetConversation } from "./chat-view.js";
+import { updateChatState } from "./chat/chat-state.js";
+import { forgetConversation } from "./chat/chat-view.js";
 import { filteredList } from "./filtered-list.js";
 import { get } from "./request.js";
 import { idLink, table } from "./tables.js";

@@ -1,27 +1,17 @@
+import { ENDINGS } from "../../../domain/tasks/task-ending.js";
 import { untrustedText } from "../../../reports/page/shared/dom.js";
 import { minuteText } from "../../../reports/page/shared/format.js";
 import { duration } from "../../../reports/text/format-number.js";
 import type { TraceLineJson, TracePageJson } from "./api-types.js";
+import { endingText } from "./ending-text.js";
 import { type FilterField, filteredList } from "./filtered-list.js";
 import { get } from "./request.js";
 import { idLink, table } from "./tables.js";
 
-const ENDINGS = [
-  "answered",
-  "dont_know",
-  "out_of_turns",
-  "out_of_budget",
-  "timeout",
-  "model_error",
-  "tool_protocol_error",
-  "interrupted",
-  "not_started",
-];
-
 const FIELDS: readonly FilterField[] = [
   { name: "agent_id", label: "Agent (its id)", kind: "text" },
   { name: "run_id", label: "Run (its id)", kind: "text" },
-  { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, ending.replaceAll("_", " ")]) },
+  { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, endingText(ending)]) },
   {
     name: "rating",
     label: "Rated",

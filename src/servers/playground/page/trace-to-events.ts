@@ -1,5 +1,6 @@
 import type { ChatTraceJson, RetryJson, TraceDetailsJson, TracePageJson } from "./api-types.js";
-import type { ChatEvent } from "./chat-events.js";
+import type { ChatEvent } from "./chat/chat-events.js";
+import { endingText } from "./ending-text.js";
 import { get } from "./request.js";
 
 /** Chats of a session that are shown again after a reload. */
@@ -41,7 +42,7 @@ export function* traceToEvents(trace: ChatTraceJson): Generator<ChatEvent> {
   // Calls of which none was answered are a turn without a message.
   yield* retryEvents(trace.turns[turn]?.retries);
   if (trace.answer === null) {
-    const errorText = trace.error || `No answer: ${trace.ending.replaceAll("_", " ")}.`;
+    const errorText = trace.error || `No answer: ${endingText(trace.ending)}.`;
     yield { type: "error", errorText, errorCategory: trace.ending, retryable: false };
   }
   yield { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };

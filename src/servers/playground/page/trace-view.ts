@@ -3,12 +3,10 @@ import { minuteText } from "../../../reports/page/shared/format.js";
 import { duration } from "../../../reports/text/format-number.js";
 import type { ChatTraceJson, TraceDetailsJson, TraceJson, TraceLineJson } from "./api-types.js";
 import { feedbackForm } from "./feedback-form.js";
+import { isRunPage } from "./page-scope.js";
 import { get } from "./request.js";
 import { factList, idLink, mailLinks } from "./tables.js";
 import { toolCallCard } from "./tool-call-card.js";
-
-/** A page that ends with a run only reads. */
-const isRunPage = document.documentElement.dataset.scope === "run";
 
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
@@ -36,12 +34,10 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
 }
 
 function factsOf(line: TraceLineJson, trace: TraceJson): [string, string | Node][] {
-  const { inbox, queryDate } = trace as ChatTraceJson;
   return [
     ["Agent", line.agent_id],
     ["Model", line.model],
-    ["Mailbox", trace.task?.inbox_address ?? inbox ?? "any"],
-    ["Day", trace.task?.query_date ?? queryDate ?? "no cutoff"],
+    ...mailboxFacts(trace),
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
     ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources)],
     ...(line.run_id === null ? [] : [["Run", idLink("runs", line.run_id)] as [string, Node]]),
@@ -49,6 +45,15 @@ function factsOf(line: TraceLineJson, trace: TraceJson): [string, string | Node]
     ...(trace.task?.answer === undefined ? [] : [["Right answer", trace.task.answer] as [string, string]]),
     ...Object.entries(trace.scores).map(([name, { value }]): [string, string] => [name, String(value ?? "–")]),
     ...(trace.error === null ? [] : [["Error", trace.error] as [string, string]]),
+  ];
+}
+
+/** Of the task, or of the chat. */
+export function mailboxFacts(trace: TraceJson): [string, string][] {
+  const { inbox, queryDate } = trace as ChatTraceJson;
+  return [
+    ["Mailbox", trace.task?.inbox_address ?? inbox ?? "any"],
+    ["Day", trace.task?.query_date ?? queryDate ?? "no cutoff"],
   ];
 }
 

@@ -1,7 +1,6 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
 import type { TraceDetailsJson } from "../api-types.js";
 import { get, post, remove } from "../request.js";
-import { answerSection, stepsSection } from "./judged-trace.js";
 import { labelForm, listenForKeys } from "./label-form.js";
 import {
   type GivenLabel,
@@ -13,6 +12,7 @@ import {
   readSubject,
   type SavedLabelJson,
 } from "./label-types.js";
+import { answerSection, stepsSection } from "./trace-to-label.js";
 
 /** One trace after another, to be labelled by keys. */
 export async function labelView(

@@ -1,31 +1,31 @@
 import { type Child, h, untrustedText } from "../../../../reports/page/shared/dom.js";
 import { costText, scoreText } from "../../../../reports/page/shared/format.js";
 import { count, duration } from "../../../../reports/text/format-number.js";
+import { endingText } from "../ending-text.js";
 import { idLink } from "../tables.js";
-import { type RunPart, tableSection } from "./run-part.js";
+import { type RunPanel, tableSection } from "./run-panel.js";
 import type { FinishedTaskJson } from "./run-progress-json.js";
-import { endingText, taskName } from "./task-text.js";
+import { taskName } from "./task-text.js";
 
 /** The tasks that failed, newest first. */
-export function failedTasks(): RunPart {
+export function failedTasks(): RunPanel {
   const { element, show } = tableSection("Failed", ["Task", "Ending", "Why", "Question", "At (UTC)"]);
   return {
     element,
     show({ failures, failedTasks: failed }) {
       const line = failures.length < failed ? `The last ${failures.length} of ${count(failed)}.` : "";
-      show(JSON.stringify(failures), line, () => failures.map(failedCells));
+      show(failures, line, failedCells);
     },
   };
 }
 
 /** The tasks that finished last. Where the run is over, the list of all results says it. */
-export function newestTasks(): RunPart {
+export function newestTasks(): RunPanel {
   const { element, show } = tableSection("Finished last", ["Task", "Score", "Ending", "Took", "Cost", "Question"]);
   return {
     element,
     show({ newest, status }) {
-      const listed = status === "running" ? newest : [];
-      show(JSON.stringify(listed), "", () => listed.map(newestCells));
+      show(status === "running" ? newest : [], "", newestCells);
     },
   };
 }

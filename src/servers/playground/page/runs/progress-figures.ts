@@ -1,11 +1,11 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
 import { costText, intervalText, scoreText } from "../../../../reports/page/shared/format.js";
 import { count, duration, oneDecimal } from "../../../../reports/text/format-number.js";
-import type { RunPart } from "./run-part.js";
+import type { RunPanel } from "./run-panel.js";
 import type { RunProgressJson } from "./run-progress-json.js";
 
 /** How much is done, and the figures that matter while it goes on. */
-export function progressFigures(): RunPart {
+export function progressFigures(): RunPanel {
   const bar = h("progress", { "aria-label": "Tasks done" });
   const done = h("p", { class: "done" });
   const figures = h("dl", { class: "figures" });

@@ -1,15 +1,15 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
+import { minuteText } from "../../../../reports/page/shared/format.js";
+import { isRunPage } from "../page-scope.js";
 import { errorNotice, idLink } from "../tables.js";
 import { failedTasks, newestTasks } from "./finished-tasks.js";
 import { type Connection, followRun } from "./follow-run.js";
+import { tasksUnderWay } from "./in-flight-tasks.js";
 import { progressFigures } from "./progress-figures.js";
 import { reportButton } from "./report-button.js";
 import { resultList } from "./result-list.js";
 import type { RunProgressJson } from "./run-progress-json.js";
 import { scoreTable } from "./score-table.js";
-import { tasksUnderWay } from "./tasks-under-way.js";
-
-const isRunPage = document.documentElement.dataset.scope === "run";
 
 /** A run as it goes on, or as it ended. Resolves when its first state is shown. */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
@@ -46,8 +46,11 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     });
     signal.addEventListener("abort", () => resolve());
   });
+  if (signal.aborted) return;
   // Ages of what is under way grow without news.
-  const clock = setInterval(show, 1_000);
+  const clock = setInterval(() => {
+    if (progress?.status === "running" && connection === "open") show();
+  }, 1_000);
   signal.addEventListener("abort", () => clearInterval(clock));
   page.append(
     title,
@@ -62,7 +65,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
 }
 
 function factsText({ agentId, model, dataset, split, startedAt }: RunProgressJson): string {
-  return `${agentId} with ${model}, ${split} split of ${dataset}, started ${startedAt.slice(0, 16).replace("T", " ")} UTC`;
+  return `${agentId} with ${model}, ${split} split of ${dataset}, started ${minuteText(startedAt)} UTC`;
 }
 
 function statusText({ status, process }: RunProgressJson, connection: Connection): string {

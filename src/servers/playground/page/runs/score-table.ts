@@ -1,17 +1,21 @@
 import { intervalText, scoreText } from "../../../../reports/page/shared/format.js";
-import { type RunPart, tableSection } from "./run-part.js";
+import { type RunPanel, tableSection } from "./run-panel.js";
 import type { ScoreJson } from "./run-progress-json.js";
 
 /** Every score so far with its interval. */
-export function scoreTable(): RunPart {
+export function scoreTable(): RunPanel {
   const { element, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
   return {
     element,
     show({ scores }) {
       const line = scores.length === 0 ? "" : "Over the completed tasks, with 95 % intervals.";
-      show(JSON.stringify(scores), line, () =>
-        scores.map((score) => [score.label, scoreText(score.value), intervalText(score), score.n, drawing(score)]),
-      );
+      show(scores, line, (score) => [
+        score.label,
+        scoreText(score.value),
+        intervalText(score),
+        score.n,
+        drawing(score),
+      ]);
     },
   };
 }

@@ -1,7 +1,3 @@
 export function taskName({ taskId, epoch }: { readonly taskId: number | string; readonly epoch: number }): string {
   return epoch === 1 ? String(taskId) : `${taskId} (repeat ${epoch})`;
 }
-
-export function endingText(ending: string): string {
-  return ending.replaceAll("_", " ");
-}

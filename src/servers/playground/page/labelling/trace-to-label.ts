@@ -1,7 +1,8 @@
 import { h, untrustedText } from "../../../../reports/page/shared/dom.js";
-import type { ChatTraceJson, TraceDetailsJson, TraceJson } from "../api-types.js";
+import type { TraceDetailsJson, TraceJson } from "../api-types.js";
+import { endingText } from "../ending-text.js";
 import { factList } from "../tables.js";
-import { messageSections } from "../trace-view.js";
+import { mailboxFacts, messageSections } from "../trace-view.js";
 
 /**
  * What is judged: the question, the answer, and what would have been right. Neither scores nor evals: a label that
@@ -12,19 +13,17 @@ export function answerSection({ trace, question, answer }: TraceDetailsJson): HT
     "section",
     { class: "judged", tabindex: -1, "aria-label": "Question and answer" },
     untrustedText(question, "question", "p"),
-    untrustedText(answer || `No answer: ${trace.ending.replaceAll("_", " ")}.`, "answer", "p"),
+    untrustedText(answer || `No answer: ${endingText(trace.ending)}.`, "answer", "p"),
     factList(factsOf(trace)),
   );
 }
 
 function factsOf(trace: TraceJson): [string, string][] {
-  const { inbox, queryDate } = trace as ChatTraceJson;
   const right = trace.task?.answer ?? trace.grade?.reason;
   return [
     ...(right === undefined ? [] : [[trace.grade === undefined ? "Right" : "Grade", right] as [string, string]]),
     ["Sources", trace.sources.join(", ") || "none"],
-    ["Mailbox", trace.task?.inbox_address ?? inbox ?? "any"],
-    ["Day", trace.task?.query_date ?? queryDate ?? "no cutoff"],
+    ...mailboxFacts(trace),
   ];
 }
 

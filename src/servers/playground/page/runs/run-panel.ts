@@ -1,9 +1,9 @@
-import { h } from "../../../../reports/page/shared/dom.js";
-import { liveTable, type Rows } from "../tables.js";
+import { type Child, h } from "../../../../reports/page/shared/dom.js";
+import { liveTable } from "../tables.js";
 import type { RunProgressJson } from "./run-progress-json.js";
 
 /** A part of a run's page, which is shown anew with every state. */
-export interface RunPart {
+export interface RunPanel {
   readonly element: HTMLElement;
   /** `isOpen`: news still come. */
   show(progress: RunProgressJson, isOpen: boolean): void;
@@ -17,15 +17,15 @@ export function tableSection(title: string, heads: readonly string[]) {
   let shown = "";
   return {
     element: section,
-    /** `key` tells whether anything has changed. */
-    show(key: string, line: string, rows: () => Rows): void {
+    /** The rows are made anew only where `items`, which they show, have changed. */
+    show<T>(items: readonly T[], line: string, cells: (item: T) => readonly Child[]): void {
       if (hint.textContent !== line) hint.textContent = line;
+      element.hidden = items.length === 0;
+      section.hidden = items.length === 0 && line === "";
+      const key = JSON.stringify(items);
       if (key === shown) return;
       shown = key;
-      const lines = rows();
-      element.hidden = lines.length === 0;
-      section.hidden = lines.length === 0 && line === "";
-      setRows(lines);
+      setRows(items.map(cells));
     },
   };
 }

@@ -1,11 +1,11 @@
 import { h, untrustedText } from "../../../../reports/page/shared/dom.js";
 import { count, duration } from "../../../../reports/text/format-number.js";
-import { type RunPart, tableSection } from "./run-part.js";
+import { type RunPanel, tableSection } from "./run-panel.js";
 import type { ProcessStateJson, RunProgressJson, UnderWayJson, WaitsFor } from "./run-progress-json.js";
 import { taskName } from "./task-text.js";
 
 /** What goes on now and what it waits for, which only the process of the run knows. */
-export function tasksUnderWay(): RunPart {
+export function tasksUnderWay(): RunPanel {
   const elsewhere = elsewhereNotice();
   const tasks = tableSection("Under way", ["Task", "For", "What it does", "Since"]);
   const retries = tableSection("Calls made again lately", ["At (UTC)", "Task", "Attempt", "Then waited", "Why"]);
@@ -17,21 +17,19 @@ export function tasksUnderWay(): RunPart {
       elsewhere.hidden = !isRunning || process !== null;
       known.hidden = !isRunning || process === null;
       if (process === null) return;
-      const rows = process.underWay.map((task) => [
-        taskName(task),
-        age(task.startedAt),
-        activityText(task, process),
-        age(task.since),
+      const rows = process.underWay.map((task) => ({
+        name: taskName(task),
+        started: age(task.startedAt),
+        activity: activityText(task, process),
+        since: age(task.since),
+      }));
+      tasks.show(rows, flowText(process), ({ name, started, activity, since }) => [
+        name,
+        started,
+        untrustedText(activity, "clip", "span"),
+        since,
       ]);
-      tasks.show(JSON.stringify(rows), flowText(process), () =>
-        rows.map(([name = "", started = "", activity = "", since = ""]) => [
-          name,
-          started,
-          untrustedText(activity, "clip", "span"),
-          since,
-        ]),
-      );
-      retries.show(JSON.stringify(process.retries), "", () => process.retries.map(retryCells));
+      retries.show(process.retries, "", retryCells);
     },
   };
 }

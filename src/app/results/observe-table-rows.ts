@@ -1,6 +1,6 @@
 import type { Table, TableSource } from "../../exports/tables/table.js";
 import type { ProgressBar } from "../use-case-context.js";
-import type { RunSource } from "./open-results.js";
+import { countTasks, type RunSource } from "./open-results.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: the rows of a table are read by its own columns only.
 export type AnyTable = Table<any>;
@@ -17,7 +17,7 @@ export class RowCounter {
     private readonly bar: ProgressBar,
     private readonly signal: AbortSignal,
   ) {
-    this.total = runs.reduce((sum, { head }) => sum + head.totalTasks, 0);
+    this.total = countTasks(runs);
   }
 
   *rows(): Generator<unknown> {

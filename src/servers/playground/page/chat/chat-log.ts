@@ -1,12 +1,12 @@
-import { h, untrustedInline, untrustedText } from "../../../reports/page/shared/dom.js";
-import { duration } from "../../../reports/text/format-number.js";
+import { h, untrustedInline, untrustedText } from "../../../../reports/page/shared/dom.js";
+import { duration } from "../../../../reports/text/format-number.js";
+import { feedbackForm } from "../feedback-form.js";
+import { chatEvents } from "../request.js";
+import { errorNotice, mailLinks } from "../tables.js";
+import { type ToolCallCard, toolCallCard } from "../tool-call-card.js";
+import { loadSessionTraces, traceToEvents } from "../trace-to-events.js";
 import type { ChatEvent } from "./chat-events.js";
 import { chatState, updateChatState } from "./chat-state.js";
-import { feedbackForm } from "./feedback-form.js";
-import { chatEvents } from "./request.js";
-import { errorNotice, mailLinks } from "./tables.js";
-import { type ToolCallCard, toolCallCard } from "./tool-call-card.js";
-import { loadSessionTraces, traceToEvents } from "./trace-to-events.js";
 
 export interface Question {
   readonly agent: string;

@@ -1,8 +1,8 @@
-import { h } from "../../../reports/page/shared/dom.js";
-import type { AgentJson, InboxesJson, ModelsJson } from "./api-types.js";
+import { h } from "../../../../reports/page/shared/dom.js";
+import type { AgentJson, InboxesJson, ModelsJson } from "../api-types.js";
+import { get } from "../request.js";
 import { ChatLog, type Question } from "./chat-log.js";
 import { chatState, updateChatState } from "./chat-state.js";
-import { get } from "./request.js";
 
 /** One for the life of the page, so that the conversation is still there after a visit to another section. */
 let log: ChatLog | null = null;

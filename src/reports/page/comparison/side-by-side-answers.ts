@@ -5,7 +5,7 @@ import type { ReportHead } from "../report-data.js";
 import { EMPTY_VIEW, taskName, writeView } from "../route.js";
 import { h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { scoreText } from "../shared/format.js";
-import { markDifferences } from "./mark-differences.js";
+import { markDifferences } from "./word-diff.js";
 
 /**
  * What each run made of one task, side by side, with the words marked in which it differs from the first; of two, in
