@@ -10,7 +10,7 @@ const MIN_PASSAGE_CHARS = 4;
  * Turns what a model wrote into a draft. Refused, with the reason, where it cites a mail that it was not shown, or
  * quotes what the mail does not say.
  */
-export function locateSources(
+export function resolveCitations(
   written: WrittenQuestion,
   inbox: string,
   shown: readonly Email[],

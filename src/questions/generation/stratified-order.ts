@@ -5,7 +5,7 @@ import type { QuestionDraft } from "./question-draft.js";
  * Drafts in an order in which any first part of them is spread over mailboxes, kinds, months and senders: each next
  * one is of those that had the least so far. Of equal ones a shuffle by `seed` decides.
  */
-export function* spreadDrafts(drafts: readonly QuestionDraft[], seed: number): Generator<QuestionDraft> {
+export function* stratifiedOrder(drafts: readonly QuestionDraft[], seed: number): Generator<QuestionDraft> {
   const rest = shuffled(drafts, seed).map((draft) => ({ draft, groups: groupsOf(draft) }));
   const used = new Map<string, number>();
   while (rest.length > 0) {

@@ -6,7 +6,7 @@ import { NearDuplicates } from "../../../src/questions/generation/near-duplicate
 import { draftPatternQuestions } from "../../../src/questions/generation/patterns/draft-pattern-questions.js";
 import { personName } from "../../../src/questions/generation/person-name.js";
 import { queryDate, queryDateBefore } from "../../../src/questions/generation/query-date.js";
-import { locateSources } from "../../../src/questions/generation/resolve-citations.js";
+import { resolveCitations } from "../../../src/questions/generation/resolve-citations.js";
 import { longestSharedPhrase } from "../../../src/questions/generation/shared-wording.js";
 import { usableMails } from "../../../src/questions/generation/usable-mail.js";
 
@@ -167,14 +167,14 @@ describe("what a model wrote", () => {
   };
 
   it("is located, with or without angle brackets and white space", () => {
-    expect(locateSources(written, INBOX, shown)).toMatchObject({
+    expect(resolveCitations(written, INBOX, shown)).toMatchObject({
       draft: { sources: [{ messageId: first?.messageId }], askableFrom: first?.date, unanswerable: null },
     });
   });
 
   it("needs no source where the detail is absent", () => {
     const absent = { ...written, detail_absent: true, message_ids: [], passages: [], answer: "whatever" };
-    expect(locateSources(absent, INBOX, shown)).toMatchObject({
+    expect(resolveCitations(absent, INBOX, shown)).toMatchObject({
       draft: { answer: "I don't know", sources: [], unanswerable: "detail_absent" },
     });
   });
@@ -188,7 +188,7 @@ describe("what a model wrote", () => {
       "it quotes what the mail does not say",
     ],
   ])("is refused with %j", (changes, refused) => {
-    expect(locateSources({ ...written, ...changes }, INBOX, shown)).toEqual({ refused });
+    expect(resolveCitations({ ...written, ...changes }, INBOX, shown)).toEqual({ refused });
   });
 
   const reply = (args: unknown, invalid?: string) => ({

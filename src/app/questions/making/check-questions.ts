@@ -8,11 +8,11 @@ import { JUDGE_CONCURRENCY } from "../../score/create-judge.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
 import { type DatasetOptions, loadDataset, type SelectionOptions, select } from "../load-dataset.js";
+import { checkQuestion, isEasy } from "./check-question.js";
 import { callOrNull } from "./draft-questions.js";
 import { openModels } from "./open-models.js";
 import { questionMailboxes } from "./question-mailbox.js";
 import { Spending, SpendingLimitReached } from "./spending-limit.js";
-import { checkQuestion, isEasy } from "./verify-draft.js";
 
 export interface CheckOptions extends DatasetOptions, SelectionOptions {
   /** 0: all. */

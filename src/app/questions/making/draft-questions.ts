@@ -10,8 +10,8 @@ import {
 import { mailBatches } from "../../../questions/generation/mail-batches.js";
 import { draftPatternQuestions } from "../../../questions/generation/patterns/draft-pattern-questions.js";
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
-import { locateSources } from "../../../questions/generation/resolve-citations.js";
-import { spreadDrafts } from "../../../questions/generation/stratified-order.js";
+import { resolveCitations } from "../../../questions/generation/resolve-citations.js";
+import { stratifiedOrder } from "../../../questions/generation/stratified-order.js";
 import type { NamedCounts } from "../../../statistics/named-counts.js";
 
 /** The mails of one mailbox: those that questions are made of, and all. */
@@ -35,7 +35,7 @@ export function* draftsOfPatterns(
     refusals.addAll(refused);
     return drafts;
   });
-  for (const draft of spreadDrafts(all, seed)) yield [draft];
+  for (const draft of stratifiedOrder(all, seed)) yield [draft];
 }
 
 /** The batches of all mailboxes in turn, each spread over its time. */
@@ -89,7 +89,7 @@ async function writeBatch(
   }
   refusals.add("the model wrote no whole question", written.malformed);
   return written.questions.flatMap((one) => {
-    const located = locateSources(one, address, mails);
+    const located = resolveCitations(one, address, mails);
     if ("draft" in located) return [located.draft];
     refusals.add(located.refused);
     return [];

@@ -1,15 +1,10 @@
 import type { Question } from "../../../domain/tasks/question.js";
-import type { QuestionCheck, QuestionProvenance } from "../../../domain/tasks/question-provenance.js";
-import { checkByModel } from "../../../questions/checks/check-by-model.js";
-import { checkGold } from "../../../questions/checks/check-gold.js";
+import type { QuestionProvenance } from "../../../domain/tasks/question-provenance.js";
 import type { Checker } from "../../../questions/checks/checker.js";
 import { queryDate, queryDateBefore } from "../../../questions/generation/query-date.js";
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
-import { longestSharedPhrase, PHRASE_WORDS } from "../../../questions/generation/shared-wording.js";
+import { checkQuestion, isEasy } from "./check-question.js";
 import type { QuestionMailbox } from "./question-mailbox.js";
-
-/** Other matches that a checker is shown: as many as an agent gets by one search. */
-const OTHER_MATCHES = 10;
 
 /** A question without its number. */
 export interface VerifiedQuestion {
@@ -71,36 +66,4 @@ export async function verifyDraft(
       },
     },
   };
-}
-
-/** Checks a question of any dataset: by rules, then by the checker if there is one. */
-export async function checkQuestion(
-  question: Question,
-  mailbox: QuestionMailbox,
-  checker: Checker | null,
-  signal: AbortSignal,
-): Promise<{ readonly checks: readonly QuestionCheck[]; readonly equivalent: readonly string[] }> {
-  const cited = question.message_ids.map((messageId) => {
-    const found = mailbox.get(messageId);
-    return { messageId, mail: found?.mail ?? null, isInInbox: found?.isInInbox ?? false };
-  });
-  const gold = checkGold(question, cited);
-  if (!gold.passed || checker === null) return { checks: [gold], equivalent: [] };
-  const canonical = new Set(question.message_ids.map((id) => mailbox.canonicalId(id)));
-  const others = mailbox
-    .bestMatches(question.question, question.query_date, OTHER_MATCHES + canonical.size)
-    .filter(({ messageId }) => !canonical.has(mailbox.canonicalId(messageId)))
-    .slice(0, OTHER_MATCHES);
-  const sources = cited.flatMap(({ mail }) => mail ?? []);
-  const { checks, equivalent } = await checkByModel(question, { sources, others }, checker, signal);
-  return { checks: [gold, ...checks], equivalent };
-}
-
-/** Whether the question repeats a phrase of its mail, and finds it first. */
-export function isEasy({ question, query_date, message_ids }: Question, mailbox: QuestionMailbox): boolean {
-  const [first] = mailbox.bestMatches(question, query_date, 1);
-  if (first === undefined) return false;
-  const id = mailbox.canonicalId(first.messageId);
-  const isGold = message_ids.some((gold) => mailbox.canonicalId(gold) === id);
-  return isGold && longestSharedPhrase(question, `${first.subject}\n${first.body}`) >= PHRASE_WORDS;
 }
