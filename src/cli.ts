@@ -23,7 +23,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
   let code: ExitCode = EXIT.done;
   let closeInterrupts = () => {};
   const parser = buildParser(args, COMMANDS, async ({ run }, argv) => {
-    const settings = readSettings(argv, readEnvironment());
+    const settings = await readSettings(argv, readEnvironment());
     showMigrationProgress(settings);
     const interrupts = listenForInterrupt();
     closeInterrupts = () => interrupts.close();

@@ -67,7 +67,7 @@ describe("--help", () => {
     expect(shared).toMatchInlineSnapshot(`
       "
       Global:
-            --db           The database [ART_E_DB, default: ./art-e.db]                                               [string]
+            --db           The database [ART_E_DB, art-e.yaml, default: ./art-e.db]                                   [string]
             --cache-dir    For downloads [ART_E_CACHE_DIR, default: ./.art-e-cache]                                   [string]
             --json         Results as JSON on stdout, and nothing else there                                         [boolean]
             --quiet        No progress and no notes                                                                  [boolean]
@@ -196,6 +196,9 @@ describe("--help", () => {
                                                                                                                       [string]
             --csv                  With --run: a folder for tables too, as of report --csv                            [string]
             --overwrite            Write over an output file that is of another kind                                 [boolean]
+            --config               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
+                                   database, if there is one]                                                         [string]
+            --only                 Only these of the runs in the file of settings, separated by commas                [string]
       "
     `);
   });
@@ -237,6 +240,7 @@ describe("--help", () => {
             --overwrite      Write over an output file that is of another kind                                       [boolean]
             --config         A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
                              database, if there is one]                                                               [string]
+            --only           Only these of the runs in the file of settings, separated by commas                      [string]
       "
     `);
   });

@@ -9,7 +9,7 @@ import { readSettings } from "./settings.js";
 /** Prints what the last word may become, one a line. */
 export async function complete(words: readonly string[]): Promise<ExitCode> {
   const at = words.indexOf("--db");
-  const { db } = readSettings({ db: at === -1 ? undefined : words[at + 1] || undefined }, readEnvironment());
+  const { db } = await readSettings({ db: at === -1 ? undefined : words[at + 1] || undefined }, readEnvironment());
   const values = { agents: () => knownAgentIds(db), runs: () => knownRunIds(db) };
   for (const word of await completeWords(words, COMMANDS, GLOBAL_FLAGS, values)) process.stdout.write(`${word}\n`);
   return EXIT.done;
