@@ -13,7 +13,7 @@ export async function writeReport(
   const test = openEmpty();
   save(test.db);
   const file = join(test.folder, "report.html");
-  const settings = await readSettings({ db: join(test.folder, "art-e.db"), quiet: true }, {});
+  const settings = readSettings({ db: join(test.folder, "art-e.db"), quiet: true }, {});
   await reportCommand.run(
     { output: file, ...flags },
     {
