@@ -1,8 +1,8 @@
 import type { RunActivity, WorkersState } from "../../app/run/answer/task-answerer.js";
 import type { Emit } from "../../domain/runs/run-event.js";
-import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import type { RateLimiterState } from "../../models/middleware/rate-limiter.js";
 import { count, usd } from "../../reports/text/format-number.js";
+import { RunAggregate } from "../../run-analysis/aggregate/run-aggregate.js";
 import { openProgress, type Progress } from "../cli/progress.js";
 import type { ProgressDetail } from "../cli/progress-line.js";
 import type { Settings } from "../cli/settings.js";
@@ -43,7 +43,7 @@ export function terminalProgress(settings: Settings, activity: RunActivity): Ter
     emit(event) {
       if (event.type === "run_started") {
         total = event.tasks;
-        bar = openProgress(settings, "Answering", total);
+        bar = openProgress(settings, "AnswerContext", total);
       }
       if (event.type === "task_started") underWay++;
       if (event.type === "task_answered") underWay--;
