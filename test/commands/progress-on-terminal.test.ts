@@ -25,7 +25,7 @@ const stalling = () =>
 const RUN = `run -a email-search --dataset ${QUESTIONS} -l 40 --concurrency 2 --no-judge`;
 
 /** The line that the progress is on. */
-const progressOf = (screen: string) => screen.split("\n").findLast((line) => line.includes("AnswerContext ")) ?? "";
+const progressOf = (screen: string) => screen.split("\n").findLast((line) => line.includes("Answering ")) ?? "";
 
 describe("the progress of a run on a terminal", needs("terminal"), () => {
   it.each([80, 120])("fits %i columns, and is gone after Ctrl-C", async (columns) => {
@@ -34,7 +34,7 @@ describe("the progress of a run on a terminal", needs("terminal"), () => {
     terminal.run(RUN);
     const screen = await terminal.until((shown) => progressOf(shown).includes(" 2/40 "));
     const line = progressOf(screen);
-    expect(line).toMatch(/^AnswerContext [█░]{4,} 5 % {2}semantic 1\.000 {2}2\/40 {2}\$\d\.\d+ {2}.+ left/);
+    expect(line).toMatch(/^Answering [█░]{4,} 5 % {2}semantic 1\.000 {2}2\/40 {2}\$\d\.\d+ {2}.+ left/);
     expect(line.length).toBeLessThan(columns);
     if (columns === 120) expect(line).toContain("  2 running  240 tokens");
 
@@ -43,7 +43,7 @@ describe("the progress of a run on a terminal", needs("terminal"), () => {
     expect(progressOf(stopping.slice(stopping.indexOf("Stopping: ")))).not.toBe("");
     terminal.press("C-c");
     const ended = await terminal.until((shown) => /Go on with: .*\n\$$/.test(shown));
-    expect(ended).not.toContain("AnswerContext ");
+    expect(ended).not.toContain("Answering ");
     expect(ended).not.toContain("^C");
     expect(ended).toMatch(/Stopping: 2 tasks under way will be finished; once more to stop now\.\n═+\n/);
   });

@@ -23,7 +23,7 @@ const NARROWEST_BAR = 4;
 const BAR_BESIDE_REST = 10;
 
 /**
- * `AnswerContext ███░░░░░ 12 %  semantic 0.412  12/100  $0.0123  0:42 min left  1 failed`, at most so many columns wide.
+ * `Answering ███░░░░░ 12 %  semantic 0.412  12/100  $0.0123  0:42 min left  1 failed`, at most so many columns wide.
  * What there is no room for is left out from the end, then the bar, then the title.
  */
 export function progressLine(state: ProgressState, columns: number): string {

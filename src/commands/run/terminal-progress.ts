@@ -43,7 +43,7 @@ export function terminalProgress(settings: Settings, activity: RunActivity): Ter
     emit(event) {
       if (event.type === "run_started") {
         total = event.tasks;
-        bar = openProgress(settings, "AnswerContext", total);
+        bar = openProgress(settings, "Answering", total);
       }
       if (event.type === "task_started") underWay++;
       if (event.type === "task_answered") underWay--;

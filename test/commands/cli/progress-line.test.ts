@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type ProgressState, progressLine, progressText } from "../../../src/commands/cli/progress-line.js";
 
 const STATE: ProgressState = {
-  title: "AnswerContext",
+  title: "Answering",
   done: 12,
   total: 100,
   elapsedMs: 6_000,
@@ -13,10 +13,10 @@ const STATE: ProgressState = {
 describe("the line of a progress", () => {
   it("shows what matters, a bar in what is left, and the rest where there is room", () => {
     const main = "12 %  semantic 0.412  12/100  $0.0123  44.0 s left";
-    expect(progressLine(STATE, 77)).toBe(`AnswerContext ██░░░░░░░░░░░░░░ ${main}`);
-    expect(progressLine(STATE, 100)).toMatch(/^AnswerContext █+░+ 12 % .+ left {2}1 failed$/);
+    expect(progressLine(STATE, 77)).toBe(`Answering ██░░░░░░░░░░░░░░ ${main}`);
+    expect(progressLine(STATE, 100)).toMatch(/^Answering █+░+ 12 % .+ left {2}1 failed$/);
     expect(progressLine(STATE, 200)).toBe(
-      `AnswerContext ███░░░░░░░░░░░░░░░░░░░░░ ${main}  1 failed  3 running, 5 waiting for a slot  12,345 tokens`,
+      `Answering ███░░░░░░░░░░░░░░░░░░░░░ ${main}  1 failed  3 running, 5 waiting for a slot  12,345 tokens`,
     );
   });
 
@@ -25,7 +25,7 @@ describe("the line of a progress", () => {
   });
 
   it("leaves out the bar, then the title, where there is no room", () => {
-    expect(progressLine(STATE, 62)).toMatch(/^AnswerContext 12 % {2}semantic/);
+    expect(progressLine(STATE, 62)).toMatch(/^Answering 12 % {2}semantic/);
     expect(progressLine(STATE, 52)).toMatch(/^12 % {2}semantic .+ left$/);
     expect(progressLine(STATE, 20)).toBe("12 %  semantic 0.412");
   });
@@ -43,7 +43,7 @@ describe("the line of a progress", () => {
 
   it("says all of it in a log", () => {
     expect(progressText(STATE)).toBe(
-      "AnswerContext 12 %  semantic 0.412  12/100  $0.0123  44.0 s left  1 failed  3 running, 5 waiting for a slot  12,345 tokens",
+      "Answering 12 %  semantic 0.412  12/100  $0.0123  44.0 s left  1 failed  3 running, 5 waiting for a slot  12,345 tokens",
     );
   });
 });
