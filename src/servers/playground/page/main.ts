@@ -1,10 +1,10 @@
 import { h } from "../../../reports/page/shared/dom.js";
 import { agentList, agentView, toolList, toolView } from "./agent-views.js";
 import { chatView } from "./chat/chat-view.js";
+import { isRunPage } from "./is-run-page.js";
 import { labelList } from "./labelling/label-list.js";
 import { labelView } from "./labelling/label-view.js";
 import { mailView } from "./mail-view.js";
-import { isRunPage } from "./page-scope.js";
 import { runList } from "./runs/run-list.js";
 import { runView } from "./runs/run-view.js";
 import { sessionList, sessionView } from "./session-list.js";
