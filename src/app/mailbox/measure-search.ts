@@ -40,6 +40,7 @@ export function measureMailSearch(
             toIds: null,
             period: { after: null, before: endOfDay(question.query_date) },
             limit: 10,
+            askedAt: endOfDay(question.query_date),
           })
           .hits.map((hit) => hit.messageId),
       (id) => mails.canonicalId(id),
