@@ -5,12 +5,12 @@ import type { SignalMail, SignalQuery, SignalStrength } from "./ranking-signal.j
 const OWNER_WROTE =
   /\b(?:did|do|have|had|was|am|can|could|should|would|might|will) i\b|\bi (?:\w+ed|gave|told|sent|wrote|said|put|left|took|made|paid|bought|sold|chose|did|have|had|am|was)\b|\bi['’](?:d|ve|m)\b/i;
 
-/** "did Christian say", "from Ann Lee": the sender's name follows. */
-const BEFORE_SENDER = /\b(?:did|does|has|had|from|by)\s+(\p{L}+)(?:\s+(\p{L}+))?/giu;
+/** "did Christian say", "from Ann Lee": the sender's name follows. It is not consumed: "to tell Ann". */
+const BEFORE_SENDER = /\b(?:did|does|has|had|from|by)\s+(?=(\p{L}+)(?:\s+(\p{L}+))?)/giu;
 
 /** "tell Marshall", "sent to Ann Lee": a recipient's name follows. */
 const BEFORE_RECIPIENT =
-  /\b(?:tell|told|give|giving|gave|ask|asked|send|sent|offer|owe|to)\s+(\p{L}+)(?:\s+(\p{L}+))?/giu;
+  /\b(?:tell|told|give|giving|gave|ask|asked|send|sent|offer|owe|to)\s+(?=(\p{L}+)(?:\s+(\p{L}+))?)/giu;
 
 /** A name's shortest part that is looked for in addresses: shorter ones are in too many. */
 const MIN_NAME = 3;
