@@ -1,12 +1,4 @@
-import { quotedStart } from "../../../domain/mail/quoted-text.js";
 import type { TermMatch } from "../term-matches.js";
-
-/** The ranked part of a mail: the start of its body and the term matches. */
-export interface RankedText {
-  readonly body: string;
-  readonly inSubject: readonly TermMatch[];
-  readonly inBody: readonly TermMatch[];
-}
 
 /** Corpus statistics of a query's terms. */
 export interface TermStatistics {
@@ -16,11 +8,14 @@ export interface TermStatistics {
   readonly documentFrequencies: readonly number[];
 }
 
-/** How often a mail holds a term. */
-export interface TermCounts {
-  readonly subject: number;
-  readonly own: number;
+/** Where the terms stand in a mail, or in a passage of it. */
+export interface FieldMatches {
+  readonly inSubject: readonly TermMatch[];
+  readonly inBody: readonly TermMatch[];
+  /** Where quoted mail starts; -1: nowhere. */
   readonly quoted: number;
+  /** Characters of the body or of the passage. */
+  readonly length: number;
 }
 
 /** Saturation and length normalisation of BM25 (Robertson and Zaragoza, 2009). */
@@ -46,27 +41,17 @@ export function idf({ mails, documentFrequencies }: TermStatistics, term: number
 }
 
 /** BM25 over subject and body as one weighted field (BM25F): what each term adds to the score. */
-export function bm25f(text: RankedText, weights: readonly number[]): Float64Array {
-  const quoted = text.inBody.length > 0 ? quotedStart(text.body) : -1;
+export function bm25f({ inSubject, inBody, quoted, length }: FieldMatches, weights: readonly number[]): Float64Array {
   const frequency = new Float64Array(weights.length);
-  for (const { term } of text.inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
-  for (const { term, start } of text.inBody) {
+  for (const { term } of inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
+  for (const { term, start } of inBody) {
     frequency[term] = (frequency[term] ?? 0) + (isQuoted(start, quoted) ? QUOTED_WEIGHT : 1);
   }
-  const length = 1 - B + (B * text.body.length) / AVERAGE_BODY_CHARS;
-  return frequency.map((tf, term) => ((weights[term] ?? 0) * tf * (K1 + 1)) / (tf + K1 * length));
+  const relativeLength = 1 - B + (B * length) / AVERAGE_BODY_CHARS;
+  return frequency.map((tf, term) => ((weights[term] ?? 0) * tf * (K1 + 1)) / (tf + K1 * relativeLength));
 }
 
-/** The counts that `bm25f` weighs, by term. */
-export function countTerms({ body, inSubject, inBody }: RankedText, terms: number): TermCounts[] {
-  const quoted = quotedStart(body);
-  return Array.from({ length: terms }, (_, term) => {
-    const matches = inBody.filter((match) => match.term === term);
-    const own = matches.filter(({ start }) => !isQuoted(start, quoted)).length;
-    return { subject: inSubject.filter((match) => match.term === term).length, own, quoted: matches.length - own };
-  });
-}
-
-function isQuoted(start: number, quoted: number): boolean {
-  return quoted !== -1 && start > quoted;
+/** Whether a position of a body is in quoted mail. */
+export function isQuoted(position: number, quoted: number): boolean {
+  return quoted !== -1 && position > quoted;
 }

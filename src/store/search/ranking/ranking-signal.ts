@@ -10,7 +10,7 @@ export interface SignalQuery {
 
 /** What the signals read of a mail. */
 export interface SignalMail {
-  /** What its sender wrote, without the mail it quotes; the start of a long one. */
+  /** What its sender wrote in the passage that fits best, without the mail it quotes. */
   readonly ownText: string;
   readonly sender: string;
   /** To, cc and bcc. */

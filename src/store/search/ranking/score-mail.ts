@@ -1,7 +1,6 @@
-import { ownText } from "../../../domain/mail/quoted-text.js";
 import { type PostingLists, termsAt } from "../posting-lists.js";
 import type { FindTermMatches, TermMatch } from "../term-matches.js";
-import { bm25f } from "./bm25f.js";
+import { bestPassage, type Passage } from "./best-passage.js";
 import type { RankingSignal, SignalMail, SignalQuery, SignalStrength } from "./ranking-signal.js";
 
 /** The columns that ranking reads; recipients as JSON. */
@@ -35,21 +34,18 @@ export interface ScoredMail {
   /** The score of the words, raised by each signal's weight times its strength. */
   readonly score: number;
   readonly mail: RankedRow;
-  /** The start of the body, which is ranked. */
-  readonly body: string;
   /** Indices of the terms it holds or may hold. */
   readonly terms: readonly number[];
   readonly inSubject: readonly TermMatch[];
   /** In the ranked part of the body. */
   readonly inBody: readonly TermMatch[];
-  /** What each term adds to the score of the words. */
-  readonly termScores: Float64Array;
+  readonly passage: Passage;
   /** 0 to 1, of each of the query's signals. */
   readonly strengths: readonly number[];
 }
 
-/** Characters of a body that are ranked: the subject matter is at the start, quoted mail follows. */
-export const RANKED_BODY_CHARS = 4_000;
+/** Characters of a body that are ranked, which bounds the time that one mail takes. */
+export const RANKED_BODY_CHARS = 20_000;
 
 export function detectSignals(signals: readonly RankingSignal[], query: SignalQuery): DetectedSignal[] {
   return signals.flatMap((signal) => {
@@ -69,21 +65,21 @@ export function scoreMail({ lists, weights, find, signals }: Ranking, position: 
   const terms = termsAt(lists, position);
   const inSubject = find(subject, terms);
   const inBody = find(body, terms);
-  const termScores = bm25f({ body, inSubject, inBody }, weights);
-  const seen = toSignalMail(mail, body);
+  const passage = bestPassage(body, inSubject, inBody, weights);
+  const seen = toSignalMail(mail, passage);
   const strengths = signals.map(({ strength }) => strength(seen));
   const factor = signals.reduce((sum, { weight }, i) => sum + weight * (strengths[i] ?? 0), 1);
-  const score = termScores.reduce((sum, one) => sum + one, 0) * factor;
-  return { position, score, mail, body, terms, inSubject, inBody, termScores, strengths };
+  const score = passage.termScores.reduce((sum, one) => sum + one, 0) * factor;
+  return { position, score, mail, terms, inSubject, inBody, passage, strengths };
 }
 
 /** Parsed on demand, as most queries detect few signals. */
-function toSignalMail([, , , sender, recipients, date]: RankedRow, body: string): SignalMail {
+function toSignalMail([, , body, sender, recipients, date]: RankedRow, { start, end, quoted }: Passage): SignalMail {
   return {
     sender,
     date,
     get ownText() {
-      return ownText(body);
+      return body.slice(start, quoted === -1 ? end : Math.max(start, Math.min(end, quoted)));
     },
     get recipients() {
       return JSON.parse(recipients) as string[];
