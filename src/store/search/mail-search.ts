@@ -2,7 +2,7 @@ import type { Db } from "../connection/open-store.js";
 import { generateCandidates } from "./candidate-generation.js";
 import { type DateRange, openDateRanges } from "./date-range.js";
 import { type FtsPostings, type MailFilter, openPostings } from "./fts-postings.js";
-import { allWordsExpression, contentTokens, queryTokens } from "./fts-query.js";
+import { allWordsExpression, contentTokens, MAX_QUERY_CHARS, queryTokens } from "./fts-query.js";
 import { hasPosting, idfWeights, intersectionRange, type PostingLists } from "./posting-lists.js";
 import { explainScore, type ScoreExplanation } from "./ranking/explain-score.js";
 import { rankCandidates } from "./ranking/rank-candidates.js";
@@ -123,7 +123,7 @@ export function openMailSearch(db: Db, signals: readonly RankingSignal[] = RANKI
       lists,
       weights: idfWeights(lists, candidates.mailboxSize),
       find: termMatcher(terms),
-      signals: detectSignals(signals, { words: query.words, owner, askedAt: query.askedAt }),
+      signals: detectSignals(signals, { words: query.words.slice(0, MAX_QUERY_CHARS), owner, askedAt: query.askedAt }),
     };
   };
 

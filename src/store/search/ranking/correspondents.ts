@@ -18,6 +18,9 @@ const MIN_NAME = 3;
 /** At the end of a part of an address (`bcherry`) it must be longer. */
 const MIN_NAME_AT_END = 4;
 
+/** So many names are looked for in the addresses of each mail. */
+const MAX_NAMES = 10;
+
 /** A mail of those whom the query makes its sender or recipients. The strength is the share of these that it meets. */
 export function detectCorrespondents({ words, owner }: SignalQuery): SignalStrength | null {
   const clues: ((mail: SignalMail) => boolean)[] = [];
@@ -34,11 +37,12 @@ export function detectCorrespondents({ words, owner }: SignalQuery): SignalStren
 
 /** Words that may be names, in lower case; an ordinary word is in nobody's address. */
 function namesAfter(pattern: RegExp, words: string): string[] {
-  return [...words.matchAll(pattern)].flatMap(([, first, last]) => {
-    const names = [first, last].map((word) => word?.toLowerCase() ?? "");
-    const end = names.findIndex((word) => word.length < MIN_NAME || STOP_WORDS.has(word));
-    return end === -1 ? names : names.slice(0, end);
+  const names = [...words.matchAll(pattern)].flatMap(([, first, last]) => {
+    const pair = [first, last].map((word) => word?.toLowerCase() ?? "");
+    const end = pair.findIndex((word) => word.length < MIN_NAME || STOP_WORDS.has(word));
+    return end === -1 ? pair : pair.slice(0, end);
   });
+  return [...new Set(names)].slice(0, MAX_NAMES);
 }
 
 /** Whether an address is of somebody with this name: `drew_a_brabb@` of Drew and Brabb, `bcherry@` of Cherry. */
