@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|all [--mails N | --csv FILE] [--tasks N]
- * [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the same run, over a corpus
+ * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|all [--mails N | --csv FILE]
+ * [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the same run, over a corpus
  * made by a seed or over a real file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks
  * unless --tasks says otherwise. `export` writes as many traces as there are tasks in each format, and `evals` runs over
  * as many. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs says. `queue` is not in `all`: it
@@ -80,7 +80,7 @@ if (subject === "evals") {
 }
 
 if (subject === "search-quality") {
-  const { printSearchQuality } = await import("./print-search-quality.js");
+  const { printSearchQuality } = await import("./search-quality/print-search-quality.js");
   const enron = process.env.ART_E_ENRON;
   if (enron === undefined) {
     console.error("search-quality needs real mail: set ART_E_ENRON to its folder (CONTRIBUTING.md).");

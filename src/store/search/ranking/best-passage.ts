@@ -25,8 +25,8 @@ const PASSAGE_CHARS = 1_500;
 const PASSAGE_STEP = PASSAGE_CHARS / 2;
 
 /**
- * Scores each passage of a body as a mail of its own under the same subject. A short body is one passage. `inBody` is in
- * text order.
+ * Scores each passage of a body as a mail of its own under the same subject. A short body is one passage. `inBody` is
+ * in text order.
  */
 export function bestPassage(
   body: string,

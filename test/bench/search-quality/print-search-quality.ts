@@ -1,8 +1,8 @@
-import { differenceText } from "../../src/reports/text/difference-text.js";
-import { estimate } from "../../src/reports/text/format-estimate.js";
-import { share } from "../../src/reports/text/format-number.js";
-import { table } from "../../src/reports/text/text-table.js";
-import { benchSearchQuality } from "./search-quality.js";
+import { differenceText } from "../../../src/reports/text/difference-text.js";
+import { estimate } from "../../../src/reports/text/format-estimate.js";
+import { share } from "../../../src/reports/text/format-number.js";
+import { table } from "../../../src/reports/text/text-table.js";
+import { benchSearchQuality } from "./bench-search-quality.js";
 
 /** `enron`: the folder of real mail that ART_E_ENRON names. */
 export function printSearchQuality(enron: string, folder: string, asJson: boolean): void {

@@ -2,19 +2,19 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { toMailQuery } from "../../src/app/mailbox/measure-search.js";
-import type { Estimate } from "../../src/domain/scores/interval-estimate.js";
-import { type Question, questionSchema } from "../../src/domain/tasks/question.js";
-import { measureSearch, reciprocalRank, type SearchQuality } from "../../src/run-analysis/search-quality.js";
-import { pairedDifference } from "../../src/statistics/paired-difference.js";
-import { type Db, openStore } from "../../src/store/connection/open-store.js";
-import { openMailSearch } from "../../src/store/search/mail-search.js";
-import type { RankingSignal } from "../../src/store/search/ranking/ranking-signal.js";
-import { RANKING_SIGNALS } from "../../src/store/search/ranking/ranking-signals.js";
-import { openMailbox } from "../../src/tools/open-mailbox.js";
+import { toMailQuery } from "../../../src/app/mailbox/measure-search.js";
+import type { Estimate } from "../../../src/domain/scores/interval-estimate.js";
+import { type Question, questionSchema } from "../../../src/domain/tasks/question.js";
+import { measureSearch, reciprocalRank, type SearchQuality } from "../../../src/run-analysis/search-quality.js";
+import { pairedDifference } from "../../../src/statistics/paired-difference.js";
+import { type Db, openStore } from "../../../src/store/connection/open-store.js";
+import { openMailSearch } from "../../../src/store/search/mail-search.js";
+import type { RankingSignal } from "../../../src/store/search/ranking/ranking-signal.js";
+import { RANKING_SIGNALS } from "../../../src/store/search/ranking/ranking-signals.js";
+import { openMailbox } from "../../../src/tools/open-mailbox.js";
 import { openPlainBm25 } from "./plain-bm25.js";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** The ranking is tuned on `tune`; `test` is reported. No mailbox is in both, except the shared five in `tune`. */
 export type Part = "tune" | "test";
