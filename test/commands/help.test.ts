@@ -330,13 +330,14 @@ describe("--help", () => {
         words          What to look for; a whole question is fine                             [array] [required] [default: []]
 
       Options:
-        -l, --limit   Mails to show, 1-50 [default: 10]                                                               [number]
-            --order   best (email_search), newest (search_emails: all words) [default: best]                          [string]
-            --from    Only mail sent by this address                                                                  [string]
-            --to      Only mail to, cc or bcc this address                                                            [string]
-            --after   Only mail sent on or after this day                                                             [string]
-            --before  Only mail sent before this day                                                                  [string]
-            --cutoff  As for a question of this day: later mail is invisible                                          [string]
+        -l, --limit    Mails to show, 1-50 [default: 10]                                                              [number]
+            --order    best (email_search), newest (search_emails: all words) [default: best]                         [string]
+            --from     Only mail sent by this address                                                                 [string]
+            --to       Only mail to, cc or bcc this address                                                           [string]
+            --after    Only mail sent on or after this day                                                            [string]
+            --before   Only mail sent before this day                                                                 [string]
+            --cutoff   As for a question of this day: later mail is invisible                                         [string]
+            --explain  Show which part of each hit's score comes from what                                           [boolean]
       "
     `);
   });
