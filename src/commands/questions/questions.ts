@@ -10,7 +10,7 @@ export const QUESTIONS_GROUP: CommandGroup = {
       load: async () => (await import("./make-questions.js")).makeQuestionsCommand,
     },
     {
-      usage: "check",
+      usage: "check [file]",
       describe: "Check the questions of a dataset, and list the doubtful ones",
       load: async () => (await import("./check-questions.js")).checkQuestionsCommand,
     },
