@@ -35,10 +35,16 @@ export function madeText(made: MadeQuestions): string {
 
 /** What it would take. */
 export function estimateText(estimate: MakingEstimate): string {
-  const { model, questions, batches, writer, checker, costUsd } = estimate;
+  const { model, questions, expected, batches, writer, checker, costUsd } = estimate;
   return summaryBox(`ART-E Questions, dry run (${model})`, [
     ...mailRows(estimate),
-    ["Questions", count(questions)],
+    [
+      "Questions",
+      count(questions) +
+        (expected === null || expected === questions
+          ? ""
+          : `; the mail probably gives no more than ${count(expected)}`),
+    ],
     ...(batches === null
       ? []
       : [["Batches", `${count(batches.needed)} of ${count(batches.available)}, of up to 20 mails`] as const]),

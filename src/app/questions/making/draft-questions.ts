@@ -42,9 +42,12 @@ export function batchesInTurn(
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list[i] ?? [])).flat();
 }
 
-/** Batches that are probably needed for so many questions: half of what is written passes. */
+/** Share of what is written that passes the checks. A guess. */
+export const PASSING_SHARE = 0.5;
+
+/** Batches that are probably needed for so many questions. */
 export function batchesFor(questions: number): number {
-  return Math.ceil(questions / (QUESTIONS_PER_BATCH / 2));
+  return Math.ceil(questions / (QUESTIONS_PER_BATCH * PASSING_SHARE));
 }
 
 /**

@@ -9,7 +9,7 @@ import { verdictProtocol } from "../../../scoring/judge/verdict-protocol.js";
 import type { AppContext } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
 import { OTHER_MATCHES } from "./check-question.js";
-import { BATCHES_AT_ONCE, batchesFor, batchesInTurn } from "./draft-questions.js";
+import { BATCHES_AT_ONCE, batchesFor, batchesInTurn, PASSING_SHARE } from "./draft-questions.js";
 import { type MakeOptions, PATTERNS_MODEL } from "./make-options.js";
 import { checkQuestionOutputs } from "./make-questions.js";
 import { questionMailboxes } from "./question-mailbox.js";
@@ -31,6 +31,8 @@ export interface MakingEstimate {
   readonly mails: MailCounts;
   /** Of 20 mails. Null: no model writes. */
   readonly batches: { readonly needed: number; readonly available: number } | null;
+  /** Questions that these batches probably give; null: no model writes. */
+  readonly expected: number | null;
   readonly writer: EstimatedCalls | null;
   readonly checker: EstimatedCalls | null;
   /** Null where a price is not known. */
@@ -81,6 +83,7 @@ export function estimateMaking(options: MakeOptions, { settings }: AppContext): 
       mailboxes: inboxes.length,
       mails: read.mails,
       batches: writer === null ? null : { needed: batches.length, available: available.length },
+      expected: writer === null ? null : Math.min(options.number, Math.floor(drafts * PASSING_SHARE)),
       writer,
       checker,
       costUsd: costs.reduce<number | null>((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
