@@ -4,7 +4,7 @@ const floors = [
   { name: "base", rooms: ["statistics", "platform"] },
   {
     name: "edges",
-    rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "web", "otlp", "queue"],
+    rooms: ["store", "corpus", "huggingface", "models", "sandbox", "processes", "mcp", "ssrf-guard", "otlp", "queue"],
   },
   {
     name: "work",
@@ -14,10 +14,10 @@ const floors = [
       "tools",
       "agents",
       "scoring",
-      "evaluation",
+      "run-analysis",
       "suites",
       "exports",
-      "imports",
+      "trace-imports",
       "evalgen",
       "reports",
     ],

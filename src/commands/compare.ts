@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { type Comparison, compareStoredRuns } from "../app/compare/compare-stored-runs.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { PUBLISHED } from "../evaluation/published-results.js";
 import { comparisonText, publishedText } from "../reports/text/comparison-text.js";
+import { PUBLISHED } from "../run-analysis/published-results.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, wholeNumber } from "./cli/read-flags.js";
 import { metrics } from "./flags/metric-flags.js";

@@ -1,9 +1,9 @@
 import { measureMailSearch } from "../app/mailbox/measure-search.js";
 import { refuseContradictions } from "../app/questions/load-dataset.js";
 import { EXIT } from "../domain/errors.js";
-import type { SearchQuality } from "../evaluation/search-quality.js";
 import { count, share } from "../reports/text/format-number.js";
 import { summaryBox } from "../reports/text/summary-box.js";
+import type { SearchQuality } from "../run-analysis/search-quality.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, wholeNumber } from "./cli/read-flags.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "./flags/question-flags.js";

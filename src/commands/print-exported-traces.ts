@@ -1,4 +1,4 @@
-import { exportEvals } from "../app/traces/export-evals.js";
+import { exportScoreBands } from "../app/traces/export-score-bands.js";
 import type { Exported } from "../app/traces/export-traces.js";
 import type { TraceSelection } from "../app/traces/trace-filter.js";
 import { UserError } from "../domain/errors.js";
@@ -42,7 +42,7 @@ export async function printEvals(
   }
   if (output === undefined)
     throw new UserError("flag_missing", "--for evals writes a folder.", "Name it with --output.");
-  const manifest = await exportEvals({ run, folder: output, selection }, settings);
+  const manifest = await exportScoreBands({ run, folder: output, selection }, settings);
   if (settings.json) out.result({ ...manifest, output }, () => "");
   const bands = BANDS.map((band) => `${count(manifest.bands[band].count)} ${band}`).join(", ");
   const unscored = Object.values(manifest.unscored).reduce((sum, n) => sum + n, 0);

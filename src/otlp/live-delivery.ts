@@ -1,7 +1,7 @@
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { addDelivery, type Delivery, deliverBatch, NO_DELIVERY, type SpanDestination } from "./deliver-spans.js";
+import { deliverScores, type ScoreDestination } from "./langfuse-phoenix-scores.js";
 import { NotDelivered } from "./post-request.js";
-import { deliverScores, type ScoreDestination } from "./score-apis.js";
 import type { ScoreRecord } from "./score-record.js";
 import { type SpanBatch, SpanBatcher } from "./span-batches.js";
 import type { Span } from "./traces-data.js";

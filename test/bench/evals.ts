@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DataEval } from "../../src/domain/evals/eval-definition.js";
 import type { EvaluatedTrace } from "../../src/domain/evals/evaluated-trace.js";
+import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evalgen/eval-templates.js";
 import { runRulesAndCases } from "../../src/evalgen/run-rules-and-cases.js";
-import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evalgen/templates.js";
 import { openStore } from "../../src/store/connection/open-store.js";
 
 const BIN = fileURLToPath(new URL("../../bin/art-e.js", import.meta.url));

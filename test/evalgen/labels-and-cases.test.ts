@@ -4,7 +4,7 @@ import { LabelQueue } from "../../src/evalgen/labelling/label-queue.js";
 import { labellingPriority } from "../../src/evalgen/labelling/rank-for-labelling.js";
 import { regressionCaseOf } from "../../src/evalgen/regression-cases.js";
 import { containsTerm, runCases } from "../../src/evalgen/run-cases.js";
-import { foldOf, halfOf } from "../../src/evalgen/split.js";
+import { foldOf, halfOf } from "../../src/evalgen/training-split.js";
 import { trace } from "../scoring/trace.js";
 
 const scored = (changes: Parameters<typeof trace>[0], task: Parameters<typeof trace>[1] = {}) => ({

@@ -10,11 +10,11 @@ import { type Mutant, mutantsOf } from "./mutants.js";
 
 /** Room: the tests that must kill its mutants, its own first. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  scoring: ["test/scoring/", "test/evaluation/", "test/app/score/"],
+  scoring: ["test/scoring/", "test/run-analysis/", "test/app/score/"],
   "domain/values": ["test/scoring/"],
   evalgen: ["test/evalgen/", "test/statistics/"],
-  statistics: ["test/statistics/", "test/evaluation/"],
-  web: ["test/web/"],
+  statistics: ["test/statistics/", "test/run-analysis/"],
+  "ssrf-guard": ["test/ssrf-guard/"],
   tools: ["test/tools/", "test/contracts/", "test/agents/loop/"],
   "store/search": ["test/store/search/", "test/tools/"],
   "app/run/budget.ts": ["test/app/run/budget.test.ts"],

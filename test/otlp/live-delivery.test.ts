@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { otlpSpans, spanSource } from "../../src/exports/otlp/otlp-format.js";
 import { scoreRecords } from "../../src/exports/otlp/score-records.js";
+import { scoreDestination } from "../../src/otlp/langfuse-phoenix-scores.js";
 import { LiveDelivery, type LiveOptions, type LiveTrace } from "../../src/otlp/live-delivery.js";
-import { scoreDestination } from "../../src/otlp/score-apis.js";
 import { ANSWERED } from "../exports/traces.js";
 import { type Answer, Collector } from "./collector.js";
 

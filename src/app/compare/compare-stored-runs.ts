@@ -1,11 +1,11 @@
 import { UserError } from "../../domain/errors.js";
 import type { ComparableRun, RunComparison, RunHead } from "../../domain/scores/comparison.js";
 import type { PublishedResults } from "../../domain/scores/published-result.js";
-import { scorersAmong } from "../../evaluation/choose-metrics.js";
-import { comparableRun } from "../../evaluation/comparable-run.js";
-import { compareRuns } from "../../evaluation/compare-runs.js";
-import { PUBLISHED, protocolDifferences } from "../../evaluation/published-results.js";
-import { sharedMetrics, sharedScores } from "../../evaluation/shared-scores.js";
+import { scorersAmong } from "../../run-analysis/choose-metrics.js";
+import { comparableRun } from "../../run-analysis/comparable-run.js";
+import { compareRuns } from "../../run-analysis/compare-runs.js";
+import { PUBLISHED, protocolDifferences } from "../../run-analysis/published-results.js";
+import { sharedMetrics, sharedScores } from "../../run-analysis/shared-scores.js";
 import { RunSources, unfinished } from "../results/open-results.js";
 import type { AppContext } from "../use-case-context.js";
 

@@ -1,5 +1,5 @@
 import { type EvaluatedTrace, questionKey } from "../../domain/evals/evaluated-trace.js";
-import { type Half, halfOf } from "../../evalgen/split.js";
+import { type Half, halfOf } from "../../evalgen/training-split.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type EffectiveLabel, iterateLabelled } from "../../store/evals/labels.js";
 

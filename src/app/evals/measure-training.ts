@@ -1,11 +1,11 @@
 import type { RegressionCase } from "../../domain/evals/eval-definition.js";
 import { questionKey } from "../../domain/evals/evaluated-trace.js";
+import { TEMPLATES } from "../../evalgen/eval-templates.js";
 import { FEATURES } from "../../evalgen/features/feature-table.js";
 import { hasGold, regressionCaseOf } from "../../evalgen/regression-cases.js";
 import type { MeasuredTemplate, TrainingLabels } from "../../evalgen/selection/measure-templates.js";
-import { foldOf, halfOf } from "../../evalgen/split.js";
-import { TEMPLATES } from "../../evalgen/templates.js";
 import { viewOf } from "../../evalgen/trace-view.js";
+import { foldOf, halfOf } from "../../evalgen/training-split.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type EffectiveLabel, iterateLabelled } from "../../store/evals/labels.js";
 import { wordFrequency } from "../../store/evals/word-frequency.js";

@@ -1,10 +1,10 @@
 import { type DataEval, isDataEval } from "../../domain/evals/eval-definition.js";
 import type { EvaluatedTrace } from "../../domain/evals/evaluated-trace.js";
 import type { EvalLabel } from "../../domain/evals/label.js";
+import { conditionOf, TEMPLATES } from "../../evalgen/eval-templates.js";
 import { LabelQueue, type QueuedTrace } from "../../evalgen/labelling/label-queue.js";
 import { labellingPriority } from "../../evalgen/labelling/rank-for-labelling.js";
 import { runRulesAndCases } from "../../evalgen/run-rules-and-cases.js";
-import { conditionOf, TEMPLATES } from "../../evalgen/templates.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { listEvals } from "../../store/evals/evals.js";

@@ -14,9 +14,9 @@ import { withStore } from "../with-store.js";
 import { openEvalBackends, requireRunnable } from "./backends/eval-backends.js";
 import { scoringEvals, withVersions } from "./evals-as-scorers.js";
 import { openEvals } from "./open-evals.js";
-import { type PassFigures, PassTally } from "./pass-figures.js";
+import { type PassRates, PassTally } from "./pass-rates.js";
 
-export interface EvalRunFigures extends PassFigures {
+export interface EvalRunFigures extends PassRates {
   readonly stored: StoredEval;
   readonly passed: number;
   readonly failed: number;

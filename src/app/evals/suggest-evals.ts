@@ -1,7 +1,7 @@
 import type { EvalDefinition, EvalOf, RegressionCase, StoredEval } from "../../domain/evals/eval-definition.js";
+import { conditionOf, type EvalTemplate } from "../../evalgen/eval-templates.js";
 import type { Alignment } from "../../evalgen/selection/alignment.js";
 import { type Candidate, chooseTemplates } from "../../evalgen/selection/choose-templates.js";
-import { conditionOf, type EvalTemplate } from "../../evalgen/templates.js";
 import { saveDraft } from "../../store/evals/evals.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";

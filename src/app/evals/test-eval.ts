@@ -7,7 +7,7 @@ import { sumCost } from "../../domain/runs/cost.js";
 import { measureAgreement, type TestedTrace } from "../../evalgen/proof/measure-agreement.js";
 import { FEW_OF_A_KIND, MIN_OF_A_KIND, rejectionsOf } from "../../evalgen/proof/thresholds.js";
 import { type EvalBackends, runEvals } from "../../evalgen/run-evals.js";
-import type { Half } from "../../evalgen/split.js";
+import type { Half } from "../../evalgen/training-split.js";
 import { quantile } from "../../statistics/quantile.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { saveEvalTest } from "../../store/evals/eval-tests.js";

@@ -1,4 +1,4 @@
-import { measureSearch, type SearchQuality } from "../../evaluation/search-quality.js";
+import { measureSearch, type SearchQuality } from "../../run-analysis/search-quality.js";
 import { endOfDay } from "../../store/search/date-range.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import {

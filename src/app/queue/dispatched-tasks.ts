@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { PlannedTask } from "../../domain/tasks/planned-task.js";
-import { isPublished, publishRun, withdrawRun } from "../../queue/published-runs.js";
+import { isPublished, publishRun, withdrawRun } from "../../queue/run-manifests.js";
 import { RunQueue, taskKey } from "../../queue/run-queue.js";
 import { beginSpending, getReachedLimit } from "../../queue/run-spending.js";
 import type { Answered, TaskAnswerer } from "../run/answer/task-answerer.js";

@@ -10,8 +10,8 @@ import { programVersion } from "../settings/program-version.js";
 import { identifySuite } from "../suites/suite-digest.js";
 import type { AppContext } from "../use-case-context.js";
 import { checkQueueRun } from "./check-queue-run.js";
-import { connectionNotes } from "./connection-notes.js";
 import { DispatchedTasks } from "./dispatched-tasks.js";
+import { lostConnectionNotes } from "./note-lost-connection.js";
 
 /**
  * Tasks on the queue, at most: what the workers go on with while the coordinator is away. More would only be memory of
@@ -28,7 +28,7 @@ export async function queueAnswerer(
 ): Promise<AnswererOfRun> {
   checkQueueRun(plan);
   const address = parseQueueUrl(url);
-  const redis = await connectRedis(address, connectionNotes(address, note));
+  const redis = await connectRedis(address, lostConnectionNotes(address, note));
   const manifest = manifestOf(plan, options);
   let tasks: DispatchedTasks | null = null;
   const shortfall = new JudgeShortfall();

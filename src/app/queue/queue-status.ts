@@ -1,8 +1,8 @@
 import type { Redis } from "ioredis";
 import { StrangeMessage } from "../../queue/compress-json.js";
-import { listPublishedRuns, readPublishedRun, withdrawRun } from "../../queue/published-runs.js";
 import { parseQueueUrl } from "../../queue/queue-url.js";
 import { connectRedis } from "../../queue/redis-connection.js";
+import { listPublishedRuns, readPublishedRun, withdrawRun } from "../../queue/run-manifests.js";
 import { type QueueCounts, RunQueue } from "../../queue/run-queue.js";
 import { listWorkers } from "../../queue/worker-presence.js";
 import { shorten } from "./refuse-run.js";

@@ -11,7 +11,7 @@ import { type CorpusServer, fetchCorpus } from "../corpus-snapshot/fetch-snapsho
 import { programVersion } from "../settings/program-version.js";
 import { identifySuite } from "../suites/suite-digest.js";
 import type { AppContext } from "../use-case-context.js";
-import { connectionNotes } from "./connection-notes.js";
+import { lostConnectionNotes } from "./note-lost-connection.js";
 import { shorten, type WorkerTerms } from "./refuse-run.js";
 import { RunsOfWorker } from "./runs-of-worker.js";
 
@@ -51,7 +51,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   const outside = openExternalResources(settings.env);
   try {
     const address = parseQueueUrl(options.queue);
-    const redis = await connectRedis(address, connectionNotes(address, note));
+    const redis = await connectRedis(address, lostConnectionNotes(address, note));
     const shared = {
       redis,
       name: options.name,

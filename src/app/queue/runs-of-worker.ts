@@ -3,11 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { UserError } from "../../domain/errors.js";
 import { StrangeMessage } from "../../queue/compress-json.js";
 import type { WorkerState } from "../../queue/messages.js";
-import { listPublishedRuns, readPublishedRun } from "../../queue/published-runs.js";
+import { listPublishedRuns, readPublishedRun } from "../../queue/run-manifests.js";
 import { removeWorker, showWorker } from "../../queue/worker-presence.js";
-import { AnsweredRun } from "./answered-run.js";
 import { refusalOf, type WorkerTerms } from "./refuse-run.js";
 import type { WorkerResources } from "./worker-resources.js";
+import { WorkerRun } from "./worker-run.js";
 
 /** Slots of a worker whose `auto` finds out what a server takes. */
 const MOST_SLOTS = 256;
@@ -17,10 +17,10 @@ export class RunsOfWorker {
   private readonly id: string;
   /** The attempt at each run that the rest is about. */
   private published: ReadonlyMap<string, string> = new Map();
-  private readonly joined = new Map<string, AnsweredRun>();
+  private readonly joined = new Map<string, WorkerRun>();
   private readonly refused = new Map<string, string>();
-  private readonly faults = new Map<string, NonNullable<AnsweredRun["fault"]>>();
-  private readonly leaving = new Map<AnsweredRun, Promise<void>>();
+  private readonly faults = new Map<string, NonNullable<WorkerRun["fault"]>>();
+  private readonly leaving = new Map<WorkerRun, Promise<void>>();
 
   constructor(
     private readonly shared: WorkerResources,
@@ -95,11 +95,11 @@ export class RunsOfWorker {
   }
 
   /** A text: why not. Null: the run is gone. */
-  private async open(runId: string, attempt: string): Promise<AnsweredRun | string | null> {
+  private async open(runId: string, attempt: string): Promise<WorkerRun | string | null> {
     try {
       const manifest = await readPublishedRun(this.shared.redis, runId);
       if (manifest === null) return null;
-      return refusalOf(manifest, this.terms()) ?? (await AnsweredRun.open(manifest, attempt, this.shared));
+      return refusalOf(manifest, this.terms()) ?? (await WorkerRun.open(manifest, attempt, this.shared));
     } catch (error) {
       if (error instanceof StrangeMessage) return error.message;
       if (error instanceof UserError) return `${error.message.replace(/\.$/, "")} (${error.hint.replace(/\.$/, "")})`;
@@ -107,7 +107,7 @@ export class RunsOfWorker {
     }
   }
 
-  private leave(runId: string, run: AnsweredRun): void {
+  private leave(runId: string, run: WorkerRun): void {
     this.joined.delete(runId);
     if (run.fault !== null) run.abort();
     const left = run.close().finally(() => this.leaving.delete(run));
@@ -138,6 +138,6 @@ export class RunsOfWorker {
   }
 }
 
-function tasksOf(runs: Iterable<AnsweredRun>): number {
+function tasksOf(runs: Iterable<WorkerRun>): number {
   return [...runs].reduce((sum, { underWay }) => sum + underWay, 0);
 }

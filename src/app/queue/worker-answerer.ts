@@ -3,7 +3,7 @@ import type { Suite } from "../../domain/tasks/suite.js";
 import type { RunManifest, TaskMessage } from "../../queue/messages.js";
 import { SharedLimits } from "../../queue/shared-limits.js";
 import { questionOpener } from "../questions/art-e-suite.js";
-import { buildAnswering, resourcesOf } from "../run/answer/build-answering.js";
+import { buildAnswerContext, resourcesOf } from "../run/answer/build-answer-context.js";
 import { answerHere, type TaskAnswerer } from "../run/answer/task-answerer.js";
 import { type CreatedModel, createModel } from "../run/create-model.js";
 import type { ServerWatch } from "../run/detect-dead-server.js";
@@ -12,7 +12,7 @@ import { accountOf } from "./provider-account.js";
 import type { WorkerResources } from "./worker-resources.js";
 
 /** What a worker answers the tasks of a run with. Close it in the end. */
-export interface OpenAnswering {
+export interface OpenAnswerContext {
   readonly model: CreatedModel;
   readonly answerer: TaskAnswerer;
   toTask(message: TaskMessage): PlannedTask;
@@ -20,11 +20,11 @@ export interface OpenAnswering {
 }
 
 /** Loads the run's agent, its tools, its judge and its suite. Throws a UserError for what is not to be had here. */
-export async function openAnswering(
+export async function openAnswerContext(
   manifest: RunManifest,
   shared: WorkerResources,
   watch: ServerWatch,
-): Promise<OpenAnswering> {
+): Promise<OpenAnswerContext> {
   const { runId, settings, requests, tools } = manifest;
   const { timeoutMs, rpm, tpm, cache } = requests;
   const { settings: own, note } = shared.context;
@@ -33,14 +33,14 @@ export async function openAnswering(
   const model = await createModel(settings, options, own, { append: false, callsModel: true });
   const judge = await createRunJudge(settings, model, timeoutMs, own, note, judgeLimits(manifest, shared));
   const { suite, toTask, close } = await openTasks(manifest, shared);
-  const answering = buildAnswering(
+  const context = buildAnswerContext(
     { runId, settings, model, tools, suite, judge: judge?.judge ?? null },
     resourcesOf(settings, shared.tools),
     note,
   );
   return {
     model,
-    answerer: answerHere(answering, watch),
+    answerer: answerHere(context, watch),
     toTask,
     async close() {
       await close();
@@ -63,7 +63,7 @@ function judgeLimits(
 async function openTasks(
   { suite: wanted, settings }: RunManifest,
   { suite: own, context }: WorkerResources,
-): Promise<Pick<OpenAnswering, "toTask" | "close"> & { readonly suite: Pick<Suite, "open"> }> {
+): Promise<Pick<OpenAnswerContext, "toTask" | "close"> & { readonly suite: Pick<Suite, "open"> }> {
   if (wanted === null || own === null) {
     return { suite: { open: questionOpener(settings.cutoff) }, toTask: questionOf, close: async () => undefined };
   }

@@ -1,10 +1,10 @@
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import type { SuiteAnalysis } from "../../domain/runs/suite-analysis.js";
-import { analyseSuite } from "../../evaluation/suite/analyse-suite.js";
-import { type AnalysedTask, analysedTask } from "../../evaluation/suite/analysed-task.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
 import { ToolUseTally } from "../../reports/html/tool-use.js";
 import type { ToolUse } from "../../reports/page/report-data.js";
+import { analyseSuite } from "../../run-analysis/suite/analyse-suite.js";
+import { type AnalysedTask, analysedTask } from "../../run-analysis/suite/analysed-task.js";
 import { getRun } from "../../store/runs/runs.js";
 import type { AppSettings } from "../use-case-context.js";
 import { withStore } from "../with-store.js";

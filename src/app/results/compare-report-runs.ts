@@ -1,10 +1,10 @@
-import { HEADLINE_SCORERS } from "../../domain/runs/headline.js";
+import { HEADLINE_SCORERS } from "../../domain/runs/headline-score.js";
 import type { ComparableRun } from "../../domain/scores/comparison.js";
-import { scorersAmong } from "../../evaluation/choose-metrics.js";
-import { compareRuns } from "../../evaluation/compare-runs.js";
-import { pairOutcomes } from "../../evaluation/pair-questions.js";
-import { sharedMetrics, sharedScores } from "../../evaluation/shared-scores.js";
 import type { ReportComparison } from "../../reports/page/report-comparison.js";
+import { scorersAmong } from "../../run-analysis/choose-metrics.js";
+import { compareRuns } from "../../run-analysis/compare-runs.js";
+import { pairOutcomes } from "../../run-analysis/pair-questions.js";
+import { sharedMetrics, sharedScores } from "../../run-analysis/shared-scores.js";
 
 /** Each run of a report against the first. Runs that are not comparable have the reasons and no figures. */
 export function compareReportRuns(runs: readonly ComparableRun[]): ReportComparison[] {

@@ -1,7 +1,7 @@
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
-import { AllScores } from "../../evaluation/aggregate/aggregate-scores.js";
-import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import { yieldBetween } from "../../platform/yield-to-event-loop.js";
+import { AllScores } from "../../run-analysis/aggregate/aggregate-scores.js";
+import { RunAggregate } from "../../run-analysis/aggregate/run-aggregate.js";
 import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { attemptPages } from "../../store/runs/results.js";

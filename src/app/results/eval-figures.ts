@@ -2,7 +2,7 @@ import { type EvalScore, evalOfScore, isEvalScore } from "../../domain/evals/sco
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { Estimate } from "../../domain/scores/interval-estimate.js";
 import type { EvalFigures, Figure, ScoreMeaning } from "../../reports/page/report-data.js";
-import { PassTally } from "../evals/pass-figures.js";
+import { PassTally } from "../evals/pass-rates.js";
 import type { ReportRun } from "./report-runs.js";
 
 /** What evals say of runs, by eval and run, and what their newest tests say of them. */

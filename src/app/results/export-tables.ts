@@ -7,7 +7,7 @@ import { toolCallsTable } from "../../exports/tables/tool-calls-table.js";
 import { turnsTable } from "../../exports/tables/turns-table.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import type { AppContext } from "../use-case-context.js";
-import { type AnyTable, RowCounter } from "./observe-table-rows.js";
+import { type AnyTable, RowCounter } from "./count-table-rows.js";
 import { type RunSource, RunSources, refuseTwice } from "./open-results.js";
 import { scoredNames } from "./score-meanings.js";
 

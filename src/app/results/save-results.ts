@@ -1,6 +1,6 @@
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
-import { resultsFile } from "../../reports/ci/results-file.js";
+import { resultsFile } from "../../reports/files/results-file.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { iterateResults } from "../../store/runs/results.js";
 import { getRun } from "../../store/runs/runs.js";

@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
-import { csvHead, csvLine } from "../../reports/ci/csv-report.js";
-import { csvSummaries, SUMMARY_FILES } from "../../reports/ci/csv-summaries.js";
+import { csvHead, csvLine } from "../../reports/files/csv-report.js";
+import { csvSummaries, SUMMARY_FILES } from "../../reports/files/csv-summaries.js";
 import type { Report } from "../../reports/html/html-report.js";
 import { packedTrace } from "../../reports/html/packed-trace.js";
 import type { ReportHead } from "../../reports/page/report-data.js";

@@ -5,7 +5,7 @@ import type { Emit } from "../../domain/runs/run-event.js";
 import type { Trace } from "../../domain/runs/trace.js";
 import type { PlannedTask } from "../../domain/tasks/planned-task.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
-import { joinCalls } from "../../platform/join-calls.js";
+import { batchCalls } from "../../platform/batch-calls.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/connection/write-transaction.js";
 import type { ResultWriter } from "../../store/runs/result-writer.js";
@@ -98,7 +98,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   };
 
   // What is answered is scored also where the run was stopped meanwhile.
-  const scoreJoined = joinCalls((traces: readonly Trace[]) => withScores(traces, request.scoring, NEVER));
+  const scoreJoined = batchCalls((traces: readonly Trace[]) => withScores(traces, request.scoring, NEVER));
 
   const scored = async (answered: Trace): Promise<Trace> => {
     try {

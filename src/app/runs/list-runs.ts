@@ -1,5 +1,5 @@
-import { HEADLINE_SCORERS, type Headline } from "../../domain/runs/headline.js";
-import { estimateOf } from "../../evaluation/aggregate/score-aggregate.js";
+import { HEADLINE_SCORERS, type Headline } from "../../domain/runs/headline-score.js";
+import { estimateOf } from "../../run-analysis/aggregate/score-aggregate.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import type { Db } from "../../store/connection/open-store.js";

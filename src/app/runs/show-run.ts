@@ -1,5 +1,5 @@
 import type { RunTotals, TaskResult } from "../../domain/runs/benchmark-result.js";
-import { type Headline, headlineScorer } from "../../domain/runs/headline.js";
+import { type Headline, headlineScorer } from "../../domain/runs/headline-score.js";
 import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
 import { iterateResults } from "../../store/runs/results.js";

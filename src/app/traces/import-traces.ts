@@ -1,11 +1,11 @@
 import { basename } from "node:path";
-import { openImport } from "../../imports/open-import.js";
-import { notUsable } from "../../imports/parse-line.js";
 import { sha256OfFile } from "../../platform/download/download-cache.js";
 import { saveChat } from "../../store/chats/sessions.js";
 import { openStore } from "../../store/connection/open-store.js";
 import { withWriteTransaction } from "../../store/connection/write-transaction.js";
 import { hasTrace } from "../../store/runs/imported-runs.js";
+import { openImport } from "../../trace-imports/open-import.js";
+import { notUsable } from "../../trace-imports/parse-line.js";
 import type { AppContext } from "../use-case-context.js";
 import { type ImportedFile, ImportedRunWriter } from "./imported-run.js";
 

@@ -5,14 +5,14 @@ import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import { isSuiteTrace, type Trace } from "../../domain/runs/trace.js";
 import type { TaskSet } from "../../domain/tasks/suite.js";
 import { isFailure } from "../../domain/tasks/task-ending.js";
-import type { RunFacts } from "../../imports/imported-trace.js";
-import { notUsable } from "../../imports/parse-line.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { completeImportedRun, hasRun } from "../../store/runs/imported-runs.js";
 import { saveTasks } from "../../store/runs/planned-tasks.js";
 import { openRowWriter, toResultRow } from "../../store/runs/results.js";
 import { insertRun } from "../../store/runs/runs.js";
+import type { RunFacts } from "../../trace-imports/imported-trace.js";
+import { notUsable } from "../../trace-imports/parse-line.js";
 import { toTaskResult } from "../run/to-task-result.js";
 
 /** The file that traces are imported from. */

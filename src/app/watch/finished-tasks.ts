@@ -1,10 +1,10 @@
 import { addCost } from "../../domain/runs/cost.js";
-import { headlineScorer } from "../../domain/runs/headline.js";
+import { headlineScorer } from "../../domain/runs/headline-score.js";
 import type { FinishedTaskLine, RunProgress } from "../../domain/runs/run-progress.js";
 import type { ScoreDescription } from "../../domain/scores/score.js";
 import { type Ending, isFailure } from "../../domain/tasks/task-ending.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
-import { estimateOf, sumsOf } from "../../evaluation/aggregate/score-aggregate.js";
+import { estimateOf, sumsOf } from "../../run-analysis/aggregate/score-aggregate.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import type { SavedAttempt } from "../../store/runs/saved-attempts.js";

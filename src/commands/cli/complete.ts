@@ -1,4 +1,4 @@
-import { knownAgentIds, knownRunIds } from "../../app/database/completion-ids.js";
+import { knownAgentIds, knownRunIds } from "../../app/database/shell-completion-ids.js";
 import { readEnvironment } from "../../app/settings/env-file.js";
 import { EXIT, type ExitCode } from "../../domain/errors.js";
 import { COMMANDS } from "./command-table.js";

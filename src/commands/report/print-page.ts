@@ -1,5 +1,5 @@
 import type { WrittenPage } from "../../app/results/write-page.js";
-import { reportFigures } from "../../reports/ci/report-figures.js";
+import { reportFigures } from "../../reports/files/report-figures.js";
 import { count, megabytes } from "../../reports/text/format-number.js";
 import type { CommandContext } from "../cli/command.js";
 

@@ -5,8 +5,8 @@ import { readReport, writeCsvReport, writePageReport } from "../../app/results/w
 import { EXIT } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { openInBrowser } from "../../processes/open-in-browser.js";
-import { markdownReport } from "../../reports/ci/markdown-report.js";
-import { reportFigures } from "../../reports/ci/report-figures.js";
+import { markdownReport } from "../../reports/files/markdown-report.js";
+import { reportFigures } from "../../reports/files/report-figures.js";
 import { count } from "../../reports/text/format-number.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags } from "../cli/read-flags.js";

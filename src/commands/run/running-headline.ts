@@ -1,4 +1,4 @@
-import { HEADLINE_SCORERS, type Headline } from "../../domain/runs/headline.js";
+import { HEADLINE_SCORERS, type Headline } from "../../domain/runs/headline-score.js";
 import type { TaskResult } from "../../domain/runs/task-result.js";
 import { share } from "../../reports/text/format-number.js";
 

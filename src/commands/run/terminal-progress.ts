@@ -1,8 +1,8 @@
 import type { RunActivity, WorkersState } from "../../app/run/answer/task-answerer.js";
 import type { Emit } from "../../domain/runs/run-event.js";
-import { RunAggregate } from "../../evaluation/aggregate/run-aggregate.js";
 import type { RateLimiterState } from "../../models/middleware/rate-limiter.js";
 import { count, usd } from "../../reports/text/format-number.js";
+import { RunAggregate } from "../../run-analysis/aggregate/run-aggregate.js";
 import { openProgress, type Progress } from "../cli/progress.js";
 import type { ProgressDetail } from "../cli/progress-line.js";
 import type { Settings } from "../cli/settings.js";

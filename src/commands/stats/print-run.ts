@@ -2,10 +2,10 @@ import { analyseRun } from "../../app/results/analyse-run.js";
 import { UserError } from "../../domain/errors.js";
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { QUESTION_SLICES, type SliceName, SUITE_SLICES } from "../../domain/runs/slice.js";
-import { scorersAmong } from "../../evaluation/choose-metrics.js";
 import { runSummary } from "../../reports/text/run-summary.js";
 import { sliceTable } from "../../reports/text/slice-table.js";
 import { suiteAnalysisText } from "../../reports/text/suite/suite-analysis-text.js";
+import { scorersAmong } from "../../run-analysis/choose-metrics.js";
 import type { CommandContext } from "../cli/command.js";
 
 interface RunFlags {

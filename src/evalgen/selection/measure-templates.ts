@@ -1,6 +1,6 @@
 import { MAX_CONDITIONS } from "../../domain/evals/eval-definition.js";
+import { conditionOf, type EvalTemplate } from "../eval-templates.js";
 import { isMissed } from "../run-rules.js";
-import { conditionOf, type EvalTemplate } from "../templates.js";
 import { fitCut, sortTraces } from "./fit-cut.js";
 
 /** A template with its feature's value of each training trace. */

@@ -1,7 +1,7 @@
 import { type Condition, MAX_CONDITIONS } from "../../domain/evals/eval-definition.js";
+import { conditionOf, TEMPLATES } from "../eval-templates.js";
 import { FEATURES } from "../features/feature-table.js";
 import { isMissed } from "../run-rules.js";
-import { conditionOf, TEMPLATES } from "../templates.js";
 import { alignmentOf } from "./alignment.js";
 import { chooseTemplates, MIN_GAIN } from "./choose-templates.js";
 import { fitCut } from "./fit-cut.js";

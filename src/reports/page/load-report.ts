@@ -1,6 +1,6 @@
 import { bandOf, realismBand } from "../../domain/scores/score-bands.js";
 import { difficultyOf } from "../../domain/tasks/difficulty.js";
-import { guidanceOf } from "../../domain/tasks/guidance.js";
+import { instructionStyleOf } from "../../domain/tasks/instruction-style.js";
 import { failedEvals } from "./failed-evals.js";
 import type { Outcome, QuestionRow, ReportHead, Stage, TaskKey, TaskRow } from "./report-data.js";
 
@@ -87,7 +87,7 @@ function toSuiteTask(row: TaskRow, question: QuestionRow): SuiteTask | null {
   if (facts === null || ended === null) return null;
   const [tool, snapshot, tags, apps, actionNumber, counterpart] = facts;
   const [state, reason, toolCalls] = ended;
-  const derived = { difficulty: difficultyOf(actionNumber), guidance: guidanceOf(tags) ?? "not given" };
+  const derived = { difficulty: difficultyOf(actionNumber), guidance: instructionStyleOf(tags) ?? "not given" };
   return { tool, snapshot, tags, apps, actionNumber, counterpart, ...derived, state, reason, toolCalls };
 }
 

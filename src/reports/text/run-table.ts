@@ -1,4 +1,4 @@
-import type { Headline } from "../../domain/runs/headline.js";
+import type { Headline } from "../../domain/runs/headline-score.js";
 import type { RunStatus } from "../../domain/runs/run-status.js";
 import { count, share, usd } from "./format-number.js";
 import { table } from "./text-table.js";

@@ -1,4 +1,4 @@
-import { GUIDANCE_TAGS } from "../../domain/tasks/guidance.js";
+import { INSTRUCTION_STYLES } from "../../domain/tasks/instruction-style.js";
 
 /** The tags that the task format knows. */
 export const INTERFACE_TAGS = ["cli", "gui", "cli+gui"] as const;
@@ -16,7 +16,7 @@ export const DOMAIN_TAGS = [
 
 export const KNOWN_TAGS: ReadonlySet<string> = new Set([
   ...INTERFACE_TAGS,
-  ...GUIDANCE_TAGS,
+  ...INSTRUCTION_STYLES,
   ...DOMAIN_TAGS,
   ACCOUNT_TAG,
 ]);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ToolRow } from "../../domain/agents/tool.js";
 import type { JsonObject, JsonValue } from "../../domain/json.js";
 import { redact } from "../../domain/redact.js";
-import { isPublicAddress } from "../../web/public-address.js";
+import { isPublicAddress } from "../../ssrf-guard/public-address.js";
 import { defineExternalTool, limitsShape, parseJsonText, ToolFailed } from "./external-tool.js";
 import { fillInVariables, headersSchema, secretsIn } from "./secrets.js";
 
@@ -52,7 +52,7 @@ export const httpTool = defineExternalTool({
     const sendsBody = !BODILESS.has(method);
     if (!sendsBody) for (const [name, value] of Object.entries(rest)) target.searchParams.append(name, asText(value));
     // Loaded only when called: most programs that list tools call none of these.
-    const { guardedRequest } = await import("../../web/guarded-request.js");
+    const { guardedRequest } = await import("../../ssrf-guard/guarded-request.js");
     const response = await guardedRequest(
       {
         method,

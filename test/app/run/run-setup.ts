@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { NO_EVALS } from "../../../src/app/evals/evals-as-scorers.js";
 import { questionOpener } from "../../../src/app/questions/art-e-suite.js";
-import type { Answering } from "../../../src/app/run/answer/answering.js";
+import type { AnswerContext } from "../../../src/app/run/answer/answer-context.js";
 import { answerHere } from "../../../src/app/run/answer/task-answerer.js";
 import { Budget } from "../../../src/app/run/budget.js";
 import { createRun, type RunSession, resumeRun } from "../../../src/app/run/create-run.js";
@@ -121,7 +121,7 @@ function toolsOf(db: Db, wanted: Wanted): readonly Tool[] {
 
 const agentOf = (db: Db, wanted: Wanted): Agent => getAgent(db, wanted.agentId ?? "email-search");
 
-function answering(db: Db, wanted: Wanted, runId: string): Answering {
+function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
   const { model, cutoff = "query_date", taskTimeoutMs = 60_000 } = wanted;
   return {
     runId,

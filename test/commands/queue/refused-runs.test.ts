@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { programVersion } from "../../../src/app/settings/program-version.js";
 import type { RunSettings } from "../../../src/domain/runs/run-settings.js";
 import { PROTOCOL, type RunManifest } from "../../../src/queue/messages.js";
-import { publishRun, withdrawRun } from "../../../src/queue/published-runs.js";
+import { publishRun, withdrawRun } from "../../../src/queue/run-manifests.js";
 import { RunQueue } from "../../../src/queue/run-queue.js";
 import { needs } from "../../machine-requirements.js";
 import { freePort, type RedisServer, startRedis } from "../../queue/redis-server.js";

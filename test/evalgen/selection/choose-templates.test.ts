@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { TEMPLATES } from "../../../src/evalgen/eval-templates.js";
 import { chooseTemplates } from "../../../src/evalgen/selection/choose-templates.js";
 import type { MeasuredTemplate, TrainingLabels } from "../../../src/evalgen/selection/measure-templates.js";
 import { refineRules } from "../../../src/evalgen/selection/refine-rules.js";
 import { labelShuffler } from "../../../src/evalgen/selection/shuffle-labels.js";
-import { TEMPLATES } from "../../../src/evalgen/templates.js";
 import { seededRandom } from "../../../src/statistics/seeded-random.js";
 
 const TRACES = 80;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { TEMPLATES } from "../../../src/evalgen/eval-templates.js";
 import type { MeasuredTemplate } from "../../../src/evalgen/selection/measure-templates.js";
 import { measureRanking } from "../../../src/evalgen/selection/ranking-score.js";
-import { TEMPLATES } from "../../../src/evalgen/templates.js";
 import { seededRandom } from "../../../src/statistics/seeded-random.js";
 
 const TRACES = 100;

@@ -24,7 +24,9 @@ describe("locatePassage", () => {
 it("finds the passage that holds the answer's words", () => {
   const body = "Hello,\n\nthe draft went out to all.\nThe dues are $1,250 a year.\n\nRegards";
   expect(findPassage(body, { question: "What are the dues?", answer: "$1,250" })).toBe("The dues are $1,250 a year.");
-  expect(findPassage(body, { question: "Where did the draft go?", answer: "nowhere" })).toBe("the draft went out to all.");
+  expect(findPassage(body, { question: "Where did the draft go?", answer: "nowhere" })).toBe(
+    "the draft went out to all.",
+  );
   expect(findPassage("\n\n", { question: "Who?", answer: "Ann" })).toBeNull();
 });
 

@@ -2,10 +2,10 @@ import { type AgentRun, newTranscript, runAgent } from "../../../agents/loop/age
 import { listTools } from "../../../agents/loop/list-tools.js";
 import type { AgentBackend, AgentTask } from "../../../domain/agents/agent-backend.js";
 import { renderPrompt } from "../../../domain/agents/prompt.js";
-import type { Answering } from "./answering.js";
+import type { AnswerContext } from "./answer-context.js";
 
 /** The agent loop as a backend. */
-export function agentLoopBackend(shared: Answering): AgentBackend {
+export function agentLoopBackend(shared: AnswerContext): AgentBackend {
   return {
     answer(task, transcript) {
       const run = agentRun(shared, task);
@@ -16,7 +16,7 @@ export function agentLoopBackend(shared: Answering): AgentBackend {
 }
 
 function agentRun(
-  { agent, model, tools, maxTaskCostUsd }: Answering,
+  { agent, model, tools, maxTaskCostUsd }: AnswerContext,
   { id, epoch, instruction, variables, context, onActivity }: AgentTask,
 ): AgentRun {
   return {

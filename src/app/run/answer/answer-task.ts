@@ -7,7 +7,7 @@ import type { OpenedTask } from "../../../domain/tasks/suite.js";
 import { type AttemptedAnswer, attemptAnswer } from "../../answer/attempt-answer.js";
 import { withVerdict } from "../../score/score-trace.js";
 import { agentLoopBackend } from "./agent-loop-backend.js";
-import type { Answering } from "./answering.js";
+import type { AnswerContext } from "./answer-context.js";
 import { chargeFailedRetries, endingOfFailure } from "./model-failure.js";
 import { notAttempted, traceFields } from "./trace-fields.js";
 
@@ -19,7 +19,7 @@ const JUDGING: TaskActivity = { type: "judging" };
  * thrown. What was spent before a failure stays in the trace.
  */
 export async function answerTask(
-  shared: Answering,
+  shared: AnswerContext,
   planned: PlannedTask,
   signal: AbortSignal,
   onFailure: (error: unknown) => void,
@@ -54,7 +54,7 @@ function withoutSecrets(trace: Trace, secrets: readonly string[]): Trace {
 }
 
 function attempt(
-  shared: Answering,
+  shared: AnswerContext,
   { task: { id }, epoch }: PlannedTask,
   { instruction, variables, access }: OpenedTask,
   signal: AbortSignal,

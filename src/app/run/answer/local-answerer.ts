@@ -7,7 +7,7 @@ import { ServerWatch } from "../detect-dead-server.js";
 import type { OpenAgentTarget } from "../open-agent-target.js";
 import type { RunOptions } from "../plan/run-options.js";
 import type { RunPlan } from "../plan/run-plan.js";
-import { buildAnswering, resourcesOf } from "./build-answering.js";
+import { buildAnswerContext, resourcesOf } from "./build-answer-context.js";
 import { type AnswererOfRun, answerHere } from "./task-answerer.js";
 
 /** Answers the tasks of a run in this process. Throws a UserError where the judge has no key. */
@@ -33,8 +33,8 @@ export async function localAnswerer(
         target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
       }
       const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
-      const answering = buildAnswering({ ...parts, backend: target?.backend, onActivity }, resources, note);
-      return answerHere(answering, new ServerWatch());
+      const context = buildAnswerContext({ ...parts, backend: target?.backend, onActivity }, resources, note);
+      return answerHere(context, new ServerWatch());
     },
     close: async () => void (await Promise.all([outside.close(), target?.close()])),
   };

@@ -7,8 +7,8 @@ import type { Db } from "../../../store/connection/open-store.js";
 import type { Mailbox } from "../../../tools/open-mailbox.js";
 import type { Budget } from "../budget.js";
 import type { ServerWatch } from "../detect-dead-server.js";
+import type { AnswerContext, OnActivity } from "./answer-context.js";
 import { answerTask } from "./answer-task.js";
-import type { Answering, OnActivity } from "./answering.js";
 
 export interface Answered {
   readonly trace: Trace;
@@ -61,8 +61,8 @@ export interface WorkersState {
 }
 
 /** Answers in this process. */
-export function answerHere(answering: Answering, watch: ServerWatch): TaskAnswerer {
-  const watched = watchedBy(answering, watch);
+export function answerHere(context: AnswerContext, watch: ServerWatch): TaskAnswerer {
+  const watched = watchedBy(context, watch);
   return {
     watch,
     async answer(task, signal) {
@@ -81,10 +81,10 @@ export function answerHere(answering: Answering, watch: ServerWatch): TaskAnswer
 }
 
 /** Local models are not watched: a replay fails as its recording did. */
-function watchedBy(answering: Answering, watch: ServerWatch): Answering {
-  const { model, backend } = answering;
+function watchedBy(context: AnswerContext, watch: ServerWatch): AnswerContext {
+  const { model, backend } = context;
   const [provider = ""] = model.id.split("/");
-  if (backend !== undefined) return { ...answering, backend: watch.backend(backend) };
+  if (backend !== undefined) return { ...context, backend: watch.backend(backend) };
   const isHere = isProvider(provider) && !isRemote(provider);
-  return isHere ? answering : { ...answering, model: watch.model(model) };
+  return isHere ? context : { ...context, model: watch.model(model) };
 }

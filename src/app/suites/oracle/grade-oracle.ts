@@ -7,7 +7,7 @@ import { openSuiteFolder } from "../../../suites/definition/suite-folder.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";
 import { customFunctions } from "../custom-functions.js";
 import { findSandboxedMachines } from "../sandboxed-machines.js";
-import { gradeLine, type LineGrade, type LineSources } from "./grade-line.js";
+import { gradeOracleLine, type LineGrade, type LineSources } from "./grade-oracle-line.js";
 import { type OracleLine, readOracle } from "./read-oracle.js";
 
 export interface GradedLine {
@@ -60,7 +60,7 @@ export async function gradeOracle(
     limit(async () => {
       if (context.signal.aborted) throw new Interrupted(STOPPED);
       const task = tasks.get(line.uuid);
-      const grade = task === undefined ? UNKNOWN_TASK : await gradeLine(line, task, sources, context.signal);
+      const grade = task === undefined ? UNKNOWN_TASK : await gradeOracleLine(line, task, sources, context.signal);
       bar.update(++done, own.length, "");
       return toGradedLine(line, grade);
     }),

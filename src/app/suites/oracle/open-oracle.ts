@@ -5,7 +5,7 @@ import type { SuiteTask } from "../../../domain/tasks/suite-task.js";
 import type { TaskMachine } from "../../../domain/tasks/task-machine.js";
 import type { TaskOracle } from "../../../domain/tasks/task-oracle.js";
 import type { SuiteFolder } from "../../../suites/definition/suite-folder.js";
-import { applyLine } from "./apply-line.js";
+import { applyOracleLine } from "./apply-oracle-line.js";
 import { type OracleLine, readOracle } from "./read-oracle.js";
 
 /** The oracle file that a suite may have of its own. */
@@ -37,7 +37,7 @@ export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
       async apply(signal) {
         const line = best.get(task.id);
         if (line === undefined) return { ok: false, reason: "The oracle file has no line for this task." };
-        const { missing, refused } = await applyLine(line, task, derivedFolder, machine, signal);
+        const { missing, refused } = await applyOracleLine(line, task, derivedFolder, machine, signal);
         if (refused !== null) return { ok: false, reason: refused };
         return { ok: true, applied: toApplied(line, missing) };
       },

@@ -1,5 +1,5 @@
 import { count, duration } from "../../text/format-number.js";
-import { OUTCOME_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
+import { OUTCOME_WORDS, STAGE_WORDS, spaceWords } from "../display-texts.js";
 import type { ReportHead, RunFigures } from "../report-data.js";
 import { OUTCOMES, STAGES } from "../report-data.js";
 import { filterLink, type ViewState } from "../route.js";

@@ -1,6 +1,6 @@
 import type { SliceName } from "../../../domain/runs/slice.js";
 import { count } from "../../text/format-number.js";
-import { SLICE_WORDS } from "../labels.js";
+import { SLICE_WORDS } from "../display-texts.js";
 import type { ReportHead, ScoreMeaning } from "../report-data.js";
 import { filterLink } from "../route.js";
 import { intervalText, scoreText } from "../shared/format.js";

@@ -1,5 +1,5 @@
+import { spaceWords } from "../display-texts.js";
 import { runDot } from "../header.js";
-import { spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
 import { EMPTY_VIEW, taskName, writeView } from "../route.js";

@@ -1,5 +1,5 @@
 import { barList } from "../charts/bar-list.js";
-import { OUTCOME_WORDS, spaceWords } from "../labels.js";
+import { OUTCOME_WORDS, spaceWords } from "../display-texts.js";
 import type { SuiteFigures } from "../report-suite.js";
 import { type Child, h } from "../shared/dom.js";
 

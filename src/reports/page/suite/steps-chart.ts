@@ -1,6 +1,6 @@
 import { count, oneDecimal } from "../../text/format-number.js";
 import { CHART_STYLE, type Chart } from "../charts/chart.js";
-import { OUTCOME_WORDS } from "../labels.js";
+import { OUTCOME_WORDS } from "../display-texts.js";
 import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
 import { EMPTY_VIEW, taskName, writeView } from "../route.js";

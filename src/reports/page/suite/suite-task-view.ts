@@ -1,5 +1,5 @@
 import { count, duration } from "../../text/format-number.js";
-import { spaceWords } from "../labels.js";
+import { spaceWords } from "../display-texts.js";
 import type { SuiteTask, Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
 import { EMPTY_VIEW, taskName, writeView } from "../route.js";

@@ -1,7 +1,7 @@
 import { readMachineResult } from "../../html/machine-results.js";
 import { type Hit, readToolResult } from "../../html/tool-results.js";
 import { count, duration } from "../../text/format-number.js";
-import { spaceWords } from "../labels.js";
+import { spaceWords } from "../display-texts.js";
 import type { CallView, StepView, TraceView, TurnView } from "../report-data.js";
 import { type Child, h, untrustedInline, untrustedText } from "../shared/dom.js";
 import { costText, minuteText } from "../shared/format.js";

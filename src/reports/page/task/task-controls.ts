@@ -1,5 +1,5 @@
 import { outcomeOptions, outcomeWords } from "../comparison/outcome-filter-options.js";
-import { OUTCOME_WORDS, SLICE_WORDS, STAGE_WORDS, spaceWords } from "../labels.js";
+import { OUTCOME_WORDS, SLICE_WORDS, STAGE_WORDS, spaceWords } from "../display-texts.js";
 import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
 import { FILTERS, type FilterName, type ViewState } from "../route.js";

@@ -1,6 +1,6 @@
 import { duration } from "../../text/format-number.js";
+import { STAGE_SHORT, STAGE_WORDS, spaceWords } from "../display-texts.js";
 import { runDot } from "../header.js";
-import { STAGE_SHORT, STAGE_WORDS, spaceWords } from "../labels.js";
 import type { Task } from "../load-report.js";
 import type { ReportHead } from "../report-data.js";
 import { type Child, h, untrustedInline } from "../shared/dom.js";

@@ -4,7 +4,7 @@ import { chatView } from "./chat/chat-view.js";
 import { labelList } from "./labelling/label-list.js";
 import { labelView } from "./labelling/label-view.js";
 import { mailView } from "./mail-view.js";
-import { pageScope, type SectionName } from "./page-scope.js";
+import { pageScope, type SectionName } from "./page-sections.js";
 import { reviewView } from "./review/review-view.js";
 import { runList } from "./runs/run-list.js";
 import { runView } from "./runs/run-view.js";

@@ -1,4 +1,4 @@
-import { GUIDANCE_TAGS } from "../../../domain/tasks/guidance.js";
+import { INSTRUCTION_STYLES } from "../../../domain/tasks/instruction-style.js";
 import type { SuiteFinding } from "../finding.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
 
@@ -20,7 +20,7 @@ export const checkCounterpart: TaskCheck = (read, context) => {
     const message = `${counterpart} does not point back: it names ${named}`;
     findings.push(error("counterpart_not_mutual", "counterpart", message));
   }
-  const shared = GUIDANCE_TAGS.filter((tag) => tags.includes(tag) && other.tags.includes(tag));
+  const shared = INSTRUCTION_STYLES.filter((tag) => tags.includes(tag) && other.tags.includes(tag));
   if (shared.length > 0) {
     const message = `${counterpart} is ${shared.join(" and ")} too; one of a pair is abstract, the other verbose`;
     findings.push(warning("counterpart_same_guidance", "counterpart", message));

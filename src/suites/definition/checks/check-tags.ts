@@ -1,4 +1,4 @@
-import { GUIDANCE_TAGS } from "../../../domain/tasks/guidance.js";
+import { INSTRUCTION_STYLES } from "../../../domain/tasks/instruction-style.js";
 import type { SuiteFinding } from "../finding.js";
 import { needsMachine } from "../functions/needs-machine.js";
 import { needOf } from "../functions/runnable-class.js";
@@ -18,7 +18,7 @@ export const checkTags: TaskCheck = (read, context) => {
   }
   const kinds = [
     ["interface", INTERFACE_TAGS],
-    ["guidance", GUIDANCE_TAGS],
+    ["guidance", INSTRUCTION_STYLES],
     ["domain", DOMAIN_TAGS],
   ] as const;
   for (const [kind, known] of kinds) {

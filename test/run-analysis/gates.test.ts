@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { gateText } from "../../src/reports/text/gate-text.js";
+import { compareRuns } from "../../src/run-analysis/compare-runs.js";
+import { failUnder, noWorseThan } from "../../src/run-analysis/gates.js";
+import { figures, run } from "./runs.js";
+
+describe("a threshold", () => {
+  const scores = {
+    exactMatch: figures({ value: 0.742, low: 0.69, high: 0.789, n: 300 }),
+    hallucination: figures({ value: 0.1, better: "lower" }),
+    sourcesCorrect: figures({ value: null, n: 0, low: null, high: null }),
+  };
+
+  it("is reached by a score of at least that, at most where lower is better", () => {
+    const passed = (metric: string, limit: number) => failUnder({ metric, limit }, scores).passed;
+    expect([passed("exactMatch", 0.742), passed("exactMatch", 0.743)]).toEqual([true, false]);
+    expect([passed("hallucination", 0.1), passed("hallucination", 0.09)]).toEqual([true, false]);
+  });
+
+  it("is missed where there is no such score", () => {
+    const gate = failUnder({ metric: "sources", limit: 0 }, scores);
+    expect(gate.passed).toBe(false);
+    expect(gateText(gate)).toBe("missed  sources (sourcesCorrect) -, wanted at least 0: there is no such score");
+    expect(failUnder({ metric: "judgeCorrect", limit: 0 }, scores).passed).toBe(false);
+  });
+
+  it("of accuracy is about the judge's verdict where there was a judge, else about exact match", () => {
+    const accuracy = { metric: "accuracy", limit: 0.8 };
+    expect(gateText(failUnder(accuracy, scores))).toBe(
+      "missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8",
+    );
+    const judged = { ...scores, judgeCorrect: figures({ value: 0.9 }) };
+    expect(failUnder(accuracy, judged)).toMatchObject({ scorer: "judgeCorrect", passed: true });
+    const unread = { ...scores, judgeCorrect: figures({ value: null, n: 0 }) };
+    expect(failUnder(accuracy, unread).scorer).toBe("exactMatch");
+  });
+});
+
+describe("no worse than a baseline", () => {
+  const gate = (before: number[], after: number[], limit: number, better: "higher" | "lower" = "higher") => {
+    const scores = { exactMatch: figures({ better }) };
+    const [metric] = compareRuns(run(before, { scores }), run(after, { scores }), ["exactMatch"], 0).metrics;
+    if (metric === undefined) throw new Error("no metric");
+    return noWorseThan({ metric: "exactMatch", limit }, "run_a", metric);
+  };
+  const worlds = (n: number, lost: number) => Array.from({ length: n }, (_, i) => (i < lost ? 0 : 1));
+
+  it("is passed where nothing changed, and where the interval's lower bound lies above the margin", () => {
+    expect(gate(worlds(50, 5), worlds(50, 5), 0.02).passed).toBe(true);
+    expect(gate(worlds(400, 0), worlds(400, 4), 0.05).passed).toBe(true);
+  });
+
+  it("is missed by a loss, and by too few questions to show that there is none", () => {
+    const lost = gate(worlds(400, 0), worlds(400, 80), 0.02);
+    expect(lost.passed).toBe(false);
+    expect(gateText(lost)).toMatch(
+      /^missed {2}exactMatch -0\.200 \[-0\.\d+, -0\.\d+\] n=400, wanted the interval above -0\.02 against run_a$/,
+    );
+    // One question lost of twenty: the interval does not exclude a larger loss.
+    expect(gate(worlds(20, 0), worlds(20, 1), 0.02).passed).toBe(false);
+    expect(gate([1], [1], 0.02).passed).toBe(false);
+  });
+
+  it("is missed by a bound exactly at the margin, whichever way is better", () => {
+    const metric = compareRuns(run([1]), run([1]), ["exactMatch"], 0).metrics[0];
+    if (metric === undefined) throw new Error("no metric");
+    const passed = (low: number, high: number, better: "higher" | "lower") =>
+      noWorseThan({ metric: "x", limit: 0.02 }, "run_a", {
+        ...metric,
+        better,
+        difference: { value: 0, n: 9, low, high },
+      }).passed;
+    expect([passed(-0.02, 0.5, "higher"), passed(-0.0199, 0.5, "higher")]).toEqual([false, true]);
+    expect([passed(-0.5, 0.02, "lower"), passed(-0.5, 0.0199, "lower")]).toEqual([false, true]);
+  });
+
+  it("turns round where lower is better", () => {
+    expect(gate(worlds(400, 0), worlds(400, 80), 0.02, "lower").passed).toBe(true);
+    expect(gate(worlds(400, 80), worlds(400, 0), 0.02, "lower").passed).toBe(false);
+  });
+});
