@@ -67,7 +67,7 @@ describe("--help", () => {
     expect(shared).toMatchInlineSnapshot(`
       "
       Global:
-            --db           The database [ART_E_DB, default: ./art-e.db]                                               [string]
+            --db           The database [ART_E_DB, art-e.yaml, default: ./art-e.db]                                   [string]
             --cache-dir    For downloads [ART_E_CACHE_DIR, default: ./.art-e-cache]                                   [string]
             --json         Results as JSON on stdout, and nothing else there                                         [boolean]
             --quiet        No progress and no notes                                                                  [boolean]
@@ -102,7 +102,7 @@ describe("--help", () => {
         art-e demo                              Try everything on a bundled mailbox, offline and without an API key
         art-e init                              Write a file of settings for run and gate, after three questions
         art-e import [source..]                 Import mail into the database
-        art-e questions                         Make questions from imported mail, and check those of any dataset
+        art-e questions                         Make questions from imported mail, and check or review those of any dataset
         art-e run                               Let an agent answer the questions, and score its answers
         art-e worker                            Answer tasks of runs on a queue, beside other machines (run --queue)
         art-e queue                             What is on a queue of runs, and how to clean it
@@ -196,6 +196,9 @@ describe("--help", () => {
                                                                                                                       [string]
             --csv                  With --run: a folder for tables too, as of report --csv                            [string]
             --overwrite            Write over an output file that is of another kind                                 [boolean]
+            --config               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
+                                   database, if there is one]                                                         [string]
+            --only                 Only these of the runs in the file of settings, separated by commas                [string]
       "
     `);
   });
@@ -237,6 +240,7 @@ describe("--help", () => {
             --overwrite      Write over an output file that is of another kind                                       [boolean]
             --config         A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
                              database, if there is one]                                                               [string]
+            --only           Only these of the runs in the file of settings, separated by commas                      [string]
       "
     `);
   });
@@ -486,7 +490,7 @@ describe("--help", () => {
         "evals use": "--anyway",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
         "questions check": "--split --dataset --use-json --revision --limit --min-realism --max-sources --ids --inbox --exclude-known-bad --shuffle --seed --checker --checker-base-url --max-cost",
-        "questions make": "--inbox --number --output --model --base-url --checker --checker-base-url --max-cost --unanswerable --train --seed --overwrite",
+        "questions make": "--inbox --number --output --model --base-url --checker --checker-base-url --max-cost --unanswerable --train --seed --dry-run --overwrite",
         "queue clean": "--queue --all",
         "queue status": "--queue",
         "suite check": "--oracle --functions",
