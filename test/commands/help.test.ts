@@ -67,7 +67,7 @@ describe("--help", () => {
     expect(shared).toMatchInlineSnapshot(`
       "
       Global:
-            --db           The database [ART_E_DB, default: ./art-e.db]                                               [string]
+            --db           The database [ART_E_DB, art-e.yaml, default: ./art-e.db]                                   [string]
             --cache-dir    For downloads [ART_E_CACHE_DIR, default: ./.art-e-cache]                                   [string]
             --json         Results as JSON on stdout, and nothing else there                                         [boolean]
             --quiet        No progress and no notes                                                                  [boolean]
@@ -102,7 +102,7 @@ describe("--help", () => {
         art-e demo                              Try everything on a bundled mailbox, offline and without an API key
         art-e init                              Write a file of settings for run and gate, after three questions
         art-e import [source..]                 Import mail into the database
-        art-e questions                         Make questions from imported mail, and check those of any dataset
+        art-e questions                         Make questions from imported mail, and check or review those of any dataset
         art-e run                               Let an agent answer the questions, and score its answers
         art-e worker                            Answer tasks of runs on a queue, beside other machines (run --queue)
         art-e queue                             What is on a queue of runs, and how to clean it
@@ -198,6 +198,9 @@ describe("--help", () => {
                                                                                                                       [string]
             --csv                  With --run: a folder for tables too, as of report --csv                            [string]
             --overwrite            Write over an output file that is of another kind                                 [boolean]
+            --config               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
+                                   database, if there is one]                                                         [string]
+            --only                 Only these of the runs in the file of settings, separated by commas                [string]
       "
     `);
   });
@@ -239,6 +242,7 @@ describe("--help", () => {
             --overwrite      Write over an output file that is of another kind                                       [boolean]
             --config         A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
                              database, if there is one]                                                               [string]
+            --only           Only these of the runs in the file of settings, separated by commas                      [string]
       "
     `);
   });
@@ -332,13 +336,14 @@ describe("--help", () => {
         words          What to look for; a whole question is fine                             [array] [required] [default: []]
 
       Options:
-        -l, --limit   Mails to show, 1-50 [default: 10]                                                               [number]
-            --order   best (email_search), newest (search_emails: all words) [default: best]                          [string]
-            --from    Only mail sent by this address                                                                  [string]
-            --to      Only mail to, cc or bcc this address                                                            [string]
-            --after   Only mail sent on or after this day                                                             [string]
-            --before  Only mail sent before this day                                                                  [string]
-            --cutoff  As for a question of this day: later mail is invisible                                          [string]
+        -l, --limit    Mails to show, 1-50 [default: 10]                                                              [number]
+            --order    best (email_search), newest (search_emails: all words) [default: best]                         [string]
+            --from     Only mail sent by this address                                                                 [string]
+            --to       Only mail to, cc or bcc this address                                                           [string]
+            --after    Only mail sent on or after this day                                                            [string]
+            --before   Only mail sent before this day                                                                 [string]
+            --cutoff   As for a question of this day: later mail is invisible                                         [string]
+            --explain  Show which part of each hit's score comes from what                                           [boolean]
       "
     `);
   });
@@ -487,7 +492,7 @@ describe("--help", () => {
         "evals use": "--anyway",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
         "questions check": "--split --dataset --use-json --revision --limit --min-realism --max-sources --ids --inbox --exclude-known-bad --shuffle --seed --checker --checker-base-url --max-cost",
-        "questions make": "--inbox --number --output --model --base-url --checker --checker-base-url --max-cost --unanswerable --train --seed --overwrite",
+        "questions make": "--inbox --number --output --model --base-url --checker --checker-base-url --max-cost --unanswerable --train --seed --dry-run --overwrite",
         "queue clean": "--queue --all",
         "queue status": "--queue",
         "suite check": "--oracle --functions",

@@ -7,7 +7,7 @@ import { longestSharedPhrase, PHRASE_WORDS } from "../../../questions/generation
 import type { QuestionMailbox } from "./question-mailbox.js";
 
 /** Other matches that a checker is shown: as many as an agent gets by one search. */
-const OTHER_MATCHES = 10;
+export const OTHER_MATCHES = 10;
 
 /** Checks a question of any dataset: by rules, then by the checker if there is one. */
 export async function checkQuestion(
