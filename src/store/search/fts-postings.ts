@@ -2,6 +2,7 @@ import type { Db } from "../connection/open-store.js";
 import { PARTY } from "./address-book.js";
 import { ALL_POSITIONS, type PositionRange } from "./date-range.js";
 import { termExpression } from "./fts-query.js";
+import { openMailCount } from "./mailbox-sizes.js";
 import { isRare, POSTING_LIST_LIMIT, postingsWithin } from "./posting-lists.js";
 
 /** Whose mail, and when it was sent. Ids are those of the address book; null: any. */
@@ -88,14 +89,6 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
       mailAt: (position) => mailAt.get(position) as number,
     };
   };
-}
-
-/** How many mails are in the inbox of an address, by its id. */
-export function openMailCount(db: Db): (inboxId: number) => number {
-  const counts = (["emails_fts", "emails_fts_older"] as const).map((table) =>
-    db.prepare(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`).pluck(),
-  );
-  return (inboxId) => counts.reduce((sum, count) => sum + (count.get(`parties : ${PARTY.in(inboxId)}`) as number), 0);
 }
 
 /** Words that begin like a token of `parties`, whatever suffix the stemmer removes. */
