@@ -43,7 +43,7 @@ const upward = floors.flatMap((floor, i) => {
 });
 
 // A command may start a server; a server knows no command.
-const STARTS_SERVERS = "^src/commands/(serve|run)/";
+const STARTS_SERVERS = "^src/commands/(serve|run|questions)/";
 
 const sideways = floors.map((floor) => ({
   name: `no-neighbour-in-${floor.name}`,

@@ -1,15 +1,9 @@
 import { z } from "zod";
 import { checkOutputFolder } from "../app/output-files/check-output-folder.js";
-import {
-  type ExportedTables,
-  exportTables,
-  TABLE_FORMATS,
-  TABLES,
-  type TableFormat,
-  tablePath,
-} from "../app/results/export-tables.js";
+import { type ExportedTables, exportTables, TABLES, tablePath } from "../app/results/export-tables.js";
 import { resultsFiles } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
+import { TABLE_FORMATS, type TableFormat } from "../exports/tables/encode-table.js";
 import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
 import { runNames, wordList } from "./cli/list-flags.js";

@@ -15,7 +15,14 @@ function formatCell(cell: Cell): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Spreadsheets execute text that begins like this as a formula; a leading apostrophe prevents it. */
+/** Text that spreadsheets execute as a formula, or that has a leading apostrophe, which prevents it, already. */
+const FORMULA = /^'*\s*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/;
+
 function escapeFormula(text: string): string {
-  return /^\s*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text) ? `'${text}` : text;
+  return FORMULA.test(text) ? `'${text}` : text;
+}
+
+/** The text that was written as this cell. */
+export function unescapeFormula(cell: string): string {
+  return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 }

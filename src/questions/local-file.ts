@@ -15,14 +15,15 @@ const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt
  * @throws UserError that names the file, and the bad row if any
  */
 export async function loadQuestionFile(path: string, wanted: Split, signal: AbortSignal): Promise<QuestionSet> {
-  const bytes = await readBytes(path);
+  const bytes = await readQuestionFile(path);
   signal.throwIfAborted();
-  const rows = await readRows(path, bytes);
+  const { rows } = await readRows(path, bytes);
   const checked = validateQuestions(rows, { name: path, wanted, unmarked: splitInName(path) ?? wanted });
   return { source: resolve(path), revision: null, sha256: sha256Of(bytes), ...checked };
 }
 
-async function readBytes(path: string): Promise<Buffer> {
+/** The bytes of a file of questions; throws a UserError where it cannot be read. */
+export async function readQuestionFile(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (cause) {
@@ -34,18 +35,29 @@ async function readBytes(path: string): Promise<Buffer> {
   }
 }
 
-async function readRows(path: string, bytes: Buffer): Promise<RawRow[]> {
+export interface QuestionRows {
+  readonly rows: readonly RawRow[];
+  /** The lines that the rows of JSON lines stand on, byte for byte; null for any other format. */
+  readonly lines: readonly string[] | null;
+}
+
+/** The rows of a file of questions, in any format. Throws a UserError that names the file. */
+export async function readRows(path: string, bytes: Buffer): Promise<QuestionRows> {
   const text = decodeUtf8(bytes);
   const format = detectQuestionFormat(path, bytes, text);
   if (format === null || (text === null && format !== "parquet"))
     throw unreadable(path, explainUnknownFormat(path, text));
   try {
     // Each format's library is loaded where it is met.
-    if (format === "parquet") return await (await import("./parquet-rows.js")).parquetRows(bytes);
-    if (format === "csv") return (await import("./csv-rows.js")).csvRows(text ?? "");
-    if (format === "jsonl") return jsonLinesRows(text ?? "");
+    if (format === "parquet")
+      return { rows: await (await import("./parquet-rows.js")).parquetRows(bytes), lines: null };
+    if (format === "csv") return { rows: (await import("./csv-rows.js")).csvRows(text ?? ""), lines: null };
+    if (format === "jsonl") {
+      const rows = jsonLinesRows(text ?? "");
+      return { rows, lines: (text ?? "").split("\n").filter((line) => line.trim() !== "") };
+    }
     const rows = jsonRows(JSON.parse(text ?? ""));
-    if (rows !== null) return rows;
+    if (rows !== null) return { rows, lines: null };
   } catch (cause) {
     throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);
   }

@@ -21,9 +21,6 @@ export function validateQuestions(
   request: ValidateRequest,
 ): { split: Split; questions: readonly Question[] } {
   const { name, wanted, unmarked } = request;
-  if (rows.length === 0) {
-    throw new UserError("questions_empty", `${name} holds no questions`, "Give a file with at least one row.");
-  }
   const all = checkRows(rows, name).map((question) => ({ ...question, split: question.split ?? unmarked }));
   const split = all.every((question) => question.split === all[0]?.split) ? (all[0]?.split ?? unmarked) : wanted;
   const questions = all.filter((question) => question.split === split);
@@ -31,7 +28,11 @@ export function validateQuestions(
   return { split, questions };
 }
 
-function checkRows(rows: readonly RawRow[], name: string): Question[] {
+/** The questions of all rows, of both splits. */
+export function checkRows(rows: readonly RawRow[], name: string): readonly Question[] {
+  if (rows.length === 0) {
+    throw new UserError("questions_empty", `${name} holds no questions`, "Give a file with at least one row.");
+  }
   const questions: Question[] = [];
   let firstProblem: string | null = null;
   for (const { where, value } of rows) {
@@ -72,7 +73,7 @@ function normalizeRow(value: unknown): unknown {
   return row;
 }
 
-function checkUniqueIds(questions: readonly Question[], name: string): void {
+export function checkUniqueIds(questions: readonly Question[], name: string): void {
   const seen = new Set<number>();
   const repeated = new Set<number>();
   for (const { id } of questions) (seen.has(id) ? repeated : seen).add(id);

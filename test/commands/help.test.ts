@@ -102,7 +102,7 @@ describe("--help", () => {
         art-e demo                              Try everything on a bundled mailbox, offline and without an API key
         art-e init                              Write a file of settings for run and gate, after three questions
         art-e import [source..]                 Import mail into the database
-        art-e questions                         Make questions from imported mail, and check those of any dataset
+        art-e questions                         Make questions from imported mail, and check or review those of any dataset
         art-e run                               Let an agent answer the questions, and score its answers
         art-e worker                            Answer tasks of runs on a queue, beside other machines (run --queue)
         art-e queue                             What is on a queue of runs, and how to clean it
@@ -164,13 +164,15 @@ describe("--help", () => {
                                                                                [array] [default: downloads corbt/enron-emails]
 
       Options:
-        -c, --csv-path    The same as SOURCE                                                                          [string]
-        -l, --limit       Mails to read; 0 = all [default: 0]                                                         [number]
-        -b, --batch-size  Mails per batch; Ctrl-C is checked between batches [default: 1000]                          [number]
-            --filter      none, or art: ART's three rules [default: none]                                             [string]
-            --format      The form, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox, eml       [string]
-            --owner-map   TSV of owner folder and address, over what the mail says                                    [string]
-            --strict      Stop at the first mail that cannot be used, and import nothing                             [boolean]
+        -c, --csv-path      The same as SOURCE                                                                        [string]
+        -l, --limit         Mails to read; 0 = all [default: 0]                                                       [number]
+        -b, --batch-size    Mails per batch; Ctrl-C is checked between batches [default: 1000]                        [number]
+            --filter        none, or art: ART's three rules [default: none]                                           [string]
+            --format        The form, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox, eml     [string]
+            --owner-map     TSV of owner folder and address, over what the mail says                                  [string]
+            --strict        Stop at the first mail that cannot be used, and import nothing                           [boolean]
+            --single-index  Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two
+                                                                                                                     [boolean]
       "
     `);
   });
@@ -334,13 +336,14 @@ describe("--help", () => {
         words          What to look for; a whole question is fine                             [array] [required] [default: []]
 
       Options:
-        -l, --limit   Mails to show, 1-50 [default: 10]                                                               [number]
-            --order   best (email_search), newest (search_emails: all words) [default: best]                          [string]
-            --from    Only mail sent by this address                                                                  [string]
-            --to      Only mail to, cc or bcc this address                                                            [string]
-            --after   Only mail sent on or after this day                                                             [string]
-            --before  Only mail sent before this day                                                                  [string]
-            --cutoff  As for a question of this day: later mail is invisible                                          [string]
+        -l, --limit    Mails to show, 1-50 [default: 10]                                                              [number]
+            --order    best (email_search), newest (search_emails: all words) [default: best]                         [string]
+            --from     Only mail sent by this address                                                                 [string]
+            --to       Only mail to, cc or bcc this address                                                           [string]
+            --after    Only mail sent on or after this day                                                            [string]
+            --before   Only mail sent before this day                                                                 [string]
+            --cutoff   As for a question of this day: later mail is invisible                                         [string]
+            --explain  Show which part of each hit's score comes from what                                           [boolean]
       "
     `);
   });
@@ -489,7 +492,7 @@ describe("--help", () => {
         "evals use": "--anyway",
         "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
         "questions check": "--split --dataset --use-json --revision --limit --min-realism --max-sources --ids --inbox --exclude-known-bad --shuffle --seed --checker --checker-base-url --max-cost",
-        "questions make": "--inbox --number --output --model --base-url --checker --checker-base-url --max-cost --unanswerable --train --seed --overwrite",
+        "questions make": "--inbox --number --output --model --base-url --checker --checker-base-url --max-cost --unanswerable --train --seed --dry-run --overwrite",
         "queue clean": "--queue --all",
         "queue status": "--queue",
         "suite check": "--oracle --functions",

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { UserError } from "../../domain/errors.js";
+import { QUESTIONS_TABLE } from "../../exports/tables/questions-table.js";
 import { PARQUET_TABLE_KEY } from "../../exports/tables/table.js";
 
 /** How each kind of output file is recognised by its first bytes. */
@@ -12,18 +13,29 @@ const KINDS = {
   html: ["report page", (start: string) => start.includes("<title>ART-E report")],
   md: ["report in Markdown", (start: string) => start.startsWith("## ART-E")],
   csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
-  questions: ["file of questions", (start: string) => /^\{"id":\d+,"question":/.test(start)],
+  questions: [
+    "file of questions",
+    (start: string, end: () => string) =>
+      /^\{"id":\d+,"question":|^id,question,answer,/.test(start) ||
+      (start.startsWith("PAR1") && isQuestionsTable(end())),
+  ],
   provenance: ["file of how questions were made", (start: string) => /^\{"id":\d+,"made_by":/.test(start)],
   "jsonl-table": ["table in JSON lines", (start: string) => start.startsWith('{"runId":') && TABLE_ROW.test(start)],
   "parquet-table": [
     "table of art-e in Parquet",
-    (start: string, end: () => string) => start.startsWith("PAR1") && end().includes(PARQUET_TABLE_KEY),
+    (start: string, end: () => string) =>
+      start.startsWith("PAR1") && end().includes(PARQUET_TABLE_KEY) && !isQuestionsTable(end()),
   ],
 } as const satisfies Record<string, readonly [name: string, is: (start: string, end: () => string) => boolean]>;
 
 const TABLE_ROW = /^\{"runId":"[^"]*","agentId":"[^"]*","model":"[^"]*",(?:"runName":(?:null|"[^"]*"),)?"taskId":/;
 
 const TRACES = /^\{"(?:traceId|step_id|messages|schema_version|trajectories|resourceSpans|version":2,"status)":/;
+
+/** By the metadata in the footer of a Parquet file: some bytes of Thrift stand between the key and its value. */
+function isQuestionsTable(end: string): boolean {
+  return new RegExp(`${PARQUET_TABLE_KEY}.{1,4}${QUESTIONS_TABLE}`, "s").test(end);
+}
 
 /** In any of the formats of exports. */
 function isTraces(start: string): boolean {

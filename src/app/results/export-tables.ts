@@ -1,9 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
-import { csvRows } from "../../exports/tables/csv-format.js";
-import { jsonLines } from "../../exports/tables/jsonl-format.js";
-import type { Column } from "../../exports/tables/table.js";
+import { encodeTable, type TableFormat } from "../../exports/tables/encode-table.js";
 import { tasksTable } from "../../exports/tables/tasks-table.js";
 import { toolCallsTable } from "../../exports/tables/tool-calls-table.js";
 import { turnsTable } from "../../exports/tables/turns-table.js";
@@ -14,10 +12,8 @@ import { type RunSource, RunSources, refuseTwice } from "./open-results.js";
 import { scoredNames } from "./score-meanings.js";
 
 export const TABLES = ["tasks", "turns", "tool_calls"] as const;
-export const TABLE_FORMATS = ["parquet", "csv", "jsonl"] as const;
 
 export type TableName = (typeof TABLES)[number];
-export type TableFormat = (typeof TABLE_FORMATS)[number];
 
 export interface TableRequest {
   /** Of runs in the database, or paths of results files. */
@@ -67,7 +63,7 @@ export async function exportTables(
       const table = tableOf(name, runs);
       const counter = new RowCounter(table, runs, bar, signal);
       const path = output === undefined ? null : tablePath(output, name, format);
-      const pieces = await encode(format, table, counter.rows());
+      const pieces = await encodeTable(format, table, counter.rows());
       if (output !== undefined) await mkdir(output, { recursive: true });
       if (path === null) await write(pieces as Iterable<string>);
       else await writeFileAtomically(path, pieces);
@@ -87,18 +83,6 @@ function tablesOf(hasTraces: boolean): readonly TableName[] {
 function tableOf(name: TableName, runs: readonly RunSource[]): AnyTable {
   if (name === "turns") return turnsTable;
   return name === "tool_calls" ? toolCallsTable : tasksTable(scoredNames(runs.map(({ head }) => head)));
-}
-
-async function encode<Row>(
-  format: TableFormat,
-  { name, columns }: { readonly name: string; readonly columns: readonly Column<Row>[] },
-  rows: Iterable<Row>,
-): Promise<Iterable<string> | Iterable<Uint8Array>> {
-  if (format === "csv") return csvRows(columns, rows);
-  if (format === "jsonl") return jsonLines(columns, rows);
-  // Loaded only where it is used.
-  const { parquetBytes } = await import("../../exports/tables/parquet-format.js");
-  return parquetBytes(name, columns, rows);
 }
 
 function noTraces(table: TableName, runs: readonly string[]): UserError {

@@ -3,8 +3,9 @@ import { UserError } from "../../domain/errors.js";
 import type { RunSettings } from "../../domain/runs/benchmark-result.js";
 import type { RunLimits } from "../../domain/runs/run-limits.js";
 import type { Judge, JudgeSettings } from "../../domain/scores/judgement.js";
-import { isPriced, priceOf } from "../../models/catalog/prices.js";
+import { isPriced, priceOf, priceOfReply } from "../../models/catalog/prices.js";
 import { openJsonFileCache } from "../../models/middleware/json-file-cache.js";
+import type { CostLimit } from "../../models/middleware/limit-cost.js";
 import type { RateLimiter, SharedLimiter } from "../../models/middleware/rate-limiter.js";
 import { parseModelName } from "../../models/model-name.js";
 import { openJudge } from "../../scoring/judge/ask-judge.js";
@@ -31,6 +32,8 @@ export interface JudgeConnection {
   readonly throttle: RateLimiter | null;
   /** Limits that other machines keep too. */
   readonly shared?: SharedLimiter | undefined;
+  /** Of the calls of a command; a run keeps its own. */
+  readonly costLimit?: CostLimit | undefined;
   /** Called where a reply names another model than the one that was asked. */
   readonly note: (text: string) => void;
 }
@@ -42,7 +45,9 @@ export async function createJudge(
   connection: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
-  const { model } = await openModel(name, { server: judge.baseUrl, ...connection }, settings);
+  const { model: remote } = await openModel(name, { server: judge.baseUrl, ...connection }, settings);
+  const { costLimit } = connection;
+  const model = costLimit?.applyTo(remote, (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage)) ?? remote;
   const opened = openJudge({
     model: warnOfOtherModel(model, connection.note),
     settings: judge,

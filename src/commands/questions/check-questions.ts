@@ -1,19 +1,20 @@
 import { refuseContradictions } from "../../app/questions/load-dataset.js";
 import { type CheckedDataset, checkQuestions } from "../../app/questions/making/check-questions.js";
-import { EXIT } from "../../domain/errors.js";
+import { EXIT, UserError } from "../../domain/errors.js";
 import { count, usd } from "../../reports/text/format-number.js";
 import { summaryBox } from "../../reports/text/summary-box.js";
 import { table } from "../../reports/text/text-table.js";
 import type { Command } from "../cli/command.js";
-import { readFlags, wholeNumber } from "../cli/read-flags.js";
+import { readFlags, text, wholeNumber } from "../cli/read-flags.js";
 import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../flags/question-flags.js";
 import { CHECKER_FLAGS, checkerShape } from "./checker-flags.js";
 
 const schema = datasetSchema
   .extend(selectionSchema.shape)
-  .extend({ limit: wholeNumber(0).default(0), ...checkerShape });
+  .extend({ file: text.optional(), limit: wholeNumber(0).default(0), ...checkerShape });
 
 export const checkQuestionsCommand: Command = {
+  positionals: { file: { type: "string", describe: "A file of questions; the same as --dataset" } },
   flags: {
     ...DATASET_FLAGS,
     limit: { alias: "l", type: "number", requiresArg: true, describe: "Max questions; 0 = all [default: 0]" },
@@ -26,7 +27,11 @@ export const checkQuestionsCommand: Command = {
     ...CHECKER_FLAGS,
   },
   async run(argv, context) {
-    const flags = readFlags("questions check", schema, argv);
+    const { file, ...given } = readFlags("questions check", schema, argv);
+    if (file !== undefined && given.dataset !== undefined) {
+      throw new UserError("flags_contradict", "A FILE and --dataset are given.", "Give one of them.");
+    }
+    const flags = { ...given, dataset: file ?? given.dataset };
     refuseContradictions(flags);
     const checked = await checkQuestions(flags, context);
     context.out.result(checked, () => checkedText(checked));

@@ -2,7 +2,7 @@ import type { CommandGroup } from "../cli/command.js";
 
 export const QUESTIONS_GROUP: CommandGroup = {
   usage: "questions",
-  describe: "Make questions from imported mail, and check those of any dataset",
+  describe: "Make questions from imported mail, and check or review those of any dataset",
   subcommands: [
     {
       usage: "make",
@@ -10,9 +10,14 @@ export const QUESTIONS_GROUP: CommandGroup = {
       load: async () => (await import("./make-questions.js")).makeQuestionsCommand,
     },
     {
-      usage: "check",
+      usage: "check [file]",
       describe: "Check the questions of a dataset, and list the doubtful ones",
       load: async () => (await import("./check-questions.js")).checkQuestionsCommand,
+    },
+    {
+      usage: "review <file>",
+      describe: "Decide about the questions of a dataset, on a page with their mails beside them",
+      load: async () => (await import("./review-questions.js")).reviewQuestionsCommand,
     },
   ],
 };

@@ -5,11 +5,13 @@ import { programVersion } from "../../app/settings/program-version.js";
 import { EXIT } from "../../domain/errors.js";
 import { openInBrowser } from "../../processes/open-in-browser.js";
 import { ChatLimits } from "../../servers/http/chat-limits.js";
-import type { Command, CommandContext } from "../cli/command.js";
+import type { Command } from "../cli/command.js";
 import { readFlags, text, wholeNumber } from "../cli/read-flags.js";
 import { OTLP_FLAGS, otlpShape, sendsTraces } from "../flags/otlp-flags.js";
 import { tokenOf } from "../flags/server-token.js";
 import { originOf } from "./allowed-origin.js";
+import { reportFault } from "./report-fault.js";
+import { untilAborted } from "./until-aborted.js";
 
 const schema = z.object({
   port: wholeNumber(0, 65_535).default(8787),
@@ -103,15 +105,3 @@ export const serveCommand: Command = {
     });
   },
 };
-
-function reportFault(fault: unknown, requestId: string, { out }: CommandContext): void {
-  const stack = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-  out.note(JSON.stringify({ time: new Date().toISOString(), level: "error", request_id: requestId, fault: stack }));
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}

@@ -6,56 +6,73 @@ import { parseModelName } from "../model-name.js";
 /** Characters for a token, at the least: an estimate that is rather too high. */
 const CHARS_PER_TOKEN = 3;
 
-/** What calls have cost, and what they may cost in all. */
-export interface CostLimit {
-  readonly spentUsd: number;
-  readonly calls: number;
-}
+/** The next call could exceed the limit. */
+export class CostLimitReached extends UserError {}
 
 /**
- * A model that makes no call that could exceed a limit: before each call, the most that it can cost is set aside, and
- * where calls under way leave no room, it waits for them. To be put inside of a cache: cached replies cost nothing.
- * Throws a UserError at the limit. The returned `limit` tells what was spent so far.
+ * What the calls of one or several models have cost, and may cost in all. No call is made that could exceed the limit:
+ * before each, the most that it can cost is set aside, and where calls under way leave no room, it waits for them.
  */
-export function limitCost(
-  model: Model,
-  priceOf: PriceOf,
-  maxCostUsd: number,
-): { readonly model: Model; readonly limit: CostLimit } {
-  const limit = { spentUsd: 0, calls: 0 };
-  let setAside = 0;
-  let underWay = 0;
-  const waiting: (() => void)[] = [];
-  const complete = async (request: ModelRequest, signal: AbortSignal): Promise<Completion> => {
+export class CostLimit {
+  spentUsd = 0;
+  calls = 0;
+  private setAside = 0;
+  private underWay = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  /** @param maxCostUsd null: no limit, the calls are counted only */
+  constructor(private readonly maxCostUsd: number | null) {}
+
+  /**
+   * The same model; its calls throw `CostLimitReached` at the limit. To be put inside of a cache: cached replies cost
+   * nothing.
+   */
+  applyTo(model: Model, priceOf: PriceOf): Model {
+    return {
+      id: model.id,
+      complete: (request, signal) => this.complete(model, priceOf, request, signal),
+    };
+  }
+
+  private async complete(
+    model: Model,
+    priceOf: PriceOf,
+    request: ModelRequest,
+    signal: AbortSignal,
+  ): Promise<Completion> {
     const most = mostOf(model.id, request, priceOf);
     // Calls under way mostly cost less than what is set aside for them.
-    while (setAside > 0 && limit.spentUsd + setAside + most > maxCostUsd) {
-      await new Promise<void>((resolve) => waiting.push(resolve));
+    while (!this.hasRoom(most)) {
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
       signal.throwIfAborted();
     }
-    if (limit.spentUsd + most > maxCostUsd) {
-      throw new UserError(
-        "cost_limit",
-        `--max-cost ${maxCostUsd} is reached: $${limit.spentUsd.toFixed(4)} is spent, and the next call may cost $${most.toFixed(4)}.`,
-        "Give more with --max-cost; what was paid for is not paid for again.",
-      );
-    }
-    underWay++;
-    setAside += most;
+    this.underWay++;
+    this.setAside += most;
     try {
       const completion = await model.complete(request, signal);
       const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
       // A server that does not say what was used is charged the most.
-      limit.spentUsd += costUsd ?? most;
-      limit.calls++;
+      this.spentUsd += costUsd ?? most;
+      this.calls++;
       return { ...completion, costUsd };
     } finally {
-      underWay--;
-      setAside = underWay === 0 ? 0 : setAside - most;
-      for (const resume of waiting.splice(0)) resume();
+      this.underWay--;
+      this.setAside = this.underWay === 0 ? 0 : this.setAside - most;
+      for (const resume of this.waiting.splice(0)) resume();
     }
-  };
-  return { model: { id: model.id, complete }, limit };
+  }
+
+  /** False: there may be when calls under way have ended. Throws where there is none for certain. */
+  private hasRoom(most: number): boolean {
+    const { maxCostUsd } = this;
+    if (maxCostUsd === null || this.spentUsd + this.setAside + most <= maxCostUsd) return true;
+    if (this.setAside > 0) return false;
+    throw new CostLimitReached(
+      "cost_limit",
+      `--max-cost ${maxCostUsd} is reached: $${this.spentUsd.toFixed(4)} is spent, and the next call may cost $${most.toFixed(4)}.`,
+      "Give more with --max-cost; what was paid for is not paid for again.",
+    );
+  }
 }
 
 function mostOf(modelId: string, request: ModelRequest, priceOf: PriceOf): number {

@@ -11,6 +11,7 @@ import {
   type Vote,
 } from "../../domain/scores/judgement.js";
 import { isDontKnow } from "../../domain/tasks/detect-abstention.js";
+import { CostLimitReached } from "../../models/middleware/limit-cost.js";
 import { isUnanswerable } from "../abstention.js";
 import { artProtocol } from "./art-protocol.js";
 import { majority } from "./majority.js";
@@ -58,7 +59,7 @@ export function protocolVersion(protocol: JudgeSettings["protocol"]): number {
 
 /**
  * A judge that asks a model. Missing answers and plain "I don't know" are judged without a call. A failed call or an
- * unreadable reply gives a vote without a verdict, which is not cached.
+ * unreadable reply gives a vote without a verdict, which is not cached. Throws at a limit of cost.
  */
 export function openJudge({ model, settings, cache: memory }: JudgeRequest): Judge {
   const protocol = PROTOCOLS[settings.protocol];
@@ -80,6 +81,7 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
       await memory.put(key, { ...verdict, ...answeredBy });
       return { vote: { ...verdict, ...answeredBy, cached: false }, ...paid };
     } catch (error) {
+      if (error instanceof CostLimitReached) throw error;
       // A failed call reports no usage, so its cost counts as 0.
       const reason = signal.aborted
         ? "stopped before the judge had answered"

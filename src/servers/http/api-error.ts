@@ -50,8 +50,15 @@ const NOT_FOUND_CODES: ReadonlySet<string> = new Set([
   "tool_not_attached",
   "mail_unknown",
   "corpus_unknown",
+  "question_unknown",
 ]);
-const CONFLICT_CODES: ReadonlySet<string> = new Set(["tool_in_use", "tool_last", "agent_builtin", "tool_builtin"]);
+const CONFLICT_CODES: ReadonlySet<string> = new Set([
+  "tool_in_use",
+  "tool_last",
+  "agent_builtin",
+  "tool_builtin",
+  "review_conflict",
+]);
 
 /** What was thrown as a response. The message of an internal error is not sent. */
 export function toApiError(thrown: unknown): ApiError {

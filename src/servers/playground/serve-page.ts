@@ -22,8 +22,8 @@ const FILES: ReadonlyMap<string, PageFile> = new Map([
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Which sections of the page there are: all, or those of a page that ends with a run. */
-export type PageScope = "all" | "run";
+/** Which sections of the page there are: of the playground, of a page that ends with a run, or of a review. */
+export type PageScope = "all" | "run" | "review";
 
 export function addPage(app: Hono<Env>, scope: PageScope): void {
   for (const [path, { type, read }] of FILES) {
@@ -40,6 +40,9 @@ export function isPage(path: string): boolean {
 
 function readStyle(): string {
   return (
-    readText("../../reports/page/shared/theme.css") + readText("./page/page.css") + readText("./page/runs/run.css")
+    readText("../../reports/page/shared/theme.css") +
+    readText("./page/page.css") +
+    readText("./page/runs/run.css") +
+    readText("./page/review/review.css")
   );
 }

@@ -77,7 +77,7 @@ describe("refuses", () => {
       "--inbox marcus.hail@kestrelplains.example -o x.jsonl",
       /not imported\.\n.*Did you mean marcus\.hale/,
     ],
-    ["a file that is no dataset of this form", "-o x.txt", /x\.txt is not a \.jsonl file/],
+    ["a file that is no dataset of this form", "-o x.txt", /x\.txt is not a \.jsonl, \.csv or \.parquet file/],
     ["the database", "-o art-e.db.jsonl --db art-e.db.jsonl", /art-e\.db\.jsonl/],
     [
       "a limit for a model without a price",
@@ -114,10 +114,12 @@ describe("by a model", () => {
     return { id, passage: body };
   }
 
+  const longestWord = (text: string) => text.split(/[^\p{L}]+/u).reduce((a, b) => (b.length > a.length ? b : a));
+
   const written = (request: ParsedRequest, number: number, changes: Record<string, unknown> = {}) => {
     const { id, passage } = firstMail(request);
     return {
-      question: `What did batch ${number} of the mail say about item ${number * 7}?`,
+      question: `What did batch ${number} of the mail say about item ${number * 7}, ${longestWord(passage)}?`,
       answer: `It said ${passage}`,
       kind: "what",
       message_ids: [id],
@@ -241,12 +243,15 @@ describe("by a model", () => {
 
   it("stops at --max-cost, writes what it has, and goes on where it stopped", async () => {
     await serve({ write: (request, batch) => [written(request, batch)] });
-    const line = `--inbox ${MARCUS} -n 12 --unanswerable 0 -o paid.jsonl --overwrite --json --cache-dir paid`;
-    const short = JSON.parse((await make(`${line} --max-cost 0.02`)).stdout);
-    expect(short.shortfall).toBe("--max-cost 0.02 is reached");
+    const line = `-n 12 --unanswerable 0 -o paid.jsonl --overwrite --json --cache-dir paid`;
+    const short = JSON.parse((await make(`${line} --max-cost 0.085`)).stdout);
+    expect(short.shortfall).toMatch(/^--max-cost 0\.085 is reached: \$0\.0\d+ is spent, and the next call may cost/);
+    expect(short.costUsd).toBeLessThan(0.085);
+    expect(short.questions).toBeGreaterThan(0);
     const { calls } = short;
     const whole = JSON.parse((await make(line)).stdout);
-    expect(whole.cachedReplies).toBe(calls);
+    // A reply that the first had from the cache, as it asked the same twice, is one again.
+    expect(whole.cachedReplies).toBe(calls + short.cachedReplies);
     expect(whole.calls + calls).toBe(provider.requests.length);
   });
 
@@ -272,7 +277,7 @@ describe("questions check", () => {
     const question = (id: number, changes: object) => ({
       id,
       question: `What is number ${id} about, if anything?`,
-      answer: "something",
+      answer: "Merriwell",
       message_ids: ["<31893264.1075840732105.JavaMail.demo@kestrel>"],
       how_realistic: 1,
       inbox_address: MARCUS,

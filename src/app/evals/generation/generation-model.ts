@@ -1,7 +1,7 @@
 import { UserError } from "../../../domain/errors.js";
 import type { Model, PriceOf } from "../../../domain/models/model.js";
 import { isPriced, type Price, priceAt, priceOfReply } from "../../../models/catalog/prices.js";
-import { type CostLimit, limitCost } from "../../../models/middleware/limit-cost.js";
+import { CostLimit } from "../../../models/middleware/limit-cost.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { isRemote } from "../../../models/provider-names.js";
 import { JUDGE_TIMEOUT_MS } from "../../score/create-judge.js";
@@ -51,6 +51,7 @@ export async function openGenerationModel(
       "Give it: --price IN,OUT in US dollars for a million tokens.",
     );
   }
-  const { model, limit } = limitCost(remote, priceOf, maxCost);
+  const limit = new CostLimit(maxCost);
+  const model = limit.applyTo(remote, priceOf);
   return { model: keepReplies(model, name, { baseUrl: server, wireApi: null }, settings), server, limit };
 }

@@ -1,6 +1,7 @@
 import pLimit from "p-limit";
 import type { Question } from "../../../domain/tasks/question.js";
 import type { QuestionCheck } from "../../../domain/tasks/question-provenance.js";
+import { CostLimitReached } from "../../../models/middleware/limit-cost.js";
 import { NearDuplicates } from "../../../questions/generation/near-duplicates.js";
 import { count } from "../../../reports/text/format-number.js";
 import { checkMailboxes } from "../../run/plan/check-mailboxes.js";
@@ -10,9 +11,9 @@ import { withStore } from "../../with-store.js";
 import { type DatasetOptions, loadDataset, type SelectionOptions, select } from "../load-dataset.js";
 import { checkQuestion, isEasy } from "./check-question.js";
 import { callOrNull } from "./draft-questions.js";
+import { ModelSpending } from "./model-spending.js";
 import { openModels } from "./open-models.js";
 import { questionMailboxes } from "./question-mailbox.js";
-import { Spending, SpendingLimitReached } from "./spending-limit.js";
 
 export interface CheckOptions extends DatasetOptions, SelectionOptions {
   /** 0: all. */
@@ -49,7 +50,7 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
     const set = await loadDataset(options, context);
     const questions = select(set, options, options.limit);
     checkMailboxes(db, questions, false);
-    const spending = new Spending(options.maxCost ?? null);
+    const spending = new ModelSpending(options.maxCost);
     const { checker } = await openModels({ ...options, writer: null }, spending, context);
     const open = questionMailboxes(db);
     const duplicates = new NearDuplicates();
@@ -81,7 +82,7 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
       checker: checker?.id ?? null,
       questions: kept,
       unchecked: questions.length - kept.length,
-      costUsd: spending.costUsd,
+      costUsd: spending.limit.spentUsd,
     };
   });
 }
@@ -90,7 +91,7 @@ async function unlessSpent<T>(call: () => Promise<T>): Promise<T | "spent"> {
   try {
     return await call();
   } catch (error) {
-    if (error instanceof SpendingLimitReached) return "spent";
+    if (error instanceof CostLimitReached) return "spent";
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import pLimit from "p-limit";
+import { CostLimitReached } from "../../../models/middleware/limit-cost.js";
 import { NearDuplicates } from "../../../questions/generation/near-duplicates.js";
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
 import { count } from "../../../reports/text/format-number.js";
@@ -6,11 +7,11 @@ import type { NamedCounts } from "../../../statistics/named-counts.js";
 import { seededRandom } from "../../../statistics/seeded-random.js";
 import { JUDGE_CONCURRENCY } from "../../score/create-judge.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";
-import { callOrNull, draftsOfModel, draftsOfPatterns, type UsableMailbox } from "./draft-questions.js";
+import { callOrNull, draftsOfModel, draftsOfPatterns } from "./draft-questions.js";
 import type { MakeOptions } from "./make-options.js";
 import type { OpenedModels } from "./open-models.js";
 import type { QuestionMailbox } from "./question-mailbox.js";
-import { SpendingLimitReached } from "./spending-limit.js";
+import type { UsableMailbox } from "./usable-mailboxes.js";
 import { asAskedTooEarly, type VerifiedQuestion, verifyDraft } from "./verify-draft.js";
 
 export interface CollectRequest {
@@ -37,13 +38,15 @@ export async function collectQuestions(
   try {
     for await (const drafts of draftGroups(options, request, signal)) {
       signal.throwIfAborted();
-      for (const kept of await verifyGroup(drafts, options, request, quota, signal)) quota.add(kept);
+      const { verified, limit } = await verifyGroup(drafts, options, request, quota, signal);
+      for (const question of verified) quota.add(question);
       bar.update(quota.kept.length, options.number, `${count(quota.kept.length)} of ${count(options.number)}`);
       if (quota.isFull) break;
+      if (limit !== null) throw limit;
     }
     return { questions: quota.kept, stopped: "the mail gives no more" };
   } catch (error) {
-    if (error instanceof SpendingLimitReached) return { questions: quota.kept, stopped: error.message };
+    if (error instanceof CostLimitReached) return { questions: quota.kept, stopped: error.message };
     if (!signal.aborted) throw error;
     throw new Interrupted(
       `stopped after ${count(quota.kept.length)} questions; nothing is written. The same command goes on: replies that are paid for are in the cache.`,
@@ -63,14 +66,15 @@ function draftGroups(
     : draftsOfModel(usable, writer, options, refusals, signal);
 }
 
-/** The questions of a group of drafts that pass, in the drafts' order. */
+/** The questions of a group of drafts that pass, in the drafts' order; and the limit, if a check could not be paid. */
 async function verifyGroup(
   drafts: readonly QuestionDraft[],
   { model, seed }: MakeOptions,
   { mailboxes, models, refusals }: CollectRequest,
   quota: Quota,
   signal: AbortSignal,
-): Promise<VerifiedQuestion[]> {
+): Promise<{ readonly verified: readonly VerifiedQuestion[]; readonly limit: CostLimitReached | null }> {
+  let limit: CostLimitReached | null = null;
   const wanted = drafts.flatMap((draft) => quota.plan(draft, refusals) ?? []);
   const checked = await pLimit(JUDGE_CONCURRENCY).map(wanted, async ({ draft, number }) => {
     const mailbox = mailboxes.get(draft.inbox);
@@ -81,12 +85,17 @@ async function verifyGroup(
       checker: models.checker,
       random: seededRandom(seed + number),
     };
-    const verified = await callOrNull(() => verifyDraft(draft, mailbox, settings, signal));
+    const verified = await callOrNull(() => verifyDraft(draft, mailbox, settings, signal)).catch((error) => {
+      if (!(error instanceof CostLimitReached)) throw error;
+      limit = error;
+      return "not paid" as const;
+    });
+    if (verified === "not paid") return null;
     if (verified !== null && "kept" in verified) return verified.kept;
     refusals.add(verified?.refused ?? "the checker's call failed");
     return null;
   });
-  return checked.filter((one) => one !== null);
+  return { verified: checked.filter((one) => one !== null), limit };
 }
 
 /** Which drafts are taken: no near-duplicates, and so many of them unanswerable. */

@@ -2,6 +2,7 @@ import pLimit from "p-limit";
 import { UserError } from "../../../domain/errors.js";
 import type { Email } from "../../../domain/mail/email.js";
 import { type Model, ModelError } from "../../../domain/models/model.js";
+import { CostLimitReached } from "../../../models/middleware/limit-cost.js";
 import {
   draftRequest,
   QUESTIONS_PER_BATCH,
@@ -13,16 +14,10 @@ import type { QuestionDraft } from "../../../questions/generation/question-draft
 import { resolveCitations } from "../../../questions/generation/resolve-citations.js";
 import { stratifiedOrder } from "../../../questions/generation/stratified-order.js";
 import type { NamedCounts } from "../../../statistics/named-counts.js";
-
-/** The mails of one mailbox: those that questions are made of, and all. */
-export interface UsableMailbox {
-  readonly address: string;
-  readonly usable: readonly Email[];
-  readonly all: readonly Email[];
-}
+import type { UsableMailbox } from "./usable-mailboxes.js";
 
 /** Batches whose drafts are checked before further ones are asked for. */
-const BATCHES_AT_ONCE = 8;
+export const BATCHES_AT_ONCE = 8;
 
 /** Drafts for values that patterns find, a group at a time, spread over mailboxes, kinds, months and senders. */
 export function* draftsOfPatterns(
@@ -39,7 +34,7 @@ export function* draftsOfPatterns(
 }
 
 /** The batches of all mailboxes in turn, each spread over its time. */
-function batchesInTurn(
+export function batchesInTurn(
   mailboxes: readonly UsableMailbox[],
 ): { readonly address: string; readonly mails: readonly Email[] }[] {
   const lists = mailboxes.map(({ address, usable }) => mailBatches(usable).map((mails) => ({ address, mails })));
@@ -47,12 +42,18 @@ function batchesInTurn(
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list[i] ?? [])).flat();
 }
 
-/** Batches that are probably needed for so many questions: half of what is written passes. */
-function batchesFor(questions: number): number {
-  return Math.ceil(questions / (QUESTIONS_PER_BATCH / 2));
+/** Share of what is written that passes the checks. A guess. */
+export const PASSING_SHARE = 0.5;
+
+/** Batches that are probably needed for so many questions. */
+export function batchesFor(questions: number): number {
+  return Math.ceil(questions / (QUESTIONS_PER_BATCH * PASSING_SHARE));
 }
 
-/** Drafts that a model writes, some batches at a time. A batch whose call fails is counted and passed over. */
+/**
+ * Drafts that a model writes, some batches at a time. A batch whose call fails is counted and passed over. At the limit
+ * of cost, gives what was paid for, then throws.
+ */
 export async function* draftsOfModel(
   mailboxes: readonly UsableMailbox[],
   model: Model,
@@ -66,10 +67,17 @@ export async function* draftsOfModel(
   const everyNth =
     unanswerable === 0 ? 0 : Math.max(1, Math.round(batchesFor(number) / Math.max(1, unanswerable * number)));
   for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
-    const drafts = await limit.map(batches.slice(from, from + BATCHES_AT_ONCE), ({ address, mails }, i) =>
-      writeBatch(address, mails, everyNth > 0 && (from + i) % everyNth === 0 ? 1 : 0, model, refusals, signal),
-    );
+    let reached: CostLimitReached | null = null;
+    const drafts = await limit.map(batches.slice(from, from + BATCHES_AT_ONCE), ({ address, mails }, i) => {
+      const absent = everyNth > 0 && (from + i) % everyNth === 0 ? 1 : 0;
+      return writeBatch(address, mails, absent, model, refusals, signal).catch((error) => {
+        if (!(error instanceof CostLimitReached)) throw error;
+        reached = error;
+        return [];
+      });
+    });
     yield drafts.flat();
+    if (reached !== null) throw reached;
   }
 }
 

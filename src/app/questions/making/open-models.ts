@@ -4,9 +4,9 @@ import type { Checker } from "../../../questions/checks/checker.js";
 import { isSameAccount } from "../../settings/open-model.js";
 import type { AppContext } from "../../use-case-context.js";
 import type { MakeOptions } from "./make-options.js";
+import type { ModelSpending } from "./model-spending.js";
 import { openChecker } from "./open-checker.js";
 import { openQuestionModel } from "./open-question-model.js";
-import type { Spending } from "./spending-limit.js";
 
 /** The models that make and check questions; null: patterns make them, rules alone check them. */
 export interface OpenedModels {
@@ -20,7 +20,11 @@ interface ModelChoice extends Pick<MakeOptions, "baseUrl" | "checker" | "checker
 }
 
 /** Without a checker of its own, a model checks what it wrote itself. */
-export async function openModels(options: ModelChoice, spending: Spending, context: AppContext): Promise<OpenedModels> {
+export async function openModels(
+  options: ModelChoice,
+  spending: ModelSpending,
+  context: AppContext,
+): Promise<OpenedModels> {
   const maxCostUsd = options.maxCost ?? null;
   const open = (model: string, baseUrl: string | undefined, baseUrlFlag: string, throttle: RateLimiter | null) =>
     openQuestionModel({ model, baseUrl, baseUrlFlag, maxCostUsd, throttle }, spending, context);

@@ -1,10 +1,11 @@
 import { h } from "../../../reports/page/shared/dom.js";
 import { agentList, agentView, toolList, toolView } from "./agent-views.js";
 import { chatView } from "./chat/chat-view.js";
-import { isRunPage } from "./is-run-page.js";
 import { labelList } from "./labelling/label-list.js";
 import { labelView } from "./labelling/label-view.js";
 import { mailView } from "./mail-view.js";
+import { pageScope, type SectionName } from "./page-sections.js";
+import { reviewView } from "./review/review-view.js";
 import { runList } from "./runs/run-list.js";
 import { runView } from "./runs/run-view.js";
 import { sessionList, sessionView } from "./session-list.js";
@@ -13,13 +14,11 @@ import { traceList } from "./trace-list.js";
 import { traceView } from "./trace-view.js";
 
 interface Section {
-  /** `query`: of an address such as `#runs?status=running`. */
-  list(page: HTMLElement, query: URLSearchParams): Promise<void>;
-  /** Where the address has an id: `#agents/ID`. `signal` aborts when another section is opened. */
+  /** `query`: of an address such as `#runs?status=running`. `signal` aborts when another section is opened. */
+  list(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void>;
+  /** Where the address has an id: `#agents/ID`. */
   one?(page: HTMLElement, id: string, signal: AbortSignal, query: URLSearchParams): Promise<void>;
 }
-
-type SectionName = "chat" | "chats" | "mail" | "traces" | "trace" | "agents" | "tools" | "runs" | "label";
 
 const SECTIONS: Readonly<Record<SectionName, Section>> = {
   chat: { list: (page) => chatView(page, null), one: chatView },
@@ -31,12 +30,8 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
   tools: { list: toolList, one: toolView },
   runs: { list: runList, one: runView },
   label: { list: labelList, one: labelView },
+  review: { list: (page, _, signal) => reviewView(page, null, signal), one: reviewView },
 };
-
-/** The page of a run has only these. */
-const RUN_SECTIONS: ReadonlySet<string> = new Set<SectionName>(["runs", "traces", "trace", "mail"]);
-
-const home: SectionName = isRunPage ? "runs" : "chat";
 
 /** Of the section that is shown: one that loads slowly must not replace a later one. */
 let current = new AbortController();
@@ -44,8 +39,7 @@ let current = new AbortController();
 async function showSection(): Promise<void> {
   const [place = "", query = ""] = location.hash.slice(1).split("?", 2);
   const [word = "", id = ""] = place.split("/");
-  const isSection = Object.hasOwn(SECTIONS, word) && (!isRunPage || RUN_SECTIONS.has(word));
-  const name = isSection ? (word as SectionName) : home;
+  const name = isSection(word) ? word : pageScope.home;
   markCurrentLink(name);
   current.abort();
   current = new AbortController();
@@ -54,7 +48,9 @@ async function showSection(): Promise<void> {
   try {
     const { list, one } = SECTIONS[name];
     const words = new URLSearchParams(query);
-    await (id !== "" && one !== undefined ? one(page, decodeURIComponent(id), signal, words) : list(page, words));
+    await (id !== "" && one !== undefined
+      ? one(page, decodeURIComponent(id), signal, words)
+      : list(page, words, signal));
   } catch (error) {
     if (signal.aborted) return;
     page.replaceChildren(errorNotice((error as Error).message));
@@ -69,6 +65,10 @@ async function showSection(): Promise<void> {
   scrollTo(0, 0);
 }
 
+function isSection(word: string): word is SectionName {
+  return (pageScope.sections as ReadonlySet<string>).has(word);
+}
+
 function markCurrentLink(section: SectionName): void {
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
     const isCurrent =
@@ -80,10 +80,10 @@ function markCurrentLink(section: SectionName): void {
 
 function removeOtherLinks(): void {
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
-    if (!RUN_SECTIONS.has(link.hash.slice(1))) link.remove();
+    if (!isSection(link.hash.slice(1))) link.remove();
   }
 }
 
-if (isRunPage) removeOtherLinks();
+removeOtherLinks();
 addEventListener("hashchange", showSection);
 void showSection();

@@ -1,6 +1,7 @@
 import { type Hit, readToolResult, type ToolResultView } from "../../../reports/html/tool-results.js";
 import { h, replaceChildren, untrustedText } from "../../../reports/page/shared/dom.js";
 import { minuteText } from "../../../reports/page/shared/format.js";
+import { litText, type SpanJson } from "./lit-text.js";
 import { factItems, mailLink } from "./tables.js";
 
 export interface ToolCallCard {
@@ -94,7 +95,16 @@ interface MailResult {
   readonly body: string;
 }
 
-export function mailArticle({ subject, sender, from, to, recipients, cc, bcc, date, body }: MailResult): HTMLElement {
+/** Where a passage of a mail stands. */
+interface LitPassage {
+  readonly subject: readonly SpanJson[];
+  readonly body: readonly SpanJson[];
+}
+
+const NOTHING_LIT: LitPassage = { subject: [], body: [] };
+
+export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
+  const { subject, sender, from, to, recipients, cc, bcc, date, body } = mail;
   const lines = [
     ["From", sender ?? from ?? ""],
     ["To", addressText(to ?? recipients)],
@@ -105,9 +115,9 @@ export function mailArticle({ subject, sender, from, to, recipients, cc, bcc, da
   return h(
     "article",
     { class: "mail" },
-    untrustedText(subject || "(no subject)", "", "h4"),
+    litText(subject || "(no subject)", lit.subject, "", "h4"),
     h("dl", {}, ...factItems(lines.filter(([, value]) => value !== ""))),
-    untrustedText(body, "body", "pre"),
+    litText(body, lit.body, "body", "pre"),
   );
 }
 

@@ -3,7 +3,7 @@ import { minuteText } from "../../../reports/page/shared/format.js";
 import { duration } from "../../../reports/text/format-number.js";
 import type { ChatTraceJson, TraceDetailsJson, TraceJson, TraceLineJson } from "./api-types.js";
 import { feedbackForm } from "./feedback-form.js";
-import { isRunPage } from "./is-run-page.js";
+import { isRunPage } from "./page-sections.js";
 import { get } from "./request.js";
 import { factList, idLink, mailLinks } from "./tables.js";
 import { toolCallCard } from "./tool-call-card.js";

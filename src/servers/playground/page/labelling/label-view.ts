@@ -1,7 +1,8 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
 import type { TraceDetailsJson } from "../api-types.js";
+import { listenForKeys } from "../key-actions.js";
 import { get, post, remove } from "../request.js";
-import { labelForm, listenForKeys } from "./label-form.js";
+import { labelForm } from "./label-form.js";
 import {
   type GivenLabel,
   type LabelQueueJson,

@@ -1,6 +1,6 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
 import { minuteText } from "../../../../reports/page/shared/format.js";
-import { isRunPage } from "../is-run-page.js";
+import { isRunPage } from "../page-sections.js";
 import { errorNotice, idLink } from "../tables.js";
 import { failedTasks, newestTasks } from "./finished-tasks.js";
 import { type Connection, followRun } from "./follow-run.js";
