@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { withStore } from "../app/with-store.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import type { Command, CommandContext } from "./cli/command.js";
+import type { Command } from "./cli/command.js";
 import { day, readFlags, text, wholeNumber } from "./cli/read-flags.js";
 import { mcpClientConfig } from "./mcp-client-config.js";
 
@@ -15,8 +15,6 @@ const schema = z.object({
   host: text.default("127.0.0.1"),
   port: wholeNumber(0, 65_535).default(DEFAULT_PORT),
 });
-
-type Flags = z.output<typeof schema>;
 
 /** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand: Command = {

@@ -11,7 +11,7 @@ import { TaskRows } from "../../reports/html/task-rows.js";
 import { traceView } from "../../reports/html/trace-view.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning, Slice, TraceView } from "../../reports/page/report-data.js";
 import { traceKey } from "../../reports/page/report-data.js";
-import { runLabels } from "../../reports/text/run-label.js";
+import { runLabels } from "../../reports/run-label.js";
 import { QuestionTally } from "../../run-analysis/comparable-run.js";
 import { analyseSuite } from "../../run-analysis/suite/analyse-suite.js";
 import { type AnalysedTask, analysedTask } from "../../run-analysis/suite/analysed-task.js";

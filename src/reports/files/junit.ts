@@ -1,7 +1,7 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { RunHead } from "../../domain/scores/comparison.js";
 import { type TaskOutcome, taskOutcome } from "../../domain/scores/task-outcome.js";
-import { runTitle } from "../text/run-label.js";
+import { runTitle } from "../run-label.js";
 
 /** Characters of a question in the name of its test case. */
 const MAX_NAME_CHARS = 120;

@@ -3,9 +3,9 @@ import type { RunHead } from "../../domain/scores/comparison.js";
 import type { Gate } from "../../domain/scores/gate.js";
 import { taskOutcome } from "../../domain/scores/task-outcome.js";
 import { stripControls } from "../../platform/strip-controls.js";
+import { runTitle } from "../run-label.js";
 import { count, share, usd } from "../text/format-number.js";
 import { gateText } from "../text/gate-text.js";
-import { runTitle } from "../text/run-label.js";
 import { workTime } from "../text/task-time.js";
 
 /** Tasks shown, and characters of each text: GitHub limits a step summary to 1 MiB. */

@@ -3,10 +3,10 @@ import type { MetricComparison } from "../../domain/scores/metric-comparison.js"
 import { scorerOfMetric } from "../../domain/scores/metric-name.js";
 import type { PublishedResults } from "../../domain/scores/published-result.js";
 import { stripControls } from "../../platform/strip-controls.js";
+import { runNameOrId, runTitle } from "../run-label.js";
 import { differenceText, pText } from "./difference-text.js";
 import { estimate } from "./format-estimate.js";
 import { count, oneDecimal, share, usd } from "./format-number.js";
-import { runNameOrId, runTitle } from "./run-label.js";
 import { metricFormat, significanceText, type TaskNoun } from "./significance-text.js";
 import { workTime } from "./task-time.js";
 import { table } from "./text-table.js";

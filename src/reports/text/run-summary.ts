@@ -1,9 +1,9 @@
 import type { RunTotals, ScoreFigures } from "../../domain/runs/benchmark-result.js";
 import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
+import { runTitle } from "../run-label.js";
 import { estimate } from "./format-estimate.js";
 import { count, duration, oneDecimal, share, usd } from "./format-number.js";
-import { runTitle } from "./run-label.js";
 import { statesText } from "./suite/states-text.js";
 import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
