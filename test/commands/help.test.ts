@@ -164,13 +164,15 @@ describe("--help", () => {
                                                                                [array] [default: downloads corbt/enron-emails]
 
       Options:
-        -c, --csv-path    The same as SOURCE                                                                          [string]
-        -l, --limit       Mails to read; 0 = all [default: 0]                                                         [number]
-        -b, --batch-size  Mails per batch; Ctrl-C is checked between batches [default: 1000]                          [number]
-            --filter      none, or art: ART's three rules [default: none]                                             [string]
-            --format      The form, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox, eml       [string]
-            --owner-map   TSV of owner folder and address, over what the mail says                                    [string]
-            --strict      Stop at the first mail that cannot be used, and import nothing                             [boolean]
+        -c, --csv-path      The same as SOURCE                                                                        [string]
+        -l, --limit         Mails to read; 0 = all [default: 0]                                                       [number]
+        -b, --batch-size    Mails per batch; Ctrl-C is checked between batches [default: 1000]                        [number]
+            --filter        none, or art: ART's three rules [default: none]                                           [string]
+            --format        The form, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox, eml     [string]
+            --owner-map     TSV of owner folder and address, over what the mail says                                  [string]
+            --strict        Stop at the first mail that cannot be used, and import nothing                           [boolean]
+            --single-index  Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two
+                                                                                                                     [boolean]
       "
     `);
   });
