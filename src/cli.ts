@@ -11,6 +11,7 @@ import { openProgressLater } from "./commands/cli/progress.js";
 import { readSettings } from "./commands/cli/settings.js";
 import { writeAboveBar } from "./commands/cli/terminal-bar.js";
 import { refuseEmptyValues } from "./commands/cli/usage-error.js";
+import { configuredDatabase } from "./commands/config/configured-database.js";
 import { EXIT, type ExitCode } from "./domain/errors.js";
 import { stripControls } from "./platform/strip-controls.js";
 import { databaseError } from "./store/connection/database-error.js";
@@ -23,7 +24,8 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
   let code: ExitCode = EXIT.done;
   let closeInterrupts = () => {};
   const parser = buildParser(args, COMMANDS, async ({ run }, argv) => {
-    const settings = readSettings(argv, readEnvironment());
+    const env = readEnvironment();
+    const settings = readSettings(argv, env, await configuredDatabase(argv, env));
     showMigrationProgress(settings);
     const interrupts = listenForInterrupt();
     closeInterrupts = () => interrupts.close();

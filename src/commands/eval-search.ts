@@ -1,7 +1,8 @@
 import { measureMailSearch } from "../app/mailbox/measure-search.js";
 import { refuseContradictions } from "../app/questions/load-dataset.js";
 import { EXIT } from "../domain/errors.js";
-import { count, share } from "../reports/text/format-number.js";
+import { estimate } from "../reports/text/format-estimate.js";
+import { count } from "../reports/text/format-number.js";
 import { summaryBox } from "../reports/text/summary-box.js";
 import type { SearchQuality } from "../run-analysis/search-quality.js";
 import type { Command } from "./cli/command.js";
@@ -31,10 +32,10 @@ function qualityText(quality: SearchQuality, source: string): string {
   const missed = quality.missed.length === 0 ? "none" : quality.missed.slice(0, 20).join(", ");
   return summaryBox(`ART-E Search Quality (${source})`, [
     ["Questions", count(quality.questions)],
-    ["Recall@1", share(quality.recallAt1)],
-    ["Recall@5", share(quality.recallAt5)],
-    ["Recall@10", share(quality.recallAt10)],
-    ["MRR@10", share(quality.mrrAt10)],
+    ["Recall@1", estimate(quality.estimates.recallAt1)],
+    ["Recall@5", estimate(quality.estimates.recallAt5)],
+    ["Recall@10", estimate(quality.estimates.recallAt10)],
+    ["MRR@10", estimate(quality.estimates.mrrAt10)],
     ["Latency p50 / p95 / p99", `${ms(p50)} / ${ms(p95)} / ${ms(p99)}`],
     ["Not among the first ten", missed + (quality.missed.length > 20 ? ", ..." : "")],
   ]);

@@ -4,6 +4,8 @@ import { scoreStoredRun } from "../app/score/score-stored-run.js";
 import { EXIT } from "../domain/errors.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, text } from "./cli/read-flags.js";
+import { readConfig } from "./config/read-config.js";
+import { CONFIG_FLAGS } from "./flags/config-flag.js";
 import { JUDGE_FLAGS, judgeShape } from "./flags/judge-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
 import { SCORER_FLAGS, scorerShape } from "./flags/scorer-flags.js";
@@ -24,13 +26,18 @@ export const scoreCommand: Command = {
     ...JUDGE_FLAGS,
     output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
     ...OVERWRITE_FLAGS,
+    ...CONFIG_FLAGS,
   },
   async run(argv, context) {
-    const flags = readFlags("score", schema, argv);
+    const configured = await readConfig(argv, context, ["judge", "run.scorers"]);
+    const flags = readFlags("score", schema, configured.argv);
     const { settings } = context;
     checkOutputs(
       [{ flag: "--output", path: flags.output, kind: "results" }],
-      [{ name: "the judge's file of replies", path: replayFile(flags.judge) }],
+      [
+        { name: "the judge's file of replies", path: replayFile(flags.judge) },
+        { name: "the file of settings", path: configured.path },
+      ],
       { db: settings.db, overwrite: flags.overwrite },
     );
     const { totals, shortfall } = await scoreStoredRun(flags, context);

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { explainSearch } from "../app/mailbox/explain-search.js";
 import { searchMailbox } from "../app/mailbox/search-mailbox.js";
 import { EXIT } from "../domain/errors.js";
-import type { JsonValue } from "../domain/json.js";
 import { stripControls } from "../platform/strip-controls.js";
+import { explainedScore } from "../reports/text/explained-score.js";
 import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
 import { day, oneOf, readFlags, text, wholeNumber } from "./cli/read-flags.js";
@@ -19,6 +20,7 @@ const schema = z.object({
   after: day.optional(),
   before: day.optional(),
   cutoff: day.optional(),
+  explain: z.boolean().default(false),
 });
 
 const hitsSchema = z.array(
@@ -53,16 +55,28 @@ export const searchCommand: Command = {
       requiresArg: true,
       describe: "As for a question of this day: later mail is invisible",
     },
+    explain: { type: "boolean", describe: "Show which part of each hit's score comes from what" },
   },
   async run(argv, { settings, out }) {
     const flags = readFlags("search", schema, argv);
-    const value = await searchMailbox(flags, settings);
-    out.result(value, () => hitsText(value));
+    if (flags.explain) {
+      const { emails, total } = await explainSearch(flags, settings);
+      out.result({ emails, total }, () =>
+        hitsText(
+          { emails, total },
+          emails.map(({ score }) => explainedScore(score)),
+        ),
+      );
+    } else {
+      const value = await searchMailbox(flags, settings);
+      out.result(value, () => hitsText(value));
+    }
     return EXIT.done;
   },
 };
 
-function hitsText(value: JsonValue): string {
+/** `explanations`: of each hit, in the order of the hits. */
+function hitsText(value: unknown, explanations: readonly string[] = []): string {
   const { emails, total } = z
     .union([
       z.object({ emails: hitsSchema, total: z.number() }),
@@ -70,13 +84,17 @@ function hitsText(value: JsonValue): string {
     ])
     .parse(value);
   if (emails.length === 0) return "No mail found.";
-  const shown = emails.map((mail) =>
+  const shown = emails.map((mail, i) =>
     [
       `${mail.message_id}${mail.match === undefined ? "" : `  (${mail.match.replace("_", " ")})`}`,
       ...(mail.subject === undefined
         ? []
         : [`  ${mail.date?.slice(0, 10) ?? "no date"}  ${mail.sender}  ${mail.subject}`]),
       `  ${mail.snippet}`,
+      ...(explanations[i] ?? "")
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => `    ${line}`),
     ].join("\n"),
   );
   return stripControls(

@@ -1,9 +1,11 @@
 import { UserError } from "../domain/errors.js";
 import type { BadEmail, CorpusSource } from "../domain/mail/email.js";
 import type { Db } from "../store/connection/open-store.js";
-import { rebuildCorpusIndex } from "../store/import/corpus-index.js";
-import { readCorpusStats, updateFingerprint } from "../store/import/corpus-stats.js";
+import { type IndexProgress, rebuildIndex } from "../store/import/corpus-index.js";
+import { readCorpusStats, setOlderFrom, updateFingerprint } from "../store/import/corpus-stats.js";
 import { openCorpusWriter } from "../store/import/corpus-writer.js";
+import { rebuildMailOrder } from "../store/import/mail-order.js";
+import { buildIndexOnThreads, type WhileReadable } from "../store/import/parallel-index.js";
 import { ART_RULES, type ArtRule, artFilter } from "./art-filter.js";
 import { resolveOwners } from "./resolve-owners.js";
 
@@ -23,10 +25,19 @@ export interface ImportRequest {
   readonly batchSize: number;
   /** Owner folder to address; overrides the address found in the mail. */
   readonly ownerMap: ReadonlyMap<string, string>;
+  /** When and how the index is built on two threads; null: never. */
+  readonly parallelIndex: ParallelIndex | null;
   /** The first bad mail fails the import. */
   readonly strict: boolean;
   /** Called for every skipped mail. */
   readonly onSkipped: (bad: BadEmail) => void;
+}
+
+export interface ParallelIndex {
+  /** The least number of mails. */
+  readonly fromMails: number;
+  /** Of a new file: its mails are committed before they are indexed. */
+  readonly whileReadable: WhileReadable;
 }
 
 export type ImportProgress =
@@ -80,8 +91,7 @@ export async function importCorpus(
     const tally = await readAll(db, request, onProgress, signal);
     const newOwners = resolveOwners(db, request.ownerMap);
     if (tally.changed || newOwners) {
-      rebuildCorpusIndex(db, (mails, total) => onProgress({ phase: "index", mails, total }));
-      updateFingerprint(db);
+      await indexCorpus(db, request, (mails, total) => onProgress({ phase: "index", mails, total }), signal);
     }
     signal.throwIfAborted();
     db.exec("COMMIT");
@@ -98,6 +108,21 @@ export async function importCorpus(
     if (db.inTransaction) db.exec("ROLLBACK");
     throw error;
   }
+}
+
+async function indexCorpus(db: Db, request: ImportRequest, onProgress: IndexProgress, signal: AbortSignal) {
+  const total = rebuildMailOrder(db);
+  const { parallelIndex } = request;
+  if (parallelIndex === null || total < parallelIndex.fromMails) {
+    rebuildIndex(db, total, onProgress);
+    updateFingerprint(db);
+    return;
+  }
+  db.exec("COMMIT");
+  const olderFrom = await buildIndexOnThreads(db, parallelIndex.whileReadable, total, onProgress, signal);
+  beginTransaction(db);
+  updateFingerprint(db);
+  setOlderFrom(db, olderFrom);
 }
 
 function beginTransaction(db: Db): void {

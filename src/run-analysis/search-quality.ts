@@ -1,12 +1,23 @@
+import type { Estimate } from "../domain/scores/interval-estimate.js";
 import type { SameMail } from "../domain/scores/score.js";
 import type { Question } from "../domain/tasks/question.js";
-import { meanOf } from "../statistics/mean.js";
+import { ClusteredMean } from "../statistics/clustered-mean.js";
 import { quantile } from "../statistics/quantile.js";
 
 /** The Message-IDs that a search returns for a question, best first. */
 export type SearchForQuestion = (question: Question) => readonly string[];
 
-export interface SearchQuality {
+/** Where a search puts the gold mail of a question. */
+export interface GoldRank {
+  readonly id: number;
+  /** Of the first gold mail, from 1; null: not among the first ten. */
+  readonly rank: number | null;
+}
+
+/** The figures of a search over its questions. */
+export type SearchMetric = "recallAt1" | "recallAt5" | "recallAt10" | "mrrAt10";
+
+export interface SearchQuality extends Readonly<Record<SearchMetric, number | null>> {
   /** Questions with at least one gold mail; the figures are over these. */
   readonly questions: number;
   /** Share of the questions with a gold mail among the first k. */
@@ -15,9 +26,13 @@ export interface SearchQuality {
   readonly recallAt10: number | null;
   /** Mean of 1 / rank of the first gold mail, 0 where none is among the first ten. */
   readonly mrrAt10: number | null;
+  /** The figures with their 95 % intervals. */
+  readonly estimates: Readonly<Record<SearchMetric, Estimate>>;
   readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
   /** Ids of the questions whose gold mail is not among the first ten. */
   readonly missed: readonly number[];
+  /** Of every question, so that two versions can be compared in pairs. */
+  readonly ranks: readonly GoldRank[];
 }
 
 const DEPTH = 10;
@@ -30,21 +45,44 @@ export function measureSearch(
 ): SearchQuality {
   const asked = questions.filter((question) => question.message_ids.length > 0);
   const times: number[] = [];
-  const ranks = asked.map((question) => {
+  const ranks = asked.map((question): GoldRank => {
     const started = performance.now();
     const found = search(question).slice(0, DEPTH);
     times.push(performance.now() - started);
     const gold = new Set(question.message_ids.map(sameMail));
-    return found.findIndex((id) => gold.has(sameMail(id))) + 1;
+    const index = found.findIndex((id) => gold.has(sameMail(id)));
+    return { id: question.id, rank: index === -1 ? null : index + 1 };
   });
-  const share = (depth: number) => meanOf(ranks.map((rank) => (rank > 0 && rank <= depth ? 1 : 0)));
+  const estimates = {
+    recallAt1: recallAt(1, ranks),
+    recallAt5: recallAt(5, ranks),
+    recallAt10: recallAt(DEPTH, ranks),
+    mrrAt10: clusterPerQuestion(ranks.map(reciprocalRank)).mean({ min: 0, max: 1 }),
+  };
   return {
     questions: asked.length,
-    recallAt1: share(1),
-    recallAt5: share(5),
-    recallAt10: share(DEPTH),
-    mrrAt10: meanOf(ranks.map((rank) => (rank > 0 ? 1 / rank : 0))),
+    recallAt1: estimates.recallAt1.value,
+    recallAt5: estimates.recallAt5.value,
+    recallAt10: estimates.recallAt10.value,
+    mrrAt10: estimates.mrrAt10.value,
+    estimates,
     latencyMs: { p50: quantile(times, 0.5), p95: quantile(times, 0.95), p99: quantile(times, 0.99) },
-    missed: asked.filter((_, i) => ranks[i] === 0).map((question) => question.id),
+    missed: ranks.filter(({ rank }) => rank === null).map(({ id }) => id),
+    ranks,
   };
+}
+
+/** 0 where the gold mail is not among the first ten. */
+export function reciprocalRank({ rank }: GoldRank): number {
+  return rank === null ? 0 : 1 / rank;
+}
+
+function recallAt(depth: number, ranks: readonly GoldRank[]): Estimate {
+  return clusterPerQuestion(ranks.map(({ rank }) => (rank !== null && rank <= depth ? 1 : 0))).rate();
+}
+
+function clusterPerQuestion(values: readonly number[]): ClusteredMean {
+  const mean = new ClusteredMean();
+  for (const value of values) mean.add(1, value, value * value);
+  return mean;
 }

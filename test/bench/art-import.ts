@@ -1,7 +1,7 @@
 /**
- * ART's way: long bodies, mails to many and repeats are left out; one transaction; indexes and full text (FTS5's own
- * tokenizer, no stems) at the end. ART reads a table that is parsed already; here the mail is split as plain-import.ts
- * does. Run as a program: art-import.ts CSV DB.
+ * ART's way where there is no Python (where there is, art-import.py): long bodies, mails to many and repeats are left
+ * out; one transaction; indexes and full text (FTS5's own tokenizer, no stems) at the end. ART reads a table that is
+ * parsed already; here the mail is split as plain-import.ts does. Run as a program: art-import.ts CSV DB.
  */
 import Database from "better-sqlite3";
 import { readPlainMails } from "./plain-mail.js";

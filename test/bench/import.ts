@@ -7,18 +7,44 @@ import { median } from "./quantiles.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const JITI = join(ROOT, "node_modules/jiti/lib/jiti-cli.mjs");
-const script = (name: string) => (csv: string, db: string) => [JITI, join(ROOT, `test/bench/${name}.ts`), csv, db];
+/** Prints the peak memory of the process it is loaded into, as the operating system counted it, when it ends. */
+const REPORTER = `data:text/javascript,process.on("exit", () => process.stderr.write("\\npeak " + process.resourceUsage().maxRSS))`;
+const NODE = [process.execPath, "--import", REPORTER];
+
+interface Importer {
+  readonly name: string;
+  readonly command: (csv: string, db: string) => string[];
+}
+
+const script = (name: string) => (csv: string, db: string) => [
+  ...NODE,
+  JITI,
+  join(ROOT, `test/bench/${name}.ts`),
+  csv,
+  db,
+];
 
 /** Each a whole process, from the same file. What each does and leaves out is described in docs/performance.md. */
 const IMPORTS = {
-  naive: { name: "naive: MIME library, a commit per 100, FTS triggers", args: script("naive-import") },
-  plain: { name: "plain bulk load: header split, index at the end", args: script("plain-import") },
-  art: { name: "ART's way: filtered, index at the end", args: script("art-import") },
+  naive: { name: "naive: MIME library, a commit per 100, FTS triggers", command: script("naive-import") },
+  plain: { name: "plain bulk load: header split, index at the end", command: script("plain-import") },
+  art: hasPython()
+    ? {
+        name: "ART's way, in Python: filtered, index at the end",
+        command: (csv, db) => ["python3", join(ROOT, "test/bench/art-import.py"), csv, db],
+      }
+    : { name: "ART's way, not in Python: filtered, index at the end", command: script("art-import") },
   ours: {
     name: "art-e",
-    args: (csv: string, db: string) => [join(ROOT, "bin/art-e.js"), "import", csv, "--db", db, "--quiet"],
+    command: (csv, db) => [...NODE, join(ROOT, "bin/art-e.js"), "import", csv, "--db", db, "--quiet"],
   },
-} as const;
+} satisfies Record<string, Importer>;
+
+/** A Python whose SQLite has FTS5. */
+function hasPython(): boolean {
+  const code = "import sqlite3; sqlite3.connect(':memory:').execute('CREATE VIRTUAL TABLE t USING fts5(x)')";
+  return spawnSync("python3", ["-c", code]).status === 0;
+}
 
 export type ImportKind = keyof typeof IMPORTS;
 export const IMPORT_KINDS = Object.keys(IMPORTS) as ImportKind[];
@@ -47,15 +73,13 @@ export interface ImportBench {
 export function benchImport(csv: string, files: ImportFiles, runs: number): ImportBench {
   const measured = IMPORT_KINDS.map((kind) => ({ kind, figures: [] as Measured[] }));
   for (let run = 0; run < runs; run++) {
-    for (const { kind, figures } of measured) figures.push(measure(IMPORTS[kind].args(csv, files[kind]), files[kind]));
+    for (const { kind, figures } of measured)
+      figures.push(measure(IMPORTS[kind].command(csv, files[kind]), files[kind]));
   }
   // The naive file has a row for every mail read.
   const mails = countIds(files.naive);
   return { mails, lines: measured.map(({ kind, figures }) => toLine(kind, figures, mails, countIds(files[kind]))) };
 }
-
-/** Prints the peak memory of the process it is loaded into, as the operating system counted it, when it ends. */
-const REPORTER = `data:text/javascript,process.on("exit", () => process.stderr.write("\\npeak " + process.resourceUsage().maxRSS))`;
 
 interface Measured {
   readonly seconds: number;
@@ -63,10 +87,10 @@ interface Measured {
   readonly fileMegabytes: number;
 }
 
-function measure(args: readonly string[], file: string): Measured {
+function measure([program = "", ...args]: readonly string[], file: string): Measured {
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(file + suffix, { force: true });
   const started = performance.now();
-  const { status, stderr } = spawnSync(process.execPath, ["--import", REPORTER, ...args], { encoding: "utf8" });
+  const { status, stderr } = spawnSync(program, args, { encoding: "utf8" });
   const seconds = (performance.now() - started) / 1000;
   if (status !== 0) throw new Error(`the import failed: ${stderr}`);
   return {

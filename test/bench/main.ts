@@ -1,10 +1,11 @@
 /**
- * `npm run bench -- import|search|get|harness|otlp|suite|export|evals|queue|all [--mails N | --csv FILE] [--tasks N]
- * [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the same run, over a corpus
+ * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|all [--mails N | --csv FILE]
+ * [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the same run, over a corpus
  * made by a seed or over a real file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks
  * unless --tasks says otherwise. `export` writes as many traces as there are tasks in each format, and `evals` runs over
  * as many. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs says. `queue` is not in `all`: it
  * runs over Redis with so many workers (1,2,4), and in one process with as many slots.
+ * `search-quality` is not either: it needs the real mail that ART_E_ENRON names, and is not about time.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -19,7 +20,19 @@ import { benchLiveOtlp, type LiveOtlpBench } from "./live-otlp.js";
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
-const SUBJECTS = ["import", "search", "get", "harness", "otlp", "suite", "export", "evals", "queue", "all"];
+const SUBJECTS = [
+  "import",
+  "search",
+  "get",
+  "harness",
+  "otlp",
+  "suite",
+  "export",
+  "evals",
+  "queue",
+  "search-quality",
+  "all",
+];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -63,6 +76,23 @@ if (subject === "export") {
 if (subject === "evals") {
   const lines = benchEvals(Number(values.tasks));
   console.log(values.json ? JSON.stringify(lines, null, 2) : evalTable(lines));
+  process.exit();
+}
+
+if (subject === "search-quality") {
+  const { printSearchQuality } = await import("./search-quality/print-search-quality.js");
+  const enron = process.env.ART_E_ENRON;
+  if (enron === undefined) {
+    console.error("search-quality needs real mail: set ART_E_ENRON to its folder (CONTRIBUTING.md).");
+    process.exit(2);
+  }
+  const kept = values.keep ?? mkdtempSync(join(tmpdir(), "art-e-bench-"));
+  mkdirSync(kept, { recursive: true });
+  try {
+    printSearchQuality(enron, kept, values.json);
+  } finally {
+    if (values.keep === undefined) rmSync(kept, { recursive: true, force: true });
+  }
   process.exit();
 }
 

@@ -7,7 +7,7 @@ export interface SqlHit {
 
 const quoted = (words: readonly string[], joined: string) => words.map((word) => `"${word}"`).join(joined);
 
-/** ART's search over the tables of `art-import.ts`: all words, newest first, the inbox by sender and recipients. */
+/** ART's search over the tables of `art-import.py`: all words, newest first, the inbox by sender and recipients. */
 export function openArtSearch(db: Database.Database) {
   const newest = db.prepare(
     `SELECT e.message_id, snippet(emails_fts, -1, '<b>', '</b>', ' ... ', 15) AS snippet

@@ -64,6 +64,7 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
     toIds: null,
     period: ALWAYS,
     limit: 10,
+    askedAt: null,
   });
   const owners = ownersOf(db);
   const anyOwner = () => owners[below(random, owners.length)] as Owner;
@@ -168,7 +169,15 @@ function compare<T>(
 /** A search that knows the size of the file, as any that was used, and no word. */
 function openFresh(db: Db): MailSearch {
   const search = openMailSearch(db);
-  search.newestFirst({ words: "\u{e000}", inboxId: null, fromIds: null, toIds: null, period: ALWAYS, limit: 1 });
+  search.newestFirst({
+    words: "\u{e000}",
+    inboxId: null,
+    fromIds: null,
+    toIds: null,
+    period: ALWAYS,
+    limit: 1,
+    askedAt: null,
+  });
   return search;
 }
 

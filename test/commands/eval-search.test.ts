@@ -15,7 +15,7 @@ describe("eval-search", () => {
     ]);
     expect(boxLines(stdout)).toMatchObject({
       Questions: "73",
-      "Recall@10": "1.000",
+      "Recall@10": "1.000 [0.950, 1.000] n=73",
       "Not among the first ten": "none",
     });
   });
@@ -32,6 +32,10 @@ describe("eval-search", () => {
       mrrAt10: share,
       latencyMs: { p50: ms, p95: ms, p99: ms },
       missed: [],
+      estimates: Object.fromEntries(
+        ["recallAt1", "recallAt5", "recallAt10", "mrrAt10"].map((name) => [name, expect.objectContaining({ n: 2 })]),
+      ),
+      ranks: [3, 4].map((id) => ({ id, rank: expect.any(Number) })),
     });
   });
 
@@ -43,6 +47,6 @@ describe("eval-search", () => {
     );
     const { code, stdout } = await artE("eval-search --dataset no.jsonl");
     expect(code).toBe(0);
-    expect(boxLines(stdout)).toMatchObject({ "Recall@10": "0.000", "MRR@10": "0.000", "Not among the first ten": "8" });
+    expect(boxLines(stdout)).toMatchObject({ "Recall@10": "0.000 [0.000, 0.793] n=1", "Not among the first ten": "8" });
   });
 });

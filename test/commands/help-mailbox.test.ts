@@ -34,6 +34,9 @@ it("--help of ask names every flag with what it means and what holds without it"
           --task-timeout      Seconds a task may take [default: 600]                                                [number]
           --request-timeout   Seconds a model call may take before it is tried again [default: 180]                 [number]
           --before            Ask as on the day before this one: mail from it on is invisible, YYYY-MM-DD           [string]
+          --config            A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
+                              database, if there is one]                                                            [string]
+          --only              Only these of the runs in the file of settings, separated by commas                   [string]
     "
   `);
 });

@@ -23,6 +23,7 @@ it("--help of run names every flag with what it means and what holds without it"
           --name NAME                 Name the new run, which can then be asked for by it
           --config FILE               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside
                                       the database, if there is one]
+          --only NAME,NAME            Only these of the runs in the file of settings, separated by commas
           --watch                     Serve a page on this machine that shows the run as it goes on
           --resume RUN                Go on with a run: its id, the beginning of it, or latest
           --repeat RUN                A new run that asks what RUN asked, with the agent and the settings it had

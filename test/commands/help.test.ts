@@ -67,7 +67,7 @@ describe("--help", () => {
     expect(shared).toMatchInlineSnapshot(`
       "
       Global:
-            --db           The database [ART_E_DB, default: ./art-e.db]                                               [string]
+            --db           The database [ART_E_DB, art-e.yaml, default: ./art-e.db]                                   [string]
             --cache-dir    For downloads [ART_E_CACHE_DIR, default: ./.art-e-cache]                                   [string]
             --json         Results as JSON on stdout, and nothing else there                                         [boolean]
             --quiet        No progress and no notes                                                                  [boolean]
@@ -164,13 +164,15 @@ describe("--help", () => {
                                                                                [array] [default: downloads corbt/enron-emails]
 
       Options:
-        -c, --csv-path    The same as SOURCE                                                                          [string]
-        -l, --limit       Mails to read; 0 = all [default: 0]                                                         [number]
-        -b, --batch-size  Mails per batch; Ctrl-C is checked between batches [default: 1000]                          [number]
-            --filter      none, or art: ART's three rules [default: none]                                             [string]
-            --format      The form, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox, eml       [string]
-            --owner-map   TSV of owner folder and address, over what the mail says                                    [string]
-            --strict      Stop at the first mail that cannot be used, and import nothing                             [boolean]
+        -c, --csv-path      The same as SOURCE                                                                        [string]
+        -l, --limit         Mails to read; 0 = all [default: 0]                                                       [number]
+        -b, --batch-size    Mails per batch; Ctrl-C is checked between batches [default: 1000]                        [number]
+            --filter        none, or art: ART's three rules [default: none]                                           [string]
+            --format        The form, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox, eml     [string]
+            --owner-map     TSV of owner folder and address, over what the mail says                                  [string]
+            --strict        Stop at the first mail that cannot be used, and import nothing                           [boolean]
+            --single-index  Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two
+                                                                                                                     [boolean]
       "
     `);
   });
@@ -196,6 +198,9 @@ describe("--help", () => {
                                                                                                                       [string]
             --csv                  With --run: a folder for tables too, as of report --csv                            [string]
             --overwrite            Write over an output file that is of another kind                                 [boolean]
+            --config               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
+                                   database, if there is one]                                                         [string]
+            --only                 Only these of the runs in the file of settings, separated by commas                [string]
       "
     `);
   });
@@ -237,6 +242,7 @@ describe("--help", () => {
             --overwrite      Write over an output file that is of another kind                                       [boolean]
             --config         A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
                              database, if there is one]                                                               [string]
+            --only           Only these of the runs in the file of settings, separated by commas                      [string]
       "
     `);
   });
@@ -330,13 +336,14 @@ describe("--help", () => {
         words          What to look for; a whole question is fine                             [array] [required] [default: []]
 
       Options:
-        -l, --limit   Mails to show, 1-50 [default: 10]                                                               [number]
-            --order   best (email_search), newest (search_emails: all words) [default: best]                          [string]
-            --from    Only mail sent by this address                                                                  [string]
-            --to      Only mail to, cc or bcc this address                                                            [string]
-            --after   Only mail sent on or after this day                                                             [string]
-            --before  Only mail sent before this day                                                                  [string]
-            --cutoff  As for a question of this day: later mail is invisible                                          [string]
+        -l, --limit    Mails to show, 1-50 [default: 10]                                                              [number]
+            --order    best (email_search), newest (search_emails: all words) [default: best]                         [string]
+            --from     Only mail sent by this address                                                                 [string]
+            --to       Only mail to, cc or bcc this address                                                           [string]
+            --after    Only mail sent on or after this day                                                            [string]
+            --before   Only mail sent before this day                                                                 [string]
+            --cutoff   As for a question of this day: later mail is invisible                                         [string]
+            --explain  Show which part of each hit's score comes from what                                           [boolean]
       "
     `);
   });

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { validateAction } from "@action-validator/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -168,12 +168,38 @@ describe("a job with the action", () => {
     expect(missed.run("Write the report").code).toBe(0);
   });
 
+  it("does the runs of a file, and reports them together", () => {
+    const several = jobWith({ config: "nightly.yaml", only: "all,own" });
+    const settings = `agent: baseline
+dataset: ${QUESTIONS}
+run: {limit: 4}
+runs:
+  all:
+  own: {dataset: {cutoff: "off"}, run: {output: own.json}, gates: {fail-under: {exactMatch: 0.9}}}
+  left-out:
+`;
+    writeFileSync(several.path("work/nightly.yaml"), settings);
+    expect(several.run("Name the files").code).toBe(0);
+    expect(several.run("Import the mail").code).toBe(0);
+    const ended = several.run("Run the agent");
+    expect(ended).toMatchObject({ code: 3, stderr: expect.stringContaining("1 of 2 runs did not pass: own") });
+    const files = several.output("results").split(" ");
+    expect(files.map((file) => basename(file))).toEqual(["results-all.json", "results-own.json"]);
+    expect(several.output("run-id").split(" ")).toEqual(
+      files.map((file) => JSON.parse(readFileSync(file, "utf8")).runId),
+    );
+    expect(existsSync(several.path("temp/art-e/junit-own.xml"))).toBe(true);
+    expect(several.run("Write the report").code).toBe(0);
+    expect(readFileSync(several.path("summary.md"), "utf8").match(/^### ART-E: /gm)).toHaveLength(2);
+  });
+
   it("ends with the error of a run that could not begin, without results", () => {
     const wrong = jobWith({ args: "-a nobody" });
     expect(wrong.run("Name the files").code).toBe(0);
     expect(wrong.run("Import the mail").code).toBe(0);
     expect(wrong.run("Run the agent").code).toBe(2);
-    expect(existsSync(wrong.output("results"))).toBe(false);
+    expect(() => wrong.output("results")).toThrow("there is no steps.run.outputs.results");
+    expect(existsSync(wrong.path("temp/art-e/results.json"))).toBe(false);
     expect(() => wrong.output("run-id")).toThrow("there is no steps.run.outputs.run-id");
   });
 });

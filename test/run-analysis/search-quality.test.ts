@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Question } from "../../src/domain/tasks/question.js";
 import { measureSearch } from "../../src/run-analysis/search-quality.js";
+import { wilson } from "../../src/statistics/wilson.js";
 
 const asks = (id: number, ...message_ids: string[]): Question => ({
   ...{
@@ -45,12 +46,28 @@ describe("the quality of a search", () => {
     });
   });
 
+  it("gives the rank of every question, and intervals that hold the figures", () => {
+    const { ranks, estimates } = measureSearch(questions, ({ id }) => listWith(places[id] ?? 0, "<gold@x>"), itself);
+    expect(ranks.map(({ id, rank }) => [id, rank])).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 5],
+      [4, 6],
+      [5, 10],
+      [6, null],
+    ]);
+    expect(estimates.recallAt5).toMatchObject({ value: 0.5, n: 6, ...wilson(3, 6), method: "wilson" });
+    const { value, low, high, method } = estimates.mrrAt10;
+    expect([Number(low) < Number(value), Number(value) < Number(high), method]).toEqual([true, true, "wilson_mean"]);
+  });
+
   it("has its latency by the nearest rank, and no figures over nothing", () => {
     const { latencyMs } = measureSearch([asks(1, "<g@x>")], () => [], itself);
     expect(new Set([latencyMs.p50, latencyMs.p95, latencyMs.p99]).size).toBe(1);
     const nothing = { questions: 0, recallAt1: null, recallAt5: null, recallAt10: null, mrrAt10: null, missed: [] };
-    expect(measureSearch([asks(7)], () => [], itself)).toEqual({
+    expect(measureSearch([asks(7)], () => [], itself)).toMatchObject({
       ...nothing,
+      ranks: [],
       latencyMs: { p50: null, p95: null, p99: null },
     });
   });

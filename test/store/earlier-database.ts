@@ -32,7 +32,9 @@ export function writeEarlierFile(path: string, mails: readonly FiledEmail[]): vo
     db.pragma(`user_version = ${number}`);
   }
   for (const table of TABLES) {
-    const rows = now.prepare(`SELECT * FROM ${table}`).raw().all() as unknown[][];
+    // Later versions have added columns.
+    const columns = db.prepare("SELECT name FROM pragma_table_info(?)").pluck().all(table).join(", ");
+    const rows = now.prepare(`SELECT ${columns} FROM ${table}`).raw().all() as unknown[][];
     for (const row of rows) db.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).run(...row);
   }
   db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('rebuild')");

@@ -1,13 +1,10 @@
 import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
-import { type AddressCount, frequentAddresses } from "../../store/import/owners.js";
 import { openAddressBook } from "../../store/search/address-book.js";
+import { largestInboxes } from "../../store/search/mailbox-sizes.js";
 import { nearAddresses } from "../../store/search/similar-addresses.js";
 
 const MAX_SUGGESTED = 8;
-
-/** Cached for servers, as counting them reads all mail. */
-const frequentIn = new WeakMap<Db, readonly AddressCount[]>();
 
 /** The address in its stored form; throws a UserError that suggests others where no mail is from or to it. */
 export function resolveInbox(db: Db, address: string): string {
@@ -15,11 +12,10 @@ export function resolveInbox(db: Db, address: string): string {
   if (openAddressBook(db).idOf(inbox) !== null) return inbox;
   const near = nearAddresses(db, inbox, MAX_SUGGESTED);
   if (near.length > 0) throw unknown(db, address, `The addresses most like it: ${near.join(", ")}.`);
-  const frequent = frequentIn.get(db) ?? frequentAddresses(db, MAX_SUGGESTED);
+  const frequent = largestInboxes(db, MAX_SUGGESTED);
   if (frequent.length === 0) {
     throw new UserError("corpus_empty", `There is no mail in ${db.name}.`, "Import some first: art-e import SOURCE.");
   }
-  frequentIn.set(db, frequent);
   const named = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
   throw unknown(db, address, `The addresses with most mail: ${named}.`);
 }

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { openCorpus } from "../../corpus/open-corpus.js";
 import { readInWorker } from "../../corpus/reader-worker-client.js";
 import { UserError } from "../../domain/errors.js";
@@ -27,6 +28,8 @@ export interface ImportOptions {
   /** TSV of owner folder and address. */
   readonly ownerMap: string | undefined;
   readonly strict: boolean;
+  /** All mail in one index, though it takes longer. */
+  readonly singleIndex: boolean;
 }
 
 export interface ImportOutcome {
@@ -49,6 +52,9 @@ export interface ImportMonitor {
 
 const MAILBOXES_LISTED = 5;
 
+/** From so many mails on two threads index faster than one: by a fifth of the import's time at 50,000. */
+const PARALLEL_INDEX_MAILS = 20_000;
+
 /** From so many mails on indexing takes longer than a few seconds. */
 const LONG_INDEXING = 50_000;
 
@@ -69,10 +75,15 @@ export async function importMail(
   let isIndexing = false;
   let listenAgain = () => {};
   try {
-    const { filter, limit, batchSize, strict } = options;
+    const { filter, limit, batchSize, strict, singleIndex } = options;
+    const { whileReadable } = file;
+    const parallelIndex =
+      whileReadable === null || singleIndex || availableParallelism() === 1
+        ? null
+        : { fromMails: PARALLEL_INDEX_MAILS, whileReadable };
     const counts = await importCorpus(
       file.db,
-      { sources, filter, limit, batchSize, ownerMap, strict, onSkipped: skipped.add },
+      { sources, filter, limit, batchSize, ownerMap, parallelIndex, strict, onSkipped: skipped.add },
       (progress) => {
         if (progress.phase === "index" && progress.total > LONG_INDEXING && !isIndexing) {
           isIndexing = true;

@@ -1,5 +1,8 @@
+import type { Question } from "../../domain/tasks/question.js";
 import { measureSearch, type SearchQuality } from "../../run-analysis/search-quality.js";
+import type { AddressBook } from "../../store/search/address-book.js";
 import { endOfDay } from "../../store/search/date-range.js";
+import type { MailQuery } from "../../store/search/mail-search.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import {
   type DatasetOptions,
@@ -31,19 +34,23 @@ export function measureMailSearch(
     const { search, mails, addresses } = openMailbox(db);
     const quality = measureSearch(
       questions,
-      (question) =>
-        search
-          .bestFirst({
-            words: question.question,
-            inboxId: addresses.idOf(question.inbox_address),
-            fromIds: null,
-            toIds: null,
-            period: { after: null, before: endOfDay(question.query_date) },
-            limit: 10,
-          })
-          .hits.map((hit) => hit.messageId),
+      (question) => search.bestFirst(toMailQuery(question, addresses)).hits.map((hit) => hit.messageId),
       (id) => mails.canonicalId(id),
     );
     return { quality, source: set.source };
   });
+}
+
+/** The question itself as the query, as an agent would send it on the day it is asked. */
+export function toMailQuery(question: Question, addresses: AddressBook): MailQuery {
+  const askedAt = endOfDay(question.query_date);
+  return {
+    words: question.question,
+    inboxId: addresses.idOf(question.inbox_address),
+    fromIds: null,
+    toIds: null,
+    period: { after: null, before: askedAt },
+    limit: 10,
+    askedAt,
+  };
 }

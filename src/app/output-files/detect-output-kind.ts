@@ -28,7 +28,7 @@ const KINDS = {
   ],
 } as const satisfies Record<string, readonly [name: string, is: (start: string, end: () => string) => boolean]>;
 
-const TABLE_ROW = /^\{"runId":"[^"]*","agentId":"[^"]*","model":"[^"]*","taskId":/;
+const TABLE_ROW = /^\{"runId":"[^"]*","agentId":"[^"]*","model":"[^"]*",(?:"runName":(?:null|"[^"]*"),)?"taskId":/;
 
 const TRACES = /^\{"(?:traceId|step_id|messages|schema_version|trajectories|resourceSpans|version":2,"status)":/;
 

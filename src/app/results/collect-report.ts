@@ -11,6 +11,7 @@ import { TaskRows } from "../../reports/html/task-rows.js";
 import { traceView } from "../../reports/html/trace-view.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning, Slice, TraceView } from "../../reports/page/report-data.js";
 import { traceKey } from "../../reports/page/report-data.js";
+import { runLabels } from "../../reports/text/run-label.js";
 import { QuestionTally } from "../../run-analysis/comparable-run.js";
 import { analyseSuite } from "../../run-analysis/suite/analyse-suite.js";
 import { type AnalysedTask, analysedTask } from "../../run-analysis/suite/analysed-task.js";
@@ -47,7 +48,7 @@ export async function collectReport(
   const tasks = countTasks(runs);
   const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? "semanticScore";
   const rows = new TaskRows(meanings);
-  const labels = labelsOf(runs);
+  const labels = runLabels(runs.map(({ head }) => head));
   const evals = new EvalTally(runs, meanings);
   const comparable: ComparableRun[] = [];
   const figures: RunFigures[] = [];
@@ -107,6 +108,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
   const { status = "completed", plannedTasks = totalTasks } = head;
   return {
     hasConversations: stored !== null,
+    name: head.name ?? null,
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
     answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
     // Only the name of a file: its path may be private.
@@ -139,12 +141,4 @@ function slicesOf(parts: readonly TotalsSlice[], meanings: readonly ScoreMeaning
 function figureOf(estimate: Estimate | undefined): Figure {
   const { value = null, n = 0, low = null, high = null } = estimate ?? {};
   return { value, n, low, high };
-}
-
-/** Labels of runs: agent and model, with the end of the id where these are equal. */
-function labelsOf(runs: readonly ReportRun[]): string[] {
-  const labels = runs.map(({ head }) => `${head.agentId} · ${head.model}`);
-  return labels.map((label, i) =>
-    labels.indexOf(label) === labels.lastIndexOf(label) ? label : `${label} · ${runs[i]?.head.runId.slice(-6)}`,
-  );
 }

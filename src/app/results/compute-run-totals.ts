@@ -23,6 +23,7 @@ export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> 
   }
   return tally.totals({
     runId: run.id,
+    ...(run.name === null ? {} : { name: run.name }),
     agentId: run.agentId,
     model: run.model,
     split: run.split,

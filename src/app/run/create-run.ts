@@ -9,7 +9,7 @@ import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../st
 import { readFingerprint } from "../../store/import/corpus-stats.js";
 import { remainingPositions, saveRunTasks, saveTasks, tasksAt } from "../../store/runs/planned-tasks.js";
 import { attemptPages } from "../../store/runs/results.js";
-import { setRunName } from "../../store/runs/run-labels.js";
+import { addRunTags, setRunName } from "../../store/runs/run-labels.js";
 import { insertRun, type RunChange, type RunRow, reopenRun } from "../../store/runs/runs.js";
 import { acquireRunLock, type RunOwner } from "./run-lock.js";
 
@@ -29,6 +29,7 @@ export interface NewRunRequest {
   readonly runId: string;
   /** What a person calls it; undefined: nothing. */
   readonly name?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
   /** The dataset of the questions, or the suite. */
   readonly set: TaskSet;
   readonly tasks: readonly PlannedTask[];
@@ -54,7 +55,7 @@ const A_TRANSACTION = 2_000;
  * meanwhile.
  */
 export async function createRun(db: Db, request: NewRunRequest): Promise<RunSession> {
-  const { runId, name, set, tasks, settings, limits, output, worker, waiting = WAIT_INDEFINITELY } = request;
+  const { runId, name, tags = [], set, tasks, settings, limits, output, worker, waiting = WAIT_INDEFINITELY } = request;
   const datasetId = await withWriteTransaction(db, waiting, () => saveTasks(db, set, []));
   for (const many of chunk(tasks, A_TRANSACTION)) {
     await withWriteTransaction(db, waiting, async () => {
@@ -79,6 +80,7 @@ export async function createRun(db: Db, request: NewRunRequest): Promise<RunSess
       startedAt: new Date().toISOString(),
     });
     if (name !== undefined) setRunName(db, runId, name);
+    addRunTags(db, runId, tags);
     let before = 0;
     for await (const some of yieldBetween(chunk(tasks, AT_ONCE))) {
       saveRunTasks(db, runId, some, before);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Flags } from "../cli/command.js";
 import { day, text } from "../cli/read-flags.js";
+import { CONFIG_FLAGS } from "../flags/config-flag.js";
 import { RUN_FLAGS, runSchema } from "../run/run-flags.js";
 
 /** Flags with the meaning they have for `run`. */
@@ -32,6 +33,7 @@ export const ASK_FLAGS: Flags = {
     requiresArg: true,
     describe: "Ask as on the day before this one: mail from it on is invisible, YYYY-MM-DD",
   },
+  ...CONFIG_FLAGS,
 };
 
 export const askSchema = runSchema.extend({

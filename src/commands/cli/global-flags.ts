@@ -3,7 +3,7 @@ import { DEFAULT_CACHE_DIR, DEFAULT_DB } from "./settings.js";
 
 /** The flags that every command takes. */
 export const GLOBAL_FLAGS: Flags = {
-  db: { type: "string", requiresArg: true, describe: `The database [ART_E_DB, default: ${DEFAULT_DB}]` },
+  db: { type: "string", requiresArg: true, describe: `The database [ART_E_DB, art-e.yaml, default: ${DEFAULT_DB}]` },
   "cache-dir": {
     type: "string",
     requiresArg: true,

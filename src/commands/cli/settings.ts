@@ -12,10 +12,14 @@ export interface Settings extends AppSettings {
 export const DEFAULT_DB = "./art-e.db";
 export const DEFAULT_CACHE_DIR = "./.art-e-cache";
 
-/** Flags win over the environment, the environment over the defaults. */
-export function readSettings(argv: Readonly<Record<string, unknown>>, env: Environment): Settings {
+/** Flags win over the environment, the environment over `configuredDb` of a config file, and that over the defaults. */
+export function readSettings(
+  argv: Readonly<Record<string, unknown>>,
+  env: Environment,
+  configuredDb: string | null = null,
+): Settings {
   return {
-    db: path("--db", argv.db) ?? (env.ART_E_DB || DEFAULT_DB),
+    db: path("--db", argv.db) ?? (env.ART_E_DB || (configuredDb ?? DEFAULT_DB)),
     cacheDir: path("--cache-dir", argv.cacheDir) ?? (env.ART_E_CACHE_DIR || DEFAULT_CACHE_DIR),
     json: argv.json === true,
     quiet: argv.quiet === true,

@@ -16,12 +16,41 @@ const DESCRIPTIONS: Readonly<Record<SectionName, string>> = {
   traces: "Where traces are sent; keys come from OTEL_EXPORTER_OTLP_HEADERS",
 };
 
-/** What the file may hold: sections, each null (nothing but comments), a text for its main key, or its settings. */
+/** Each section is null (nothing but comments), a text for its main key, or its settings. */
+const sections = Object.fromEntries(
+  Object.entries(SECTIONS).map(([name, fields]) => [name, sectionSchema(name as SectionName, fields).optional()]),
+) as Record<SectionName, z.ZodOptional<ReturnType<typeof sectionSchema>>>;
+
+const EXPECTED = "expected sections such as agent, dataset and limits";
+
+/** Also a tag of the run in the database. */
+const runName = z
+  .string()
+  .regex(
+    /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,49}$/u,
+    "expected a name of up to 50 letters, digits, dots, dashes, underscores",
+  )
+  .regex(/\D/, "expected a name that is no number");
+
+/** What the file may hold. */
 export const configSchema = z.strictObject(
-  Object.fromEntries(
-    Object.entries(SECTIONS).map(([name, fields]) => [name, sectionSchema(name as SectionName, fields)]),
-  ) as Record<SectionName, ReturnType<typeof sectionSchema>>,
-  "expected sections such as agent, dataset and limits",
+  {
+    database: z
+      .string("expected a path")
+      .min(1, "expected a path")
+      .optional()
+      .describe("The database of every command that is called in the folder of art-e.yaml (--db)"),
+    ...sections,
+    runs: z
+      .record(
+        runName,
+        z.union([z.strictObject(sections, EXPECTED), z.null().transform(() => ({}))]),
+        "expected NAME: with sections below it",
+      )
+      .optional()
+      .describe("Runs by their names, in order, each with what differs from the sections of the file"),
+  },
+  EXPECTED,
 );
 
 function sectionSchema(name: SectionName, fields: Readonly<Record<string, ConfigField>>) {
@@ -32,10 +61,7 @@ function sectionSchema(name: SectionName, fields: Readonly<Record<string, Config
   const key = MAIN_KEYS[name];
   const main = key === undefined ? undefined : fields[key]?.schema;
   const forms = main === undefined ? [settings] : [main.transform((value) => ({ [key ?? ""]: value })), settings];
-  return z
-    .union([...forms, z.null().transform(() => ({}))])
-    .optional()
-    .describe(DESCRIPTIONS[name]);
+  return z.union([...forms, z.null().transform(() => ({}))]).meta({ id: name, description: DESCRIPTIONS[name] });
 }
 
 /** With what `--help` says of the flag. */

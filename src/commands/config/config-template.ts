@@ -12,7 +12,7 @@ export interface ConfigAnswers {
 export function configTemplate({ agent, model, tasks }: ConfigAnswers, schema: string): string {
   return `# yaml-language-server: $schema=${schema}
 #
-# Settings of art-e run, and of art-e gate. Flags win over this file. Paths start from the folder of this file.
+# Settings of art-e run, gate, score, ask and stats. Flags win over this file. Paths start from the folder of this file.
 # Keys have no place here: they come from the environment, or from .env (ANTHROPIC_API_KEY=...).
 # What each setting means, with all others: art-e run --help. What a run would take: art-e run --dry-run
 
@@ -49,6 +49,18 @@ limits:
 #     found: 0.9
 #   baseline: baseline.json
 #   junit: junit.xml
+
+# Several runs, one after another, each with what differs from the above: art-e run --only cheap
+# runs:
+#   cheap:
+#     model: openai/gpt-6-luna
+#   strict:
+#     gates:
+#       fail-under:
+#         accuracy: 0.8
+
+# The database of every command that is called in this folder
+# database: art-e.db
 `;
 }
 

@@ -8,7 +8,7 @@ import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
 import { askSettings, defaultAnswers } from "./ask-settings.js";
 import { configTemplate } from "./config-template.js";
-import { CONFIG_NAME } from "./read-config.js";
+import { CONFIG_NAME } from "./open-config.js";
 
 const SCHEMA = fileURLToPath(new URL("../../../schema/config.schema.json", import.meta.url));
 

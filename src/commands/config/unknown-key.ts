@@ -9,7 +9,7 @@ import { isSecretName, secretInFile } from "./refuse-secrets.js";
 interface UnknownKey {
   readonly path: string;
   readonly line: number | undefined;
-  /** Of the section, or empty for a section itself. */
+  /** Of the section, or empty for a section itself; `runs` and a name before it in what a run has of its own. */
   readonly parents: readonly string[];
   readonly key: string;
 }
@@ -17,19 +17,25 @@ interface UnknownKey {
 /** The error for a key that is no setting, with what was probably meant. */
 export function unknownKeyError({ path, line, parents, key }: UnknownKey): UserError {
   const at = `${path}:${line ?? 1}`;
-  const [section] = parents;
+  const isOfRun = parents[0] === "runs";
+  const [section, ...below] = isOfRun ? parents.slice(2) : parents;
   const fields = fieldsOf(section);
-  const known = parents.length > 1 ? [] : Object.keys(fields ?? SECTIONS);
-  const meant = probablyMeant(key, section, known);
+  const known = below.length > 0 ? [] : Object.keys(fields ?? SECTIONS);
+  const meant = probablyMeant(key, section, section === undefined && !isOfRun ? [...known, ...OF_FILE] : known);
   if (meant === "" && isSecretName(key)) return secretInFile(`${at}: ${key}`);
-  const what = section === undefined ? "There is no section" : `${parents.join(".")} has no setting`;
-  const takes = known.length === 0 ? "" : `${section ?? "The file"} takes ${known.join(", ")}.`;
+  const holder = section === undefined && !isOfRun ? "There is" : `${parents.join(".")} has`;
+  const what = `${holder} no ${section === undefined ? "section" : "setting"}`;
+  const takes = known.length === 0 ? "" : `${section ?? (isOfRun ? "A run" : "The file")} takes ${known.join(", ")}.`;
   return new UserError("config_invalid", `${at}: ${what} ${key}.`, `${meant}${takes}`.trim());
 }
+
+/** What stands beside the sections. */
+const OF_FILE = ["database", "runs"];
 
 /** By its name in another section, by its flag, or by the nearest name in this section. */
 function probablyMeant(key: string, section: string | undefined, known: readonly string[]): string {
   const word = flagName(key.replaceAll("_", "-").replace(/^-+/, "")).slice("--".length);
+  if (OF_FILE.includes(word)) return `${word} is for the whole file, beside its sections. `;
   const near = didYouMean(word, known);
   if (near !== "") return near;
   const elsewhere = Object.entries(SECTIONS).flatMap(([name, fields]) =>

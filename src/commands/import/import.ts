@@ -20,6 +20,7 @@ const schema = z.object({
   format: oneOf(CORPUS_FORMATS).optional(),
   ownerMap: text.optional(),
   strict: z.boolean().default(false),
+  singleIndex: z.boolean().default(false),
 });
 
 export const importCommand: Command = {
@@ -61,11 +62,15 @@ export const importCommand: Command = {
       describe: "TSV of owner folder and address, over what the mail says",
     },
     strict: { type: "boolean", describe: "Stop at the first mail that cannot be used, and import nothing" },
+    "single-index": {
+      type: "boolean",
+      describe: "Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two",
+    },
   },
   async run(argv, context) {
     const flags = readFlags("import", schema, argv);
     const { settings, out, letSignalsEnd } = context;
-    const { source, csvPath, limit, batchSize, filter, ownerMap, strict } = flags;
+    const { source, csvPath, limit, batchSize, filter, ownerMap, strict, singleIndex } = flags;
     if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
       throw new UserError(
         "flags_contradict",
@@ -75,7 +80,7 @@ export const importCommand: Command = {
     }
     const sources = csvPath === undefined ? source : [csvPath];
     const { summary, skippedFile, mailboxes } = await importMail(
-      { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict },
+      { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict, singleIndex },
       context,
       { ...importBars(settings), letSignalsEnd },
     );

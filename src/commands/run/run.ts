@@ -1,56 +1,48 @@
 import { throwIfMissed } from "../../app/gates/run-gates.js";
-import { checkOutputs, type InputFile, replayFile } from "../../app/output-files/check-outputs.js";
-import { refuseContradictions } from "../../app/questions/load-dataset.js";
 import type { OpenMonitor } from "../../app/run/execute-run.js";
-import { agentOfNewRun, outputsOf } from "../../app/run/plan/run-options.js";
 import { estimateBenchmark, runBenchmark } from "../../app/run/run-benchmark.js";
 import type { SessionEnd } from "../../app/run/run-tasks.js";
 import { EXIT, type ExitCode } from "../../domain/errors.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import type { Command, CommandContext } from "../cli/command.js";
-import { givenFlags, readFlags } from "../cli/read-flags.js";
-import { type ConfiguredFlags, explainConfigured, readConfig } from "../config/read-config.js";
-import { sendsTraces } from "../flags/otlp-flags.js";
-import { withProtocol } from "../flags/protocol-flag.js";
+import { explainConfigured } from "../config/explain-configured.js";
+import { readConfiguredRuns } from "../config/read-config.js";
+import { type PreparedRun, prepareRuns } from "./prepare-run.js";
 import { printEstimate } from "./print-estimate.js";
 import { printTotals } from "./print-totals.js";
-import { RUN_FLAGS, type RunFlags, runSchema } from "./run-flags.js";
+import { RUN_FLAGS } from "./run-flags.js";
 import { RUN_HELP } from "./run-help.js";
 import { stoppedError } from "./stopped-error.js";
 import { terminalProgress } from "./terminal-progress.js";
-import { refuseUnwatched, withRunPage } from "./watch-run.js";
+import { withRunPage } from "./watch-run.js";
 
 export const runCommand: Command = {
   flags: RUN_FLAGS,
   help: RUN_HELP,
   async run(argv, context) {
     limitHeapGrowth();
-    const configured = await readConfig(argv, context);
-    try {
-      return await execute(configured, context);
-    } catch (error) {
-      throw explainConfigured(error, configured);
-    }
+    const runs = prepareRuns(await readConfiguredRuns(argv, context), context);
+    const [only, ...others] = runs;
+    if (only !== undefined && others.length === 0) return execute(only, context);
+    const { runInTurn } = await import("./run-in-turn.js");
+    return runInTurn(runs, context, execute);
   },
 };
 
-async function execute(configured: ConfiguredFlags, context: CommandContext): Promise<ExitCode> {
-  const preset = withProtocol(configured.argv, context.settings.env);
-  const flags = readFlags("run", runSchema, preset);
-  refuseContradictions(flags);
+async function execute(prepared: PreparedRun, context: CommandContext): Promise<ExitCode> {
+  try {
+    return await executeRun(prepared, context);
+  } catch (error) {
+    throw explainConfigured(error, prepared.configured);
+  }
+}
+
+async function executeRun({ configured, flags, request }: PreparedRun, context: CommandContext): Promise<ExitCode> {
   if (flags.stats) {
     const { printDatasetFigures } = await import("../stats/print-dataset.js");
     await printDatasetFigures(flags, context);
     return EXIT.done;
   }
-  refuseUnwatched(flags);
-  sendsTraces(flags);
-  if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
-  const inputs = [{ name: "the file of settings", path: configured.path }, ...inputsOf(flags)];
-  checkOutputs(outputsOf(flags), inputs, { db: context.settings.db, overwrite: flags.overwrite });
-  const queue = flags.queue ?? (context.settings.env.ART_E_QUEUE_URL || undefined);
-  const options = { ...flags, queue };
-  const request = { options, given: givenFlags(preset), callsModel: !flags.dryRun && queue === undefined };
   if (flags.dryRun) {
     printEstimate(await estimateBenchmark(request, context), configured, context);
     return EXIT.done;
@@ -66,16 +58,6 @@ async function execute(configured: ConfiguredFlags, context: CommandContext): Pr
   const code = exitCodeOf(end, context);
   throwIfMissed(end.totals.runId, gates);
   return code;
-}
-
-function inputsOf({ dataset, baseline, oracle, modelId, judge }: RunFlags): readonly InputFile[] {
-  return [
-    { name: "the dataset", path: dataset },
-    { name: "the baseline", path: baseline },
-    { name: "the oracle file", path: oracle },
-    { name: "the file of replies", path: replayFile(modelId) },
-    { name: "the judge's file of replies", path: replayFile(judge) },
-  ];
 }
 
 function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {

@@ -8,6 +8,8 @@ import { corpusSummary } from "../../reports/text/corpus-summary.js";
 import { runTable } from "../../reports/text/run-table.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { oneOf, readFlags, text } from "../cli/read-flags.js";
+import { readConfig } from "../config/read-config.js";
+import { CONFIG_FLAGS } from "../flags/config-flag.js";
 import { metrics } from "../flags/metric-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { DATASET_FLAGS, datasetSchema } from "../flags/question-flags.js";
@@ -24,6 +26,9 @@ const schema = datasetSchema.extend({
   csv: text.optional(),
   ...overwriteShape,
 });
+
+/** What says which dataset is meant. */
+const OF_CONFIG = ["dataset.file", "dataset.split", "dataset.use-json", "dataset.revision"] as const;
 
 export const statsCommand: Command = {
   flags: {
@@ -47,9 +52,12 @@ export const statsCommand: Command = {
     },
     csv: { type: "string", requiresArg: true, describe: "With --run: a folder for tables too, as of report --csv" },
     ...OVERWRITE_FLAGS,
+    ...CONFIG_FLAGS,
   },
   async run(argv, context) {
-    const flags = readFlags("stats", schema, argv);
+    const isOfDataset = argv.run === undefined && argv.corpus !== true && argv.runs !== true;
+    const configured = isOfDataset ? await readConfig(argv, context, OF_CONFIG) : { argv };
+    const flags = readFlags("stats", schema, configured.argv);
     refuseContradictions(flags);
     refuseCombinations(flags, argv.metric !== undefined);
     if (flags.corpus) await printCorpusFigures(context);

@@ -95,6 +95,7 @@ export type SuiteTotals = z.output<typeof suiteTotalsSchema>;
 /** The totals of a run; the averages at the top are over the completed tasks, as the published runner takes them. */
 export const runTotalsSchema = z.strictObject({
   runId: z.string().describe("The run."),
+  name: z.string().exactOptional().describe("What a person calls the run; absent where it has no name."),
   agentId: z.string().describe("The agent that was tested."),
   model: z.string().describe("provider/name of the model it ran with."),
   split: z.string().describe("test or train."),

@@ -9,6 +9,7 @@ import type { MetricComparison } from "./metric-comparison.js";
 export const runHeadSchema = benchmarkResultSchema
   .pick({
     runId: true,
+    name: true,
     agentId: true,
     model: true,
     split: true,

@@ -40,7 +40,7 @@ export interface Table<Row> {
 
 /** What tables read of a run. Both may be iterated more than once. */
 export interface TableSource {
-  readonly head: { readonly runId: string; readonly agentId: string; readonly model: string };
+  readonly head: { readonly runId: string; readonly agentId: string; readonly model: string; readonly name?: string };
   results(): Iterable<TaskResult>;
   /** Null: a results file, which has none. */
   readonly traces: (() => Iterable<Trace>) | null;

@@ -22,6 +22,7 @@ const COLUMNS: readonly Column<TaskRow>[] = [
   { name: "runId", type: "text", read: ({ run }) => run.runId },
   { name: "agentId", type: "text", read: ({ run }) => run.agentId },
   { name: "model", type: "text", read: ({ run }) => run.model },
+  { name: "runName", type: "text", read: ({ run }) => run.name ?? null },
   // Numbers of questions and texts of suites in one column.
   { name: "taskId", type: "text", read: ({ result }) => String(result.taskId) },
   { name: "epoch", type: "integer", read: ({ result }) => result.epoch },

@@ -9,7 +9,7 @@ export function csvHead(meanings: readonly ScoreMeaning[], ofSuites = false): st
 }
 
 export function csvLine(
-  run: { readonly runId: string; readonly agentId: string; readonly model: string },
+  run: RunCells,
   result: TaskResult,
   meanings: readonly ScoreMeaning[],
   ofSuites = false,
@@ -19,12 +19,20 @@ export function csvLine(
   return csvLineOf([...columns.map(([, read]) => read({ ...result, ...run })), ...scores]);
 }
 
-type Line = TaskResult & { readonly runId: string; readonly agentId: string; readonly model: string };
+interface RunCells {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly runName: string | null;
+}
+
+type Line = TaskResult & RunCells;
 
 const COLUMNS: readonly (readonly [name: string, read: (line: Line) => Cell])[] = [
   ["runId", (line) => line.runId],
   ["agentId", (line) => line.agentId],
   ["model", (line) => line.model],
+  ["runName", (line) => line.runName],
   ["taskId", (line) => line.taskId],
   ["epoch", (line) => line.epoch],
   ["inbox", (line) => line.inbox],

@@ -82,9 +82,9 @@ export function csvSummaries({ runs }: ReportHead): ReadonlyMap<string, Iterable
 }
 
 function* linesOf({ columns, rows }: Summary, runs: readonly RunFigures[]): Generator<string> {
-  yield BYTE_ORDER_MARK + csvLineOf(["runId", "agentId", "model", ...columns]);
+  yield BYTE_ORDER_MARK + csvLineOf(["runId", "agentId", "model", "runName", ...columns]);
   for (const run of runs) {
-    for (const row of rows(run)) yield csvLineOf([run.runId, run.agentId, run.model, ...row]);
+    for (const row of rows(run)) yield csvLineOf([run.runId, run.agentId, run.model, run.name, ...row]);
   }
 }
 

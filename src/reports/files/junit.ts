@@ -1,6 +1,7 @@
 import type { TaskResult } from "../../domain/runs/benchmark-result.js";
 import type { RunHead } from "../../domain/scores/comparison.js";
 import { type TaskOutcome, taskOutcome } from "../../domain/scores/task-outcome.js";
+import { runTitle } from "../text/run-label.js";
 
 /** Characters of a question in the name of its test case. */
 const MAX_NAME_CHARS = 120;
@@ -19,7 +20,7 @@ export function* junit(run: RunHead, scorer: string, results: () => Iterable<Tas
   }
   const tests = counts.right + counts.wrong + counts.failed + counts.unscored;
   const sums = `tests="${tests}" failures="${counts.wrong}" errors="${counts.failed}" skipped="${counts.unscored}" time="${seconds(ms)}"`;
-  const name = `${run.agentId} (${run.model}), ${scorer}`;
+  const name = `${runTitle(run)}, ${scorer}`;
   yield '<?xml version="1.0" encoding="UTF-8"?>\n';
   yield `<testsuites name="art-e" ${sums}>\n  <testsuite name="${escapeAttribute(name)}" id="${escapeAttribute(run.runId)}" ${sums}>\n`;
   for (const task of results()) yield testCase(task, scorer, taskOutcome(task, scorer, better));

@@ -48,6 +48,10 @@ function headlines(runs: readonly RunFigures[]): string[][] {
   const ms = (value: number | null) => (value === null ? "-" : duration(value));
   return [
     line("Run", ({ runId }) => `\`${runId}\``),
+    // In the heading of a run without a name.
+    ...(runs.every(({ name }) => name === null)
+      ? []
+      : [line("Agent", ({ agentId, model }) => `${agentId} · ${model}`)]),
     ...(runs.every(({ answeredBy }) => answeredBy.length === 0)
       ? []
       : [line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model)]),

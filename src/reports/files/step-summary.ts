@@ -5,6 +5,7 @@ import { taskOutcome } from "../../domain/scores/task-outcome.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { count, share, usd } from "../text/format-number.js";
 import { gateText } from "../text/gate-text.js";
+import { runTitle } from "../text/run-label.js";
 import { workTime } from "../text/task-time.js";
 
 /** Tasks shown, and characters of each text: GitHub limits a step summary to 1 MiB. */
@@ -21,7 +22,7 @@ export function stepSummary(
   const cost = run.costUsd === null ? "unknown" : usd(run.costUsd);
   const time = workTime(run);
   return `${[
-    `### ART-E: ${escapeMarkdown(run.agentId)} (${escapeMarkdown(run.model)})`,
+    `### ART-E: ${escapeMarkdown(runTitle(run))}`,
     "",
     `Run ${escapeMarkdown(run.runId)}: ${count(run.completedTasks)} of ${count(run.totalTasks)} tasks completed, ${count(run.failedTasks)} failed; cost ${escapeMarkdown(cost)}; ${escapeMarkdown(time)} a task.`,
     "",

@@ -6,10 +6,7 @@ import { costText, scoreText } from "./shared/format.js";
 /** The title, and the facts of each run. */
 export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {
   const [first] = runs;
-  const title: Child[] =
-    runs.length === 1 && first !== undefined
-      ? [untrustedInline(first.agentId), h("span", { class: "with" }, " with "), untrustedInline(first.model)]
-      : [`${runs.length} runs compared`];
+  const title: Child[] = runs.length === 1 && first !== undefined ? titleOf(first) : [`${runs.length} runs compared`];
   return h(
     "header",
     { class: "top" },
@@ -25,9 +22,15 @@ export function header({ runs, version, createdAt }: ReportHead, buttons: readon
   );
 }
 
+function titleOf({ name, agentId, model }: RunFigures): Child[] {
+  if (name !== null) return [untrustedInline(name)];
+  return [untrustedInline(agentId), h("span", { class: "with" }, " with "), untrustedInline(model)];
+}
+
 function runLine(run: RunFigures, index: number, several: boolean): HTMLElement {
   const planned = run.plannedTasks === run.tasks ? "" : ` of ${count(run.plannedTasks)} planned`;
   const facts = [
+    ...(run.name === null ? [] : [`${run.agentId} with ${run.model}`]),
     `${count(run.tasks)} tasks${planned} of ${run.suite === null ? `the ${run.split} split` : `the suite ${run.suite.name}`}`,
     ...(run.answeredBy.length === 0 ? [] : [`answered by ${run.answeredBy.join(", ")}`]),
     ...(run.status === "completed" ? [] : [run.status]),

@@ -58,6 +58,8 @@ export interface ToolUse {
 
 export interface RunFigures {
   readonly runId: string;
+  /** What a person calls it; null: nothing. */
+  readonly name: string | null;
   /** Short, and unique in the report. */
   readonly label: string;
   readonly agentId: string;

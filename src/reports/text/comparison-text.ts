@@ -6,13 +6,16 @@ import { stripControls } from "../../platform/strip-controls.js";
 import { differenceText, pText } from "./difference-text.js";
 import { estimate } from "./format-estimate.js";
 import { count, oneDecimal, share, usd } from "./format-number.js";
+import { runNameOrId, runTitle } from "./run-label.js";
 import { metricFormat, significanceText, type TaskNoun } from "./significance-text.js";
 import { workTime } from "./task-time.js";
 import { table } from "./text-table.js";
 
 /** An overview of the runs, then each compared with the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
-  return stripControls([overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison))].join("\n\n"));
+  return stripControls(
+    [overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison, runs))].join("\n\n"),
+  );
 }
 
 function overviewTable(runs: readonly RunHead[]): string {
@@ -20,7 +23,7 @@ function overviewTable(runs: readonly RunHead[]): string {
   return table(
     ["run", "agent", "tasks", "failed", "cost", "cost of a task", "time of a task", "turns", "model"],
     runs.map((run) => [
-      run.runId,
+      runNameOrId(run),
       run.agentId,
       count(run.totalTasks),
       count(run.failedTasks),
@@ -33,8 +36,11 @@ function overviewTable(runs: readonly RunHead[]): string {
   );
 }
 
-function pairText(comparison: RunComparison): string {
-  const { baseline, candidate, questions, ungraded, incomparable, settings, metrics, flips } = comparison;
+function pairText(comparison: RunComparison, runs: readonly RunHead[]): string {
+  const [baseline, candidate] = [comparison.baseline, comparison.candidate].map((id) =>
+    runNameOrId(runs.find(({ runId }) => runId === id) ?? { runId: id }),
+  );
+  const { questions, ungraded, incomparable, settings, metrics, flips } = comparison;
   const noun = ungraded === null ? "question" : "task";
   const { common, onlyBaseline, onlyCandidate } = questions;
   const onlyInOne = [
@@ -101,11 +107,11 @@ export function publishedText(
     return {
       accuracy: accuracy?.value ?? null,
       row: [
-        `${run.agentId} (${run.model})`,
+        runTitle(run),
         accuracy === undefined ? "-" : `${estimate(accuracy)} (${accuracy.label})`,
         workTime(run),
         run.costUsd === null || run.totalTasks === 0 ? "-" : usd((1_000 * run.costUsd) / run.totalTasks),
-        run.runId,
+        runNameOrId(run),
       ],
     };
   });
@@ -127,15 +133,15 @@ export function publishedText(
         rows.map(({ row }) => row),
       ),
       `Published: ${published.protocol}.`,
-      ...runs.map(({ runId }) => protocolText(runId, differences[runId] ?? [])),
+      ...runs.map((run) => protocolText(runNameOrId(run), differences[run.runId] ?? [])),
     ].join("\n"),
   );
 }
 
-function protocolText(runId: string, differences: readonly string[]): string {
+function protocolText(run: string, differences: readonly string[]): string {
   return differences.length === 0
-    ? `${runId} was made under these conditions.`
-    : `${runId} differs: ${differences.join("; ")}.`;
+    ? `${run} was made under these conditions.`
+    : `${run} differs: ${differences.join("; ")}.`;
 }
 
 function oneLine(text: string, limit: number): string {

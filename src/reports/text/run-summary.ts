@@ -3,6 +3,7 @@ import { otherModels } from "../../models/middleware/watch-reply-model.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { estimate } from "./format-estimate.js";
 import { count, duration, oneDecimal, share, usd } from "./format-number.js";
+import { runTitle } from "./run-label.js";
 import { statesText } from "./suite/states-text.js";
 import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
@@ -13,7 +14,7 @@ import { timePerTask } from "./task-time.js";
  */
 export function runSummary(totals: RunTotals): string {
   const { inputTokens, outputTokens, cachedInputTokens } = totals.usage;
-  return summaryBox(`ART-E Benchmark Results: ${totals.agentId} (${totals.model})`, [
+  return summaryBox(`ART-E Benchmark Results: ${runTitle(totals)}`, [
     ["Run", totals.runId],
     ...(totals.status === "completed"
       ? []

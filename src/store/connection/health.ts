@@ -59,7 +59,9 @@ function foreignKeys(db: Db): Finding {
 function indexIntegrity(db: Db): Finding {
   const check = "Full-text index";
   try {
-    db.prepare("INSERT INTO emails_fts (emails_fts, rank) VALUES ('integrity-check', 1)").run();
+    for (const table of ["emails_fts", "emails_fts_older"]) {
+      db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('integrity-check', 1)`).run();
+    }
     return { check, ok: true, detail: "agrees with the mails" };
   } catch (error) {
     return { check, ok: false, detail: `${(error as Error).message}; art-e doctor --repair makes it anew` };

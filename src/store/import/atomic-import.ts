@@ -21,10 +21,16 @@ import {
   openStore,
   sleepSync,
 } from "../connection/open-store.js";
+import { indexFiles, type WhileReadable } from "./parallel-index.js";
 
 /** A database being imported into. The caller ends with `finish` or `abandon`. */
 export interface AtomicImport {
   readonly db: Db;
+  /**
+   * Of a new file: lets threads of this process open `db.name` and read what is committed. Nobody sees that before
+   * `finish`. Null: an existing file, in which a commit is visible.
+   */
+  readonly whileReadable: WhileReadable | null;
   /** Makes the import durable and visible. */
   finish(): void;
   abandon(): void;
@@ -54,7 +60,7 @@ function importInPlace(path: string): AtomicImport {
   const db = openStore(path, { mustExist: true });
   // An import touches the whole file: mapped pages would count as memory.
   db.pragma("mmap_size = 0");
-  return { db, finish: () => db.close(), abandon: () => db.close() };
+  return { db, whileReadable: null, finish: () => db.close(), abandon: () => db.close() };
 }
 
 function importBeside(path: string): AtomicImport {
@@ -64,6 +70,7 @@ function importBeside(path: string): AtomicImport {
   const db = openPartial(partial, path);
   return {
     db,
+    whileReadable: (use) => unlockForReaders(db, partial, path, use),
     finish() {
       try {
         // Switching to WAL here syncs the file, and spares the first reader the switch.
@@ -104,6 +111,26 @@ function openPartial(partial: string, path: string): Db {
     }
   }
   throw busy(partial, path);
+}
+
+/** Holds a read lock in place of the exclusive one. */
+async function unlockForReaders(db: Db, partial: string, path: string, use: () => Promise<void>): Promise<void> {
+  const made = inode(partial);
+  const readAnything = db.prepare("SELECT count(*) FROM sqlite_schema");
+  db.pragma("locking_mode = NORMAL");
+  // The end of the first read releases the exclusive lock, the second takes the read lock.
+  readAnything.get();
+  db.exec("BEGIN");
+  try {
+    readAnything.get();
+    // Between the two another import may have deleted the file as left over.
+    if (inode(partial) !== made) throw busy(partial, path);
+    await use();
+  } finally {
+    // From the next write on the lock is exclusive again; until then the read lock stays.
+    db.pragma("locking_mode = EXCLUSIVE");
+    db.exec("COMMIT");
+  }
 }
 
 /** Returns the inode of the new file. */
@@ -163,8 +190,8 @@ function removeLeftOver(partial: string, path: string): void {
   try {
     lockLeftOver(db, partial, path);
     // SQLite does not delete its side files once the database is gone.
-    for (const name of [partial, `${partial}-journal`, `${partial}-wal`, `${partial}-shm`])
-      rmSync(name, { force: true });
+    const sideFiles = ["-journal", "-wal", "-shm"].map((end) => partial + end);
+    for (const name of [partial, ...sideFiles, ...Object.values(indexFiles(partial))]) rmSync(name, { force: true });
   } finally {
     db.close();
   }

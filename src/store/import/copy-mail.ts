@@ -1,5 +1,7 @@
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import { type Db, openDatabaseFile } from "../connection/open-store.js";
+import { copyTables } from "./copy-tables.js";
+import { ftsStorageTables } from "./corpus-index.js";
 
 /** The mail and its index. Everything else in the file (runs, chats, agents, labels) is left out. */
 const MAIL_TABLES = [
@@ -13,11 +15,9 @@ const MAIL_TABLES = [
   "mail_bigrams",
   "corpus_state",
   // The index as it is: building it anew takes as long as an import.
-  "emails_fts_data",
-  "emails_fts_idx",
-  "emails_fts_docsize",
-  "emails_fts_config",
-] as const;
+  ...ftsStorageTables("emails_fts"),
+  ...ftsStorageTables("emails_fts_older"),
+];
 
 export interface MailCopy {
   readonly from: string;
@@ -26,22 +26,14 @@ export interface MailCopy {
 }
 
 /**
- * Copies the mail of a database into a new one, as it is at one moment: SQLite reads all tables in one transaction.
- * Its backup would copy the runs too. Blocks the thread: 4 s of processor time for each GB.
+ * Copies the mail of a database into a new one, as it is at one moment. SQLite's backup would copy the runs too. Blocks
+ * the thread.
  */
 export function copyMail({ from, to }: MailCopy): void {
   const db = openDatabaseFile(to, to, ["journal_mode = OFF", "synchronous = OFF"]);
   try {
     db.pragma("foreign_keys = OFF");
-    // SQLite protects the tables of its index from writes.
-    db.unsafeMode(true);
-    db.prepare("ATTACH ? AS source").run(from);
-    db.transaction(() => {
-      for (const table of MAIL_TABLES) {
-        db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM source.${table}`);
-      }
-    })();
-    db.exec("DETACH source");
+    copyTables(db, from, MAIL_TABLES);
   } finally {
     db.close();
   }

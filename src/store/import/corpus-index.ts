@@ -1,37 +1,71 @@
 import type { Db } from "../connection/open-store.js";
-import { PARTY } from "../search/address-book.js";
 import { bigramText } from "../tokenizer/bigrams.js";
+import { rebuildMailOrder } from "./mail-order.js";
 
 /** Mails indexed between two calls of the listener. */
 const CHUNK = 5_000;
 
-interface MailRow {
-  id: number;
-  sender: string;
-  recipients: string;
-  date: string | null;
+/** The full-text index: of all mails, or of the newer ones and of the older ones. */
+export type FtsTable = "emails_fts" | "emails_fts_older";
+
+const FTS_TABLES: readonly FtsTable[] = ["emails_fts", "emails_fts_older"];
+
+/** The tables in which FTS5 stores an index; copied as they are, they are the index. */
+export function ftsStorageTables(table: FtsTable): string[] {
+  return ["data", "idx", "docsize", "config"].map((name) => `${table}_${name}`);
 }
 
+export interface IndexBuilder {
+  /** Indexes the mails at these positions, both included, after those indexed before. */
+  add(first: number, last: number): void;
+  /** Merges what was added; the index is complete then. */
+  finish(): void;
+}
+
+/** Mails done so far, and those to do. */
+export type IndexProgress = (done: number, total: number) => void;
+
 /**
- * Rebuilds the mail order (by date, with the parties of each mail) and the full-text index, completely each time, so
- * that the rowids of the index are in date order. Runs inside the caller's transaction.
+ * Rebuilds the mail order and the full-text index, completely each time, so that the rowids of the index are in date
+ * order. Runs inside the caller's transaction.
  */
-export function rebuildCorpusIndex(db: Db, onProgress: (done: number, total: number) => void): void {
-  const total = rebuildMailOrder(db);
-  ftsCommand(db, "delete-all");
-  // One pass over sorted rows: large batches in memory, one merge at the end.
-  ftsCommand(db, "hashsize", 16 * 1024 * 1024);
-  ftsCommand(db, "automerge", 0);
-  ftsCommand(db, "crisismerge", 1999);
-  const add = db.prepare(
-    `INSERT INTO emails_fts (rowid, subject, body, parties, bigrams)
-     SELECT position, subject, body, parties, bigrams FROM indexed_mails WHERE position BETWEEN ? AND ? ORDER BY position`,
-  );
-  for (let first = 1; first <= total; first += CHUNK) {
-    add.run(first, Math.min(first + CHUNK - 1, total));
-    onProgress(Math.min(first + CHUNK - 1, total), total);
+export function rebuildCorpusIndex(db: Db, onProgress: IndexProgress): void {
+  rebuildIndex(db, rebuildMailOrder(db), onProgress);
+}
+
+/** Rebuilds the index of the mails in order, as one table. */
+export function rebuildIndex(db: Db, total: number, onProgress: IndexProgress): void {
+  db.exec("UPDATE corpus_state SET older_from = NULL");
+  for (const table of FTS_TABLES) ftsCommand(db, table, "delete-all");
+  const index = openIndexBuilder(db, "emails_fts", "indexed_mails");
+  for (const { first, last } of chunksOf(1, total)) {
+    index.add(first, last);
+    onProgress(last, total);
   }
-  ftsCommand(db, "optimize");
+  index.finish();
+}
+
+/** Consecutive ranges of positions from `first` to `last`, both included. */
+export function* chunksOf(first: number, last: number): Generator<{ readonly first: number; readonly last: number }> {
+  for (let from = first; from <= last; from += CHUNK) yield { first: from, last: Math.min(from + CHUNK - 1, last) };
+}
+
+/** Builds an empty index from `mails`, a view that holds every position. */
+export function openIndexBuilder(db: Db, table: FtsTable, mails: string): IndexBuilder {
+  // One pass over sorted rows: large batches in memory, one merge at the end.
+  ftsCommand(db, table, "hashsize", 16 * 1024 * 1024);
+  ftsCommand(db, table, "automerge", 0);
+  ftsCommand(db, table, "crisismerge", 1999);
+  const add = db.prepare(
+    `INSERT INTO ${table} (rowid, subject, body, parties, bigrams)
+     SELECT position, subject, body, parties, bigrams FROM ${mails} WHERE position BETWEEN ? AND ? ORDER BY position`,
+  );
+  return {
+    add(first, last) {
+      add.run(first, last);
+    },
+    finish: () => ftsCommand(db, table, "optimize"),
+  };
 }
 
 /** Rebuilds the character bigrams of all mail; an import adds those of new mail. */
@@ -49,62 +83,7 @@ export function rebuildBigrams(db: Db): void {
 }
 
 /** Sends a special command to FTS5. BigInt, as it accepts integers only and a JS number is bound as REAL. */
-function ftsCommand(db: Db, name: string, value?: number): void {
-  if (value === undefined) db.prepare("INSERT INTO emails_fts (emails_fts) VALUES (?)").run(name);
-  else db.prepare("INSERT INTO emails_fts (emails_fts, rank) VALUES (?, ?)").run(name, BigInt(value));
-}
-
-/** Returns the number of mails. */
-function rebuildMailOrder(db: Db): number {
-  db.exec("DELETE FROM mail_order");
-  const addressId = openAddressIds(db);
-  const ownerIds = readFilings(db, addressId);
-  const mails = db.prepare(
-    "SELECT id, sender, recipients, date FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC",
-  );
-  const add = db.prepare("INSERT INTO mail_order (position, mail_id, date, parties) VALUES (?, ?, ?, ?)");
-  // better-sqlite3 runs no other statement during an iteration, so all rows are read first.
-  const order = mails.all() as MailRow[];
-  order.forEach((mail, i) => {
-    add.run(i + 1, mail.id, mail.date, partiesText(mail, addressId, ownerIds.get(mail.id) ?? []));
-  });
-  return order.length;
-}
-
-function partiesText(mail: MailRow, addressId: (address: string) => number, owners: readonly number[]): string {
-  const sender = mail.sender === "" ? [] : [addressId(mail.sender)];
-  const recipients = (JSON.parse(mail.recipients) as string[]).map(addressId);
-  const inboxes = new Set([...sender, ...recipients, ...owners]);
-  return [...[...inboxes].map(PARTY.in), ...sender.map(PARTY.from), ...recipients.map(PARTY.to)].join(" ");
-}
-
-function openAddressIds(db: Db): (address: string) => number {
-  const rows = db.prepare("SELECT address, id FROM addresses").all() as { address: string; id: number }[];
-  const ids = new Map(rows.map((row) => [row.address, row.id]));
-  const add = db.prepare("INSERT INTO addresses (address) VALUES (?)");
-  return (address) => {
-    let id = ids.get(address);
-    if (id === undefined) {
-      id = add.run(address).lastInsertRowid as number;
-      ids.set(address, id);
-    }
-    return id;
-  };
-}
-
-/** Address ids of the owners who filed each mail; owners without an address have no mailbox to search. */
-function readFilings(db: Db, addressId: (address: string) => number): Map<number, number[]> {
-  const rows = db
-    .prepare(
-      `SELECT f.mail_id AS mailId, w.address FROM filings f JOIN owners w ON w.id = f.owner_id
-       WHERE w.address IS NOT NULL ORDER BY f.mail_id, w.address`,
-    )
-    .all() as { mailId: number; address: string }[];
-  const filings = new Map<number, number[]>();
-  for (const { mailId, address } of rows) {
-    const owners = filings.get(mailId) ?? [];
-    owners.push(addressId(address));
-    filings.set(mailId, owners);
-  }
-  return filings;
+function ftsCommand(db: Db, table: FtsTable, name: string, value?: number): void {
+  if (value === undefined) db.prepare(`INSERT INTO ${table} (${table}) VALUES (?)`).run(name);
+  else db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES (?, ?)`).run(name, BigInt(value));
 }

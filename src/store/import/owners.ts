@@ -70,16 +70,3 @@ function group(rows: readonly OwnerCount[]): Map<number, AddressCount[]> {
   }
   return counts;
 }
-
-/** The most frequent senders and recipients. */
-export function frequentAddresses(db: Db, limit: number): AddressCount[] {
-  return db
-    .prepare(
-      `SELECT address, sum(mails) AS mails FROM (
-         SELECT sender AS address, count(*) AS mails FROM mails GROUP BY sender
-         UNION ALL
-         SELECT r.value, count(*) FROM mails m, json_each(m.recipients) r WHERE r.value <> m.sender GROUP BY r.value
-       ) WHERE address <> '' GROUP BY address ORDER BY mails DESC, address LIMIT ?`,
-    )
-    .all(limit) as AddressCount[];
-}

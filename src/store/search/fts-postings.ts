@@ -2,6 +2,7 @@ import type { Db } from "../connection/open-store.js";
 import { PARTY } from "./address-book.js";
 import { ALL_POSITIONS, type PositionRange } from "./date-range.js";
 import { termExpression } from "./fts-query.js";
+import { openMailCount } from "./mailbox-sizes.js";
 import { isRare, POSTING_LIST_LIMIT, postingsWithin } from "./posting-lists.js";
 
 /** Whose mail, and when it was sent. Ids are those of the address book; null: any. */
@@ -29,29 +30,40 @@ export interface FtsPostings {
 export const POSTINGS_SQL = {
   // `+?`: SQLite plans a statement by the value of a bare `LIMIT ?`, so it prepares it again for each new value.
   newest: "SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT +?",
-  inInbox: "SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?",
+  newestOfOlder: `SELECT rowid FROM emails_fts_older
+    WHERE emails_fts_older MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT +?`,
   mailAt: "SELECT mail_id FROM mail_order WHERE position = ?",
 } as const;
 
 /** Asks the index which mails match. It does not rank: FTS5's bm25() reads every mail of the file that holds a word. */
 export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   const matching = db.prepare(POSTINGS_SQL.newest).pluck();
-  const inInbox = db.prepare(POSTINGS_SQL.inInbox).pluck();
+  const matchingOlder = db.prepare(POSTINGS_SQL.newestOfOlder).pluck();
   // Positions run from 1 without a gap.
+  const countMails = openMailCount(db);
   const all = db.prepare("SELECT coalesce(max(position), 0) FROM mail_order").pluck();
-  const state = db.prepare("SELECT fingerprint FROM corpus_state").pluck();
+  const readState = db.prepare("SELECT fingerprint, older_from FROM corpus_state").raw();
   const mailAt = db.prepare(POSTINGS_SQL.mailAt).pluck();
   // Until the next import. An imported corpus never has the fingerprint null.
   let sizes = { fingerprint: null as unknown, all: 0, byInbox: new Map<number, number>() };
 
-  const newest = (expression: string, { first, last }: PositionRange, limit: number) =>
-    first > last ? [] : (matching.all(expression, first, last, limit) as number[]);
+  // The first position of the second index; null: there is one.
+  let olderFrom: number | null = null;
+
+  const newest = (expression: string, { first, last }: PositionRange, limit: number): number[] => {
+    if (first > last) return [];
+    const found = (
+      olderFrom !== null && first >= olderFrom ? [] : matching.all(expression, first, last, limit)
+    ) as number[];
+    if (olderFrom === null || last < olderFrom || found.length >= limit) return found;
+    return found.concat(matchingOlder.all(expression, first, last, limit - found.length) as number[]);
+  };
 
   const sizeOf = (inboxId: number | null): number => {
     if (inboxId === null) return sizes.all;
     let size = sizes.byInbox.get(inboxId);
     if (size === undefined) {
-      size = inInbox.get(`parties : ${PARTY.in(inboxId)}`) as number;
+      size = countMails(inboxId);
       sizes.byInbox.set(inboxId, size);
     }
     return size;
@@ -59,7 +71,8 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
 
   return (filter) => {
     // Another process may have imported mail meanwhile.
-    const fingerprint = state.get();
+    const [fingerprint = null, from = null] = (readState.get() ?? []) as [string?, number?];
+    olderFrom = from;
     if (fingerprint !== sizes.fingerprint) sizes = { fingerprint, all: all.get() as number, byInbox: new Map() };
     const parties = partiesExpression(filter);
     return {

@@ -25,22 +25,19 @@ export interface MailboxListing {
  */
 const MAX_IDS_SCANNED = 2_000;
 
+const listFrom = (table: string) =>
+  `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
+          m.subject, m.sender, m.date
+   FROM ${table} f JOIN mail_order o ON o.position = f.rowid JOIN mails m ON m.id = o.mail_id
+   WHERE ${table} MATCH ? AND f.rowid BETWEEN ? AND ? ORDER BY f.rowid LIMIT ?`;
+
 export const LISTING_SQL = {
-  list: `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
-                m.subject, m.sender, m.date
-         FROM emails_fts f JOIN mail_order o ON o.position = f.rowid JOIN mails m ON m.id = o.mail_id
-         WHERE emails_fts MATCH ? AND f.rowid BETWEEN ? AND ? ORDER BY f.rowid LIMIT ?`,
+  list: listFrom("emails_fts"),
+  listOlder: listFrom("emails_fts_older"),
   idsFrom: `SELECT x.message_id AS messageId, x.mail_id AS mailId, m.date
             FROM messages x JOIN mails m ON m.id = x.mail_id
             WHERE x.message_id >= ? AND x.message_id < ? ORDER BY x.message_id LIMIT ?`,
 } as const;
-
-/** How many mails are in the inbox of an address, by its id; null: of an address that no mail has. */
-export function countMails(db: Db, inboxId: number | null): number {
-  if (inboxId === null) return 0;
-  const count = db.prepare("SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?").pluck();
-  return count.get(`parties : ${PARTY.in(inboxId)}`) as number;
-}
 
 /** Lists one mailbox before the cutoff (ISO 8601, exclusive; null: none). */
 export function openMailboxListing(db: Db, inbox: string, cutoff: string | null): MailboxListing {
@@ -48,12 +45,16 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
   const mails = openMailLookup(db);
   const { first, last } = openDateRanges(db).positions({ after: null, before: cutoff });
   const list = db.prepare(LISTING_SQL.list);
+  const listOlder = db.prepare(LISTING_SQL.listOlder);
   const idsFrom = db.prepare(LISTING_SQL.idsFrom);
   if (inboxId === null) return { list: () => [], complete: () => ({ ids: [], hasMore: false }) };
   return {
     list(cursor, limit) {
       const from = cursor === null ? first : Math.max(first, cursor + 1);
-      return list.all(`parties : ${PARTY.in(inboxId)}`, from, last, limit) as MailHead[];
+      const inInbox = `parties : ${PARTY.in(inboxId)}`;
+      const heads = list.all(inInbox, from, last, limit) as MailHead[];
+      if (heads.length >= limit) return heads;
+      return heads.concat(listOlder.all(inInbox, from, last, limit - heads.length) as MailHead[]);
     },
     complete(prefix, limit) {
       const from = `<${prefix.trim().replace(/^</, "")}`;

@@ -1,5 +1,5 @@
-import { idf } from "./bm25f.js";
 import type { PositionRange } from "./date-range.js";
+import { idf } from "./ranking/bm25f.js";
 
 /** A term in more mails than this is common: it yields no candidates if rarer terms yield enough. */
 const COMMON_TERM_MAILS = 1_000;

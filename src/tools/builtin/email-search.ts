@@ -42,7 +42,8 @@ export const emailSearch = defineHandler({
   },
 });
 
-function toResult(hit: MailHit) {
+/** A hit as the agent gets it. */
+export function toResult(hit: MailHit) {
   return {
     message_id: hit.messageId,
     subject: hit.subject,

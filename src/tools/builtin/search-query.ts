@@ -40,6 +40,7 @@ export function prepareQuery(call: SearchCall, context: ToolContext, mailbox: Ma
         before: earlier(call.sentBefore === undefined ? null : `${call.sentBefore}T00:00:00Z`, context.cutoff),
       },
       limit: call.limit,
+      askedAt: context.cutoff,
     },
   };
 }

@@ -14,7 +14,7 @@ const schema = z.toJSONSchema(configSchema, { target: "draft-2020-12", io: "inpu
 const document = {
   $schema: schema.$schema,
   title: "ART-E config file",
-  description: "art-e.yaml: settings of art-e run and art-e gate, over which flags win.",
+  description: "art-e.yaml: settings of art-e run, gate, score, ask and stats, over which flags win.",
   ...schema,
 };
 
@@ -36,7 +36,8 @@ describe("the JSON Schema of the config file", () => {
   });
 
   it("describes every section, and every setting as --help does", () => {
-    const sections = document.properties as Record<string, { description: string; anyOf: Record<string, unknown>[] }>;
+    const sections = document.$defs as Record<string, { description: string; anyOf: Record<string, unknown>[] }>;
+    expect(Object.keys(sections)).toEqual(Object.keys(SECTIONS));
     for (const [name, { description, anyOf }] of Object.entries(sections)) {
       expect(description, name).toMatch(/\w/);
       const settings = anyOf.find(({ type }) => type === "object")?.properties as Record<
@@ -53,6 +54,9 @@ describe("the JSON Schema of the config file", () => {
   it.each([
     ["texts for the main keys", "agent: baseline\nmodel: a/b\ndataset: x.jsonl\njudge: off\n", true],
     ["sections of comments", "agent: baseline\nlimits:\n  # max-cost: 5\n", true],
+    ["runs", "agent: baseline\nruns:\n  a:\n  b: {limits: {max-cost: 1}}\n", true],
+    ["an unknown setting of a run", "runs: {a: {limits: {max-cots: 1}}}\n", false],
+    ["a number for the name of a run", "runs: {7: {limits: {max-cost: 1}}}\n", false],
     ["an unknown section", "limts: {}\n", false],
     ["an unknown setting", "limits: {max-cots: 1}\n", false],
     ["a wrong type", "limits: {max-cost: many}\n", false],
@@ -60,7 +64,7 @@ describe("the JSON Schema of the config file", () => {
     ["a text for a section without a main key", "limits: low\n", false],
   ])("agrees with the reader on %s", (_, text, isValid) => {
     expect(validate(parse(text))).toBe(isValid);
-    if (isValid) expect(parseConfig(text, "art-e.yaml").length).toBeGreaterThan(0);
+    if (isValid) expect(parseConfig(text, "art-e.yaml").settings.length).toBeGreaterThan(0);
     else expect(() => parseConfig(text, "art-e.yaml")).toThrow("art-e.yaml:1: ");
   });
 });
@@ -76,7 +80,8 @@ describe("the file that init writes", () => {
     ["a suite", { kind: "suite", path: "suites/x" }],
   ] as const)("is read as written for %s, also with all of its comments as settings", (_, tasks) => {
     const text = configTemplate({ ...answers, tasks }, "schema.json");
-    const values = (of: string) => new Map(parseConfig(of, "art-e.yaml").map(({ name, value }) => [name, value]));
+    const values = (of: string) =>
+      new Map(parseConfig(of, "art-e.yaml").settings.map(({ name, value }) => [name, value]));
     const written = values(text);
     expect(written.get("agent.id")).toBe("email-search");
     expect(written.get("model.id")).toBe("openai/gpt-6.1-sol");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { namesOfRuns, settingsOfRun } from "../../../src/commands/config/configured-runs.js";
 import { mergeConfig } from "../../../src/commands/config/merge-config.js";
 import { parseConfig } from "../../../src/commands/config/parse-config.js";
 import { refuseUntrusted } from "../../../src/commands/config/refuse-untrusted.js";
@@ -16,7 +17,7 @@ function refusedBy(work: () => unknown): UserError {
 
 const refused = (text: string) => refusedBy(() => parseConfig(text, "ci/art-e.yaml"));
 const valuesOf = (text: string, path = "art-e.yaml") =>
-  Object.fromEntries(parseConfig(text, path).map(({ flag, value }) => [flag, value]));
+  Object.fromEntries(parseConfig(text, path).settings.map(({ flag, value }) => [flag, value]));
 
 describe("a config file", () => {
   it("says what would be typed for the flags", () => {
@@ -65,10 +66,15 @@ gates: {baseline: latest, junit: ../junit.xml}
     expect(valuesOf("gates: {baseline: ../package.json}", "test/art-e.yaml")).toEqual({ baseline: "package.json" });
   });
 
+  it("names a database from its own folder", () => {
+    expect(parseConfig("database: mail.db", "ci/art-e.yaml").database).toBe("ci/mail.db");
+    expect(parseConfig("agent: baseline", "ci/art-e.yaml").database).toBeNull();
+  });
+
   it("may be empty, or hold nothing but comments", () => {
-    expect(parseConfig("", "art-e.yaml")).toEqual([]);
-    expect(parseConfig("# agent: baseline\n", "art-e.yaml")).toEqual([]);
-    expect(parseConfig("limits:\n  # max-cost: 5\n", "art-e.yaml")).toEqual([]);
+    expect(parseConfig("", "art-e.yaml").settings).toEqual([]);
+    expect(parseConfig("# agent: baseline\n", "art-e.yaml").settings).toEqual([]);
+    expect(parseConfig("limits:\n  # max-cost: 5\n", "art-e.yaml").settings).toEqual([]);
   });
 
   it.each([
@@ -91,6 +97,20 @@ gates: {baseline: latest, junit: ../junit.xml}
     ["agent: [a]", 1, "agent: expected settings such as id, command, url.", ""],
     ["limits: low", 1, "limits: expected settings such as max-cost, max-task-cost, max-run-tokens.", ""],
     ["model: {price: {input: -1, output: 1}}", 1, "model.price.input: expected US dollars for a million tokens.", ""],
+    ["database: 3", 1, "database: expected a path.", ""],
+    ["runs: [a]", 1, "runs: expected NAME: with sections below it.", ""],
+    ["runs:\n  a: baseline", 2, "runs.a: expected sections such as agent, dataset and limits.", ""],
+    [
+      "runs:\n  a b: {agent: x}",
+      2,
+      "runs.a b: expected a name of up to 50 letters, digits, dots, dashes, underscores.",
+      "",
+    ],
+    ["runs:\n  a:\n    limits: {max-cots: 1}", 3, "runs.a.limits has no setting max-cots.", "Did you mean max-cost?"],
+    ["runs:\n  a:\n    limts: {}", 3, "runs.a has no section limts.", "Did you mean limits?"],
+    ["runs:\n  a: {runs: {}}", 2, "runs.a has no section runs.", "runs is for the whole file, beside its sections."],
+    ["run: {database: x.db}", 1, "run has no setting database.", "database is for the whole file"],
+    ["rnus: {}", 1, "There is no section rnus.", "Did you mean runs"],
     ["- agent", 1, "expected sections such as agent, dataset and limits.", ""],
     ["agent: a\nagent: b", 2, "Map keys must be unique.", ""],
     ["agent: &a x\nmodel: *a", 1, "has an anchor or an alias, which are not allowed.", ""],
@@ -115,7 +135,7 @@ gates: {baseline: latest, junit: ../junit.xml}
 });
 
 describe("beside flags", () => {
-  const FILE = parseConfig(
+  const { settings: FILE } = parseConfig(
     `
 agent: mine
 model: {id: openai/x, base-url: "http://localhost:1/v1", temperature: 0}
@@ -157,8 +177,70 @@ gates: {fail-under: {found: 0.9}}
   });
 });
 
+describe("a run of the file", () => {
+  const FILE = parseConfig(
+    `
+agent: {id: mine}
+model: openai/x
+dataset: {file: a.jsonl, split: train}
+run: {limit: 50, output: out/results.json}
+gates: {fail-under: {found: 0.9}, junit: junit}
+runs:
+  plain:
+  other-model: {model: {id: openai/y}, run: {limit: 5}}
+  other-agent: {agent: baseline, gates: {fail-under: {sources: 0.5}, junit: own.xml}}
+  tasks: {suite: s}
+`,
+    "art-e.yaml",
+  );
+  const values = (run: string) => Object.fromEntries(settingsOfRun(run, FILE).map(({ name, value }) => [name, value]));
+
+  it("has what stands for all runs, with its name in the files that all would write", () => {
+    expect(values("plain")).toEqual({
+      "agent.id": "mine",
+      "model.id": "openai/x",
+      "dataset.file": "a.jsonl",
+      "dataset.split": "train",
+      "run.limit": 50,
+      "run.output": "out/results-plain.json",
+      "gates.fail-under": "found=0.9",
+      "gates.junit": "junit-plain",
+    });
+  });
+
+  it("replaces what it has of its own, and sets aside what belongs to another agent or dataset", () => {
+    const model = values("other-model");
+    expect(model).toMatchObject({ "runs.other-model.model.id": "openai/y", "runs.other-model.run.limit": 5 });
+    expect(Object.keys(model)).not.toEqual(expect.arrayContaining(["model.id"]));
+    expect(Object.keys(model)).not.toEqual(expect.arrayContaining(["run.limit"]));
+    expect(values("other-agent")).toEqual({
+      "dataset.file": "a.jsonl",
+      "dataset.split": "train",
+      "run.limit": 50,
+      "run.output": "out/results-other-agent.json",
+      "runs.other-agent.agent.id": "baseline",
+      "runs.other-agent.gates.fail-under": "sources=0.5",
+      "runs.other-agent.gates.junit": "own.xml",
+    });
+    expect(Object.keys(values("tasks"))).not.toEqual(expect.arrayContaining(["dataset.file"]));
+    expect(values("tasks")).toMatchObject({ "runs.tasks.suite.folder": "s", "agent.id": "mine" });
+  });
+
+  it("is chosen by --only, in the order of the file", () => {
+    expect(namesOfRuns(undefined, FILE, "f")).toEqual(["plain", "other-model", "other-agent", "tasks"]);
+    expect(namesOfRuns("tasks, plain", FILE, "f")).toEqual(["plain", "tasks"]);
+    expect(refusedBy(() => namesOfRuns("plan", FILE, "f"))).toMatchObject({
+      message: "--only: f has no run plan.",
+      hint: "Did you mean plain? It has plain, other-model, other-agent, tasks.",
+    });
+    expect(refusedBy(() => namesOfRuns("plain", { ...FILE, runs: new Map() }, "f")).message).toBe(
+      "--only: f has no runs.",
+    );
+  });
+});
+
 describe("a file that --config does not name", () => {
-  const check = (text: string) => refuseUntrusted(parseConfig(text, "art-e.yaml"), "art-e.yaml");
+  const check = (text: string) => refuseUntrusted(parseConfig(text, "art-e.yaml").settings, "art-e.yaml");
 
   it.each([
     "agent: {command: python agent.py}",

@@ -61,6 +61,35 @@ it("--format md has the verdict in words, and every metric", async () => {
   expect(stdout).toMatch(/^\| Sources correct \| 12 \| .+ \| worse \|$/m);
 });
 
+it("calls a run by its name, in every form", async () => {
+  const [first = "", second = ""] = runIds;
+  expect((await artE(["runs", "rename", second, "Two turns"])).code).toBe(0);
+  const markdown = (await artE(["report", first, "Two turns", "--format", "md"])).stdout;
+  expect(markdown).toMatch(/^## ART-E: baseline · offline\/baseline, Two turns$/m);
+  expect(markdown).toMatch(/^### Two turns against baseline · offline\/baseline$/m);
+  expect(markdown).toMatch(/^\| Agent \| baseline · offline\/baseline \| baseline · offline\/baseline \|$/m);
+  await artE(["report", "Two turns", "-o", "named.html"]);
+  expect(read("named.html")).toContain("<title>ART-E report: Two turns</title>");
+  const { runs } = JSON.parse((await artE(["report", "Two turns", first, "--json"])).stdout);
+  expect(runs).toMatchObject([
+    { name: "Two turns", label: "Two turns", agentId: "baseline" },
+    { name: null, label: "baseline · offline/baseline" },
+  ]);
+  const compared = await artE(["compare", first, "Two turns"]);
+  expect(compared.stdout).toMatch(/^Two turns +baseline +12 /m);
+  expect(compared.stdout).toContain(`Two turns against ${first}: 12 questions in both`);
+  expect((await artE(["stats", "--run", second])).stdout).toContain("Results: Two turns: baseline (offline/baseline)");
+  const rows = await artE(["export-results", second, "--tables", "tasks", "--format", "csv"]);
+  expect(rows.stdout).toMatch(/^\ufeff?runId,agentId,model,runName,taskId,/);
+  expect(rows.stdout).toContain(",offline/baseline,Two turns,");
+  // A results file has the name that the run had when it was written.
+  await artE(["score", "--run", second, "--no-judge", "-o", "named.json"]);
+  expect((await artE("compare one.json named.json --db nowhere.db")).stdout).toContain("Two turns against ");
+  await artE(["gate", "Two turns", "--junit", "junit.xml"]);
+  expect(read("junit.xml")).toContain('name="Two turns: baseline (offline/baseline), ');
+  expect((await artE(["runs", "rename", second, "--remove"])).code).toBe(0);
+});
+
 it.each([
   ["report one.json one.json", /^art-e: The run run_\S+ is named twice\.$/m],
   [`report gone.json`, "There is no results file gone.json."],

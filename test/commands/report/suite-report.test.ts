@@ -60,7 +60,7 @@ describe("report --csv", () => {
       expect.objectContaining({ state: "unsupported", scoreBand: "unscored", tasks: "1" }),
     ]);
     expect(rowsOf("tables/tools.csv")[0]).toMatchObject({ tool: "run_shell", calls: "2", errors: "0", tasks: "2" });
-    expect(read("tables/steps.csv")).toMatch(/\r\nrun_before,data-worker,acme\/best,up to 5,2,3,1,1\r\n$/);
+    expect(read("tables/steps.csv")).toMatch(/\r\nrun_before,data-worker,acme\/best,,up to 5,2,3,1,1\r\n$/);
     // Again: they are replaced.
     expect(JSON.parse((await artE("report run_after --csv tables --json")).stdout).runs).toEqual(["run_after"]);
     expect(rowsOf("tables/scores.csv")[0]).toMatchObject({ runId: "run_after", value: "1" });

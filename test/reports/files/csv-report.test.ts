@@ -8,7 +8,7 @@ import { finished } from "../../store/runs/saved-runs.js";
 const MEANINGS: ScoreMeaning[] = [
   { name: "semanticScore", label: "Semantic score", kind: "mean", better: "higher", meaning: "" },
 ];
-const RUN = { runId: "run_1", agentId: "email-search", model: "acme/best" };
+const RUN = { runId: "run_1", agentId: "email-search", model: "acme/best", runName: "nightly" };
 
 function rowOf(changes: Partial<TaskResult>): Record<string, string> {
   const { result } = finished("run_1", 1, 0.5);
@@ -21,7 +21,14 @@ function rowOf(changes: Partial<TaskResult>): Record<string, string> {
 describe("a report as CSV", () => {
   it("has a column for each field and score, and empty cells for what there is none of", () => {
     const row = rowOf({ scores: { semanticScore: 0.5 }, costUsd: null });
-    expect(row).toMatchObject({ runId: "run_1", model: "acme/best", taskId: "1", semanticScore: "0.5", costUsd: "" });
+    expect(row).toMatchObject({
+      runId: "run_1",
+      model: "acme/best",
+      runName: "nightly",
+      taskId: "1",
+      semanticScore: "0.5",
+      costUsd: "",
+    });
   });
 
   it("keeps commas, quotes, line ends and other scripts", () => {

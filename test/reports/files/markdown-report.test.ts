@@ -27,6 +27,7 @@ function head(label: string): ReportHead {
       retries: 0,
     },
     tokens: { input: 0, cached: 0, output: 0 },
+    name: null,
     scores: { semanticScore: { value: null, n: 0, low: null, high: null } },
     slices: {},
     suite: null,

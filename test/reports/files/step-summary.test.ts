@@ -13,7 +13,7 @@ describe("a step summary", () => {
       task(3, {}, { question: "Why", ending: "timeout", error: "over", groundTruth: "So" }),
     ];
     const text = stepSummary(run, gates, "exactMatch", results);
-    expect(text).toContain("### ART-E: art-e (acme&#47;best)");
+    expect(text).toContain("### ART-E: art-e &#40;acme&#47;best&#41;");
     expect(text).toContain("| Exact match | 0.500 | 0.200 to 0.800 | 10 |");
     expect(text).toMatch(/- :white_check_mark: passed accuracy/);
     expect(text).toMatch(/- :x: missed accuracy/);

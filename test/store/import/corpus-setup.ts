@@ -55,6 +55,7 @@ export function importFrom(db: Db, source: CorpusSource, wish: Wish = {}): Promi
     limit: 0,
     batchSize: 100,
     ownerMap: new Map(),
+    parallelIndex: null,
     strict: false,
     onSkipped: () => undefined,
     ...changes,
@@ -106,7 +107,9 @@ export function content(db: Db) {
 
 /** FTS5's own check of the index against the text of the mails; throws where they differ. */
 export function checkIndex(db: Db): void {
-  db.prepare("INSERT INTO emails_fts (emails_fts, rank) VALUES ('integrity-check', ?)").run(BigInt(1));
+  for (const table of ["emails_fts", "emails_fts_older"]) {
+    db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('integrity-check', ?)`).run(BigInt(1));
+  }
 }
 
 export function idOf(db: Db, address: string): number {

@@ -59,7 +59,8 @@ describe("letters beyond ASCII", async () => {
   const words = ["Zürich", "ZÜRICH", "Καφές", "kafé", "İzmir", "\u212aelvin", "МОСКВА"];
   const test = await openWithMails(...words.map((word, n) => mail({ messageId: `<${n}>`, body: `at ${word} today` })));
   afterAll(() => test.close());
-  const everybody = { inboxId: null, fromIds: null, toIds: null, period: { after: null, before: null }, limit: 10 };
+  const period = { after: null, before: null };
+  const everybody = { inboxId: null, fromIds: null, toIds: null, period, limit: 10, askedAt: null };
   const bodies = (asked: string) =>
     openMailSearch(test.db)
       .newestFirst({ ...everybody, words: asked })

@@ -42,7 +42,7 @@ interface Word {
 /** What is looked for in the order in which it must stand. */
 type Phrase = readonly Pick<Word, "stem" | "isJoined">[];
 
-const REACH = 4_000;
+const REACH = 20_000;
 
 export function referenceSearch(mails: readonly PlainMail[], stopWords: ReadonlySet<string>) {
   const read = mails.map((mail) => ({ mail, subject: wordsOf(mail.subject), body: wordsOf(mail.body) }));
@@ -79,7 +79,7 @@ export function referenceSearch(mails: readonly PlainMail[], stopWords: Readonly
       const namingWeights = weights.filter((_, i) => telling[i]);
       const nominated = byNumber(asked, (one) => sum(namingWeights.filter((_, i) => naming[i]?.includes(one))))
         .filter(({ number }) => number > 0)
-        .slice(0, Math.max(30, query.limit))
+        .slice(0, Math.max(60, query.limit))
         .map(({ one }) => one);
       const rest = all.length < query.limit ? ranked(nominated.filter((one) => !all.includes(one))) : [];
       const hits = [...ranked(all).map(marked("all_words")), ...rest.map(marked("best_match"))].slice(0, query.limit);
@@ -205,23 +205,33 @@ function isNewer(a: PlainMail, b: PlainMail): boolean {
   return b.date === null || (a.date !== null && a.date > b.date);
 }
 
-/** BM25F with k1 = 1.2 and b = 0.5: a word counts three times in the subject and half in quoted mail. */
+/**
+ * BM25F with k1 = 1.2 and b = 0.5 of the best passage of 1,500 characters, one of which begins every 750: a word counts
+ * three times in the subject and half in quoted mail.
+ */
 function score(
   { mail, subject, body }: { mail: PlainMail; subject: readonly Word[]; body: readonly Word[] },
   terms: readonly Phrase[],
   weights: readonly number[],
 ): number {
-  const quoted = quotedFrom(mail.body.slice(0, REACH));
-  const length = 0.5 + (0.5 * Math.min(mail.body.length, REACH)) / 800;
-  return sum(
-    terms.map((term, i) => {
-      const inSubject = places(subject, term).length;
-      const inBody = places(body, term).filter(({ end }) => end <= REACH);
-      const own = inBody.filter(({ start }) => start < quoted).length;
-      const frequency = 3 * inSubject + own + 0.5 * (inBody.length - own);
-      return ((weights[i] ?? 0) * frequency * 2.2) / (frequency + 1.2 * length);
-    }),
+  const ranked = mail.body.slice(0, REACH);
+  const quoted = quotedFrom(ranked);
+  const found = terms.map((term) => places(body, term).filter(({ end }) => end <= REACH));
+  const passages = [0];
+  for (let start = 750; start + 750 < ranked.length; start += 750) passages.push(start);
+  const length = 0.5 + (0.5 * Math.min(ranked.length, 1_500)) / 800;
+  const scores = passages.map((start) =>
+    sum(
+      terms.map((term, i) => {
+        const inSubject = places(subject, term).length;
+        const inPassage = found[i]?.filter((word) => word.start >= start && word.start < start + 1_500) ?? [];
+        const own = inPassage.filter((word) => word.start < quoted).length;
+        const frequency = 3 * inSubject + own + 0.5 * (inPassage.length - own);
+        return ((weights[i] ?? 0) * frequency * 2.2) / (frequency + 1.2 * length);
+      }),
+    ),
   );
+  return Math.max(...scores);
 }
 
 /** Line by line: a rule, a `>`, a header, or a line that ends in "wrote:". */

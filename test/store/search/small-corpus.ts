@@ -72,7 +72,7 @@ export function addressId(db: Db, address: string): number {
 
 /** A query of everybody's mail of all times. */
 export function query(words: string, changes: Partial<MailQuery> = {}): MailQuery {
-  return { words, inboxId: null, fromIds: null, toIds: null, period: ALWAYS, limit: 10, ...changes };
+  return { words, inboxId: null, fromIds: null, toIds: null, period: ALWAYS, limit: 10, askedAt: null, ...changes };
 }
 
 /** As `mail` was given them. */

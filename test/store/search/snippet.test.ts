@@ -53,7 +53,7 @@ describe("a snippet", () => {
   });
 
   test("is looked for far into a long mail where a word is not in its beginning, unless the subject has it", () => {
-    const body = `a zebra ${filler(6_000)} zebra and horse ${filler(1_000)}`;
+    const body = `a zebra ${filler(22_000)} zebra and horse ${filler(1_000)}`;
     const shownOf = (subject: string) =>
       openMailSearch(openCorpus([mail("1", { subject, body })])).bestFirst(query("zebra horse")).hits[0]?.snippet;
     expect(shownOf("nothing")).toContain("zebra and horse");

@@ -29,7 +29,7 @@ const listed = (result: ToolResult) =>
 
 it("answers as the search on this thread does", async () => {
   const { search: here, addresses } = openMailbox(test.db);
-  const query = { fromIds: null, toIds: null, period: { after: null, before: null }, limit: 10 };
+  const query = { fromIds: null, toIds: null, period: { after: null, before: null }, limit: 10, askedAt: null };
   const { hits } = here.bestFirst({ ...query, words: "contract draft", inboxId: addresses.idOf(MARCUS) });
   expect(hits.length).toBeGreaterThan(3);
   expect(listed(await search("contract draft"))).toEqual(hits.map((hit) => hit.messageId));

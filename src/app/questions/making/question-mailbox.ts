@@ -53,6 +53,7 @@ function openQuestionMailbox(db: Db, { search, mails, addresses }: Mailbox, addr
             toIds: null,
             period: { after: null, before: endOfDay(day) },
             limit,
+            askedAt: endOfDay(day),
           })
           .hits.map(({ messageId }) => messageId),
       ),

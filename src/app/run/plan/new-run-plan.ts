@@ -29,7 +29,9 @@ export function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, opt
   const output = outputToKeep(options.output);
   // The plan keeps the number, not the tasks: they are freed when the run is created.
   const count = tasks.length;
-  const create = createRunOnce(db, { runId, name: options.name, set, tasks, settings, limits, output });
+  const create = createRunOnce(db, {
+    ...{ runId, name: options.name, tags: options.tags, set, tasks, settings, limits, output },
+  });
   return {
     runId,
     agent: agentOf(settings),

@@ -43,6 +43,8 @@ export interface RunOptions
   readonly repeat?: string | undefined;
   /** Of a new run. */
   readonly name?: string | undefined;
+  /** Of a new run. */
+  readonly tags?: readonly string[] | undefined;
   readonly retryFailed: boolean;
   readonly force: boolean;
   /** US dollars. */

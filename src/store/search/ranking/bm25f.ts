@@ -1,12 +1,4 @@
-import { quotedStart } from "../../domain/mail/quoted-text.js";
-import type { TermMatch } from "./term-matches.js";
-
-/** The ranked part of a mail: the start of its body and the term matches. */
-export interface RankedText {
-  readonly body: string;
-  readonly inSubject: readonly TermMatch[];
-  readonly inBody: readonly TermMatch[];
-}
+import type { TermMatch } from "../term-matches.js";
 
 /** Corpus statistics of a query's terms. */
 export interface TermStatistics {
@@ -14,6 +6,16 @@ export interface TermStatistics {
   readonly mails: number;
   /** Mails that hold the term, by term. */
   readonly documentFrequencies: readonly number[];
+}
+
+/** Where the terms stand in a mail, or in a passage of it. */
+export interface FieldMatches {
+  readonly inSubject: readonly TermMatch[];
+  readonly inBody: readonly TermMatch[];
+  /** Where quoted mail starts; -1: nowhere. */
+  readonly quoted: number;
+  /** Characters of the body or of the passage. */
+  readonly length: number;
 }
 
 /** Saturation and length normalisation of BM25 (Robertson and Zaragoza, 2009). */
@@ -38,19 +40,18 @@ export function idf({ mails, documentFrequencies }: TermStatistics, term: number
   return Math.log(1 + (mails - n + 0.5) / (n + 0.5));
 }
 
-/** BM25 over subject and body as one weighted field (BM25F). */
-export function bm25f({ body, inSubject, inBody }: RankedText, weights: readonly number[]): number {
-  const quoted = inBody.length > 0 ? quotedStart(body) : -1;
+/** BM25 over subject and body as one weighted field (BM25F): what each term adds to the score. */
+export function bm25f({ inSubject, inBody, quoted, length }: FieldMatches, weights: readonly number[]): Float64Array {
   const frequency = new Float64Array(weights.length);
   for (const { term } of inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
   for (const { term, start } of inBody) {
-    frequency[term] = (frequency[term] ?? 0) + (quoted !== -1 && start > quoted ? QUOTED_WEIGHT : 1);
+    frequency[term] = (frequency[term] ?? 0) + (isQuoted(start, quoted) ? QUOTED_WEIGHT : 1);
   }
-  const length = 1 - B + (B * body.length) / AVERAGE_BODY_CHARS;
-  let score = 0;
-  for (const [term, weight] of weights.entries()) {
-    const tf = frequency[term] ?? 0;
-    score += (weight * tf * (K1 + 1)) / (tf + K1 * length);
-  }
-  return score;
+  const relativeLength = 1 - B + (B * length) / AVERAGE_BODY_CHARS;
+  return frequency.map((tf, term) => ((weights[term] ?? 0) * tf * (K1 + 1)) / (tf + K1 * relativeLength));
+}
+
+/** Whether a position of a body is in quoted mail. */
+export function isQuoted(position: number, quoted: number): boolean {
+  return quoted !== -1 && position > quoted;
 }

@@ -1,0 +1,34 @@
+/** A search as the signals see it. */
+export interface SignalQuery {
+  /** As typed. */
+  readonly words: string;
+  /** Whose mailbox is searched; null: everybody's. */
+  readonly owner: string | null;
+  /** When it is asked (ISO 8601 UTC): the end of the question's day; null: not known. */
+  readonly askedAt: string | null;
+}
+
+/** What the signals read of a mail. */
+export interface SignalMail {
+  /** What its sender wrote in the passage that fits best, without the mail it quotes. */
+  readonly ownText: string;
+  readonly sender: string;
+  /** To, cc and bcc. */
+  readonly recipients: readonly string[];
+  /** ISO 8601 UTC. */
+  readonly date: string | null;
+}
+
+/** How much of a signal a mail shows, 0 to 1. */
+export type SignalStrength = (mail: SignalMail) => number;
+
+/** Something other than its words that makes a mail more likely to be the one meant. */
+export interface RankingSignal {
+  readonly name: string;
+  /** What a mail has that shows it. */
+  readonly meaning: string;
+  /** The share by which the full signal raises the score of the words. */
+  readonly weight: number;
+  /** Null: the query does not ask for it. */
+  readonly detect: (query: SignalQuery) => SignalStrength | null;
+}

@@ -1,0 +1,30 @@
+import { type CalendarDay, matchesDay, parseDatesAndTimes } from "../../../domain/values/parse-dates.js";
+import type { SignalQuery, SignalStrength } from "./ranking-signal.js";
+
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/** Months without a day or a year. "May" and "March" only as a name, and not as the first word. */
+const LONE_MONTH =
+  /\b(?:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b/g;
+const LONE_MAY_OR_MARCH = /(?<=\S\s+)\b(?:May|March)\b(?!,?\s+\d)/g;
+
+/** Mail sent in a month that the query names, in any spelling: "September 2000", "8/27", "in July". */
+export function detectSentMonth({ words }: SignalQuery): SignalStrength | null {
+  const months = monthsNamed(words);
+  if (months.length === 0) return null;
+  return ({ date }) => {
+    if (date === null) return 0;
+    const sent = { year: Number(date.slice(0, 4)), month: Number(date.slice(5, 7)), day: null };
+    return months.some((month) => matchesDay(month, sent)) ? 1 : 0;
+  };
+}
+
+/** Months, with their year where it is given. */
+function monthsNamed(words: string): CalendarDay[] {
+  const { days, rest } = parseDatesAndTimes(words);
+  const lone = [...(rest.match(LONE_MONTH) ?? []), ...(words.match(LONE_MAY_OR_MARCH) ?? [])];
+  return [
+    ...days.map(({ year, month }) => ({ year, month, day: null })),
+    ...lone.map((name) => ({ year: null, month: MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1, day: null })),
+  ];
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { detectAnswerKind } from "../../../../src/store/search/ranking/answer-kind.js";
+import { detectCorrespondents } from "../../../../src/store/search/ranking/correspondents.js";
+import type { SignalMail, SignalQuery } from "../../../../src/store/search/ranking/ranking-signal.js";
+import { detectRecency } from "../../../../src/store/search/ranking/recency.js";
+import { detectSentMonth } from "../../../../src/store/search/ranking/sent-month.js";
+
+const OWNER = "ann.owner@plains.example";
+const asks = (words: string): SignalQuery => ({ words, owner: OWNER, askedAt: "2001-05-15T00:00:00Z" });
+const sent = (mail: Partial<SignalMail>): SignalMail => ({
+  ownText: "",
+  sender: "ben@plains.example",
+  recipients: [],
+  date: "2001-05-01T10:00:00Z",
+  ...mail,
+});
+
+describe("the month of sending", () => {
+  const strength = (words: string, date: string | null) => detectSentMonth(asks(words))?.(sent({ date }));
+  it.each([
+    ["the draft of September 2000", "2000-09-30T23:59:59Z", 1],
+    ["the draft of September 2000", "2000-10-01T00:00:00Z", 0],
+    ["the draft of September 2000", "2001-09-04T00:00:00Z", 0],
+    ["the gas of 8/27", "2001-08-01T00:00:00Z", 1],
+    ["the gas of 27 August", "2001-08-01T00:00:00Z", 1],
+    ["the gas of 27 August", "2001-07-31T00:00:00Z", 0],
+    ["losses in july", "1999-07-04T00:00:00Z", 1],
+    ["losses between January and Feb", "1999-02-04T00:00:00Z", 1],
+    ["losses in March", "1999-03-04T00:00:00Z", 1],
+    ["losses in May", "1999-05-04T00:00:00Z", 1],
+    ["losses in May 2000", "1999-05-04T00:00:00Z", 0],
+    ["losses in July", null, 0],
+  ])("%s, sent %s: %s", (words, date, expected) => expect(strength(words, date)).toBe(expected));
+
+  it.each(["May I go?", "what may come", "the long march", "a decent marble", "gas 4500"])(
+    "%s names no month",
+    (words) => expect(detectSentMonth(asks(words))).toBeNull(),
+  );
+});
+
+describe("sender and recipients", () => {
+  const strength = (words: string, mail: Partial<SignalMail>) => detectCorrespondents(asks(words))?.(sent(mail));
+  it.each([
+    ["What did I offer for it?", { sender: OWNER }, 1],
+    ["What did I offer for it?", { sender: "ben@plains.example" }, 0],
+    ["the rate that I gave", { sender: OWNER }, 1],
+    ["What did Christian say?", { sender: "christian.yoder@plains.example" }, 1],
+    ["what did christian say?", { sender: "christian.yoder@plains.example" }, 1],
+    ["What did Brabb say?", { sender: "drew_a_brabb@plains.example" }, 1],
+    ["What did Cherry say?", { sender: "bcherry@plains.example" }, 1],
+    ["What did Christian say?", { sender: "ben@christian.example" }, 0],
+    ["What did Lee say?", { sender: "ashlee@plains.example" }, 0],
+    ["the note from Dana Okafor", { sender: "dana.okafor@plains.example" }, 1],
+    ["Who is to tell Marshall?", { recipients: ["ben@plains.example", "marshall.brown@plains.example"] }, 1],
+    ["Who is to tell Marshall?", { recipients: ["ben@plains.example"], sender: "marshall.brown@plains.example" }, 0],
+    ["What did I tell Marshall?", { recipients: ["marshall.brown@plains.example"] }, 0.5],
+    ["What did I tell Marshall?", { recipients: ["marshall.brown@plains.example"], sender: OWNER }, 1],
+  ])("%s %j: %s", (words, mail, expected) => expect(strength(words, mail)).toBe(expected));
+
+  it.each(["the gas price", "What did we do with them?", "Who called me to do so?"])("%s names nobody", (words) =>
+    expect(detectCorrespondents(asks(words))).toBeNull(),
+  );
+
+  it("has no owner to have written in everybody's mail", () =>
+    expect(detectCorrespondents({ ...asks("What did I offer?"), owner: null })).toBeNull());
+});
+
+describe("the kind of answer", () => {
+  it.each([
+    ["What is Ann's e-mail address?", "write to ann@x.example", "write to Ann"],
+    ["When is the dinner?", "see you Friday", "see you there"],
+    ["Which day is the dinner?", "on 6/13 then", "on it then"],
+    ["What time is the dinner?", "at 7:30", "at the Ruskin"],
+    ["What is Ann's fax number?", "713/616-1280", "616 1280"],
+    ["How much is the room?", "$129 a night", "129 nights"],
+    ["What salary was paid?", "47,500 a year", "47 a year"],
+    ["How many spaces are left?", "38 spaces", "some spaces"],
+  ])("%s", (words, holds, lacks) => {
+    const strength = detectAnswerKind(asks(words));
+    expect([strength?.(sent({ ownText: holds })), strength?.(sent({ ownText: lacks }))]).toEqual([1, 0]);
+  });
+
+  it("is open for other questions", () => expect(detectAnswerKind(asks("Who signed the contract?"))).toBeNull());
+});
+
+describe("recency", () => {
+  const strength = (date: string | null) => detectRecency(asks("gas"))?.(sent({ date }));
+  it.each([
+    ["2001-05-15T00:00:00Z", 1],
+    ["2001-05-01T00:00:00Z", 0.5],
+    ["2001-04-17T00:00:00Z", 0.25],
+    ["2001-06-01T00:00:00Z", 1],
+    [null, 0],
+  ])("of mail of %s is %s", (date, expected) => expect(strength(date)).toBe(expected));
+
+  it("needs to know when it is asked", () => expect(detectRecency({ ...asks("gas"), askedAt: null })).toBeNull());
+});
