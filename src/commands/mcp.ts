@@ -6,9 +6,9 @@ import { EXIT, UserError } from "../domain/errors.js";
 import { listenMcp } from "../mcp/http-listener.js";
 import { type MailOffer, mailServer } from "../mcp/mail-server.js";
 import { isLoopback } from "../platform/http/host-and-origin.js";
-import { checkToken } from "./cli/check-token.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { day, readFlags, text, wholeNumber } from "./cli/read-flags.js";
+import { tokenOf } from "./flags/server-token.js";
 import { mcpClientConfig } from "./mcp-client-config.js";
 
 const DEFAULT_PORT = 8788;
@@ -92,8 +92,7 @@ async function overHttp(
   { host, port }: Flags,
   { settings, out, signal }: CommandContext,
 ): Promise<void> {
-  const written = settings.env.ART_E_TOKEN || null;
-  const token = written === null ? null : checkToken(written, "ART_E_TOKEN");
+  const token = tokenOf({}, settings);
   if (token === null && !isLoopback(host)) {
     throw new UserError(
       "token_unusable",

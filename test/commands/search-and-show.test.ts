@@ -28,6 +28,31 @@ describe("search", () => {
     expect(last).toMatch(/^2 of \d+ mails\. art-e show '<MESSAGE-ID>' reads one\.$/);
   });
 
+  it.concurrent("--explain shows which part of each score comes from what", async ({ expect }) => {
+    const asked = ["search", MARCUS, "What price did I give Alice in January?", "-l", "3", "--cutoff", "2001-01-15"];
+    const [shown, json] = await Promise.all([artE([...asked, "--explain"]), artE([...asked, "--explain", "--json"])]);
+    expect([shown.code, shown.stderr]).toEqual([0, ""]);
+    expect(shown.stdout).toMatch(/^ {4}score \d+\.\d\d = words \d+\.\d\d x signals 1\.\d\d$/m);
+    expect(shown.stdout).toMatch(/^ {4}word +idf +in subject +in body +in quoted mail +score$/m);
+    expect(shown.stdout).toMatch(/^ {4}\+0\.25 sent_month: sent in a month that is named$/m);
+    const { emails } = JSON.parse(json.stdout);
+    expect(emails).toHaveLength(3);
+    for (const { score } of emails) {
+      const words = score.words.reduce((sum: number, word: { score: number }) => sum + word.score, 0);
+      const raised = score.signals.reduce((sum: number, signal: { raise: number }) => sum + signal.raise, 1);
+      expect(score.score).toBeCloseTo(words * raised, 6);
+    }
+    const { stdout } = await artE([...asked, "--json"]);
+    expect(JSON.parse(stdout).emails.map((mail: Hit) => mail.message_id)).toEqual(
+      emails.map((mail: Hit) => mail.message_id),
+    );
+  });
+
+  it.concurrent("has no scores to explain where the newest come first", async ({ expect }) => {
+    const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--explain is about scores")]);
+  });
+
   it.concurrent("looks for every one of its words, and takes the last of a flag given twice", async ({ expect }) => {
     const totalOf = async (words: string) =>
       JSON.parse((await artE(`search ${MARCUS} ${words} --json -l 1 -l 2`)).stdout);

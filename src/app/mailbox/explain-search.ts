@@ -18,7 +18,11 @@ export interface ExplainedSearch {
 /** The hits of email_search, and what an agent is not told: which part of each score comes from what. */
 export function explainSearch(options: SearchOptions, settings: AppSettings): Promise<ExplainedSearch> {
   if (options.order !== "best") {
-    throw new UserError("flag_invalid", "--explain is about scores, and --order newest has none.", "Leave out one.");
+    throw new UserError(
+      "flag_invalid",
+      "--explain is about scores, which --order newest has none of.",
+      "Leave out one of the two.",
+    );
   }
   return withStore(settings, async (db) => {
     const mailbox = openMailbox(db);

@@ -16,5 +16,5 @@ export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
   const given = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
   const token = (given ?? env.ART_E_TOKEN ?? "").trim();
   if (token === "" && given === undefined) return null;
-  return checkToken(token, "The token");
+  return checkToken(token);
 }

@@ -6,13 +6,20 @@ export const QUESTION_KINDS = ["who", "when", "how_much", "where", "what", "deci
 export type QuestionKind = (typeof QUESTION_KINDS)[number];
 
 /** Checks that a question passes before it is kept. */
-export const QUESTION_CHECKS = ["gold", "sources", "without_mail", "other_mails"] as const;
+export const QUESTION_CHECKS = [
+  "gold",
+  "sources",
+  "each_mail",
+  "earlier_mails",
+  "without_mail",
+  "other_mails",
+] as const;
 
 export const questionCheckSchema = z.object({
   check: z
     .enum(QUESTION_CHECKS)
     .describe(
-      "gold: what the dataset says holds together; sources: answered from the cited mails; without_mail: answered from nothing; other_mails: answered from the best other matches",
+      "gold: what the dataset says holds together; sources: answered from the cited mails; each_mail: answered from each of them alone; earlier_mails: answered from those before the one that changed it; without_mail: answered from nothing; other_mails: answered from the best other matches",
     ),
   by: z.string().describe("The model that checked, or rules"),
   passed: z.boolean(),

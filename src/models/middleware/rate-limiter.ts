@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type LimitReason, type Model, ModelError } from "../../domain/models/model.js";
+import { type LimitReason, ModelError } from "../../domain/models/model.js";
 import { AdaptiveRate } from "./adaptive-rate.js";
 
 export interface RateLimiterOptions {
@@ -264,22 +264,4 @@ class TokenBudget {
     const missing = running === 0 ? -this.left : guess * running - this.left;
     return missing <= 0 ? 0 : missing / this.perMs;
   }
-}
-
-/** The same model, its calls let through by the throttle. */
-export function withRateLimit(model: Model, throttle: RateLimiter): Model {
-  return {
-    id: model.id,
-    complete(request, signal) {
-      request.onProgress?.({ type: "queued" });
-      return throttle.call(
-        (waitedFor) => {
-          request.onProgress?.({ type: "calling", waitedFor });
-          return model.complete(request, signal);
-        },
-        ({ usage }) => (usage === null ? 0 : usage.inputTokens + usage.outputTokens),
-        signal,
-      );
-    },
-  };
 }

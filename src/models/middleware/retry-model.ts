@@ -47,6 +47,32 @@ export async function retryWithPolicy<T>(
   }
 }
 
+/** A call that was tried until it was done, with what it waited for. */
+export interface FollowedTry<T> extends Tried<T> {
+  readonly waits: ReturnType<CallWaits["toField"]>;
+  /** Of all attempts and pauses. */
+  readonly elapsedMs: number;
+}
+
+/** As `retryWithPolicy`; each attempt tells its progress, which `listener` hears too, with the retries. */
+export async function retryFollowed<T>(
+  name: string,
+  attempt: (onProgress: (progress: CallProgress) => void) => Promise<T>,
+  signal: AbortSignal,
+  options: Omit<RetryOptions, "onRetry"> & { readonly listener: ((progress: CallProgress) => void) | undefined },
+): Promise<FollowedTry<T>> {
+  const { policy, sleep, listener } = options;
+  const waits = new CallWaits();
+  const onProgress = (progress: CallProgress) => {
+    waits.add(progress);
+    listener?.(progress);
+  };
+  const startedAt = performance.now();
+  const onRetry = (retry: Retry) => onProgress({ type: "retry", retry });
+  const tried = await retryWithPolicy(name, () => attempt(onProgress), signal, { policy, sleep, onRetry });
+  return { ...tried, waits: waits.toField(), elapsedMs: performance.now() - startedAt };
+}
+
 /**
  * The same model, its failed calls tried again. It knows what each reply was waited for, throttling inside it
  * included.
@@ -55,17 +81,13 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
   return {
     id: model.id,
     async complete(request, signal): Promise<Completion> {
-      const waits = new CallWaits();
-      const onProgress = (progress: CallProgress) => {
-        waits.add(progress);
-        request.onProgress?.(progress);
-      };
-      const once = () => model.complete({ ...request, onProgress }, signal);
-      const startedAt = performance.now();
-      const onRetry = (retry: Retry) => onProgress({ type: "retry", retry });
-      const { done, retries } = await retryWithPolicy(model.id, once, signal, { policy, sleep, onRetry });
-      const waitedMs = Math.max(0, performance.now() - startedAt - done.latencyMs);
-      return { ...done, waitedMs, ...waits.toField(), retries };
+      const { done, retries, waits, elapsedMs } = await retryFollowed(
+        model.id,
+        (onProgress) => model.complete({ ...request, onProgress }, signal),
+        signal,
+        { policy, sleep, listener: request.onProgress },
+      );
+      return { ...done, waitedMs: Math.max(0, elapsedMs - done.latencyMs), ...waits, retries };
     },
   };
 }

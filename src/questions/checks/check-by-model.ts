@@ -8,6 +8,8 @@ import type { Checker, CheckerAnswer } from "./checker.js";
 export interface QuestionMails {
   /** Those it cites; none for one that cannot be answered. */
   readonly sources: readonly Email[];
+  /** Whether the latest of the sources corrects those before it. */
+  readonly isChange: boolean;
   /** The best other matches of the mailbox up to the query date. */
   readonly others: readonly Email[];
 }
@@ -30,10 +32,13 @@ type Outcome = Pick<QuestionCheck, "passed" | "answer" | "reason"> & { readonly 
 /** What the checker answers, and whether it is the gold answer; null where a reply cannot be read. */
 type Comparison = CheckerAnswer & { readonly isGold: boolean };
 
+/** More cited mails than this are copies and lists of the same. */
+const MAX_SEVERAL = 5;
+
 /**
- * Three checks by a model: it answers from the cited mails as the gold answer says; it does not know the answer without
- * a mail; it finds no different answer in the best other matches. A question that cannot be answered has the last one
- * only: nothing may be found.
+ * Checks by a model: it answers from the cited mails as the gold answer says; of several, none is superfluous; it does
+ * not know the answer without a mail; it finds no different answer in the best other matches. A question that cannot be
+ * answered has the last one only: nothing may be found.
  */
 export async function checkByModel(
   question: Question,
@@ -48,6 +53,7 @@ export async function checkByModel(
       ? ([["other_mails", nothingInOthers]] as const)
       : ([
           ["sources", goldInSources],
+          ...checksOfSeveral(mails),
           ["without_mail", unknownWithoutMail],
           ["other_mails", sameInOthers],
         ] as const);
@@ -69,6 +75,33 @@ async function goldInSources(context: CheckContext): Promise<Outcome | null> {
   const { found, isGold, answer } = compared;
   if (!found) return { passed: false, answer: null, reason: "the cited mails do not answer it" };
   return { passed: isGold, answer, reason: `the cited mails give ${isGold ? "the gold" : "another"} answer` };
+}
+
+function checksOfSeveral({ sources, isChange }: QuestionMails) {
+  if (sources.length < 2 || sources.length > MAX_SEVERAL) return [];
+  return isChange ? ([["earlier_mails", changedByLatest]] as const) : ([["each_mail", noneSuperfluous]] as const);
+}
+
+/** A change is one only where the mails before it say something else. */
+async function changedByLatest(context: CheckContext): Promise<Outcome | null> {
+  const earlier = [...context.sources].sort((a, b) => ((a.date ?? "") < (b.date ?? "") ? -1 : 1)).slice(0, -1);
+  const compared = await compare(context, earlier);
+  if (compared === null) return null;
+  const { found, isGold, answer } = compared;
+  const reason = isGold ? "the earlier mails give the gold answer already" : "the latest mail changed it";
+  return { passed: !isGold, answer: found ? answer : null, reason };
+}
+
+/** Either all are needed, or each gives the whole answer. */
+async function noneSuperfluous(context: CheckContext): Promise<Outcome | null> {
+  const compared = await Promise.all(context.sources.map((mail) => compare(context, [mail])));
+  const answering = compared.filter((one) => one?.isGold).length;
+  if (compared.includes(null)) return null;
+  const passed = answering === 0 || answering === compared.length;
+  const reason = passed
+    ? `${answering === 0 ? "all cited mails are needed" : "each cited mail answers it alone"}`
+    : "some cited mails answer it without the others";
+  return { passed, answer: null, reason };
 }
 
 async function unknownWithoutMail(context: CheckContext): Promise<Outcome | null> {

@@ -4,6 +4,7 @@ import type { Question } from "../../domain/tasks/question.js";
 import type { QuestionCheck } from "../../domain/tasks/question-provenance.js";
 import { matchesDay, parseDatesAndTimes } from "../../domain/values/parse-dates.js";
 import { parseNumbers } from "../../domain/values/parse-numbers.js";
+import { stemsOf } from "../../models/baseline/keywords.js";
 
 /** A cited mail as the mailbox has it. */
 export interface CitedMail {
@@ -15,14 +16,14 @@ export interface CitedMail {
 
 /**
  * What rules can tell of a question's gold, without a model: its mails are there, lie in the mailbox, and are not later
- * than the question; the numbers, dates and times of its answer stand in them.
+ * than the question; the numbers, dates and times of its answer stand in them, and some word of either.
  */
 export function checkGold(question: Question, cited: readonly CitedMail[]): QuestionCheck {
   const reason = goldProblem(question, cited);
   return { check: "gold", by: "rules", passed: reason === null, answer: null, reason: reason ?? "it holds together" };
 }
 
-function goldProblem({ answer, query_date }: Question, cited: readonly CitedMail[]): string | null {
+function goldProblem({ question, answer, query_date }: Question, cited: readonly CitedMail[]): string | null {
   const abstains = isDontKnow(answer);
   if (cited.length === 0) return abstains ? null : "it has an answer and cites no mail";
   if (abstains) return "it cites mails and has no answer";
@@ -33,12 +34,34 @@ function goldProblem({ answer, query_date }: Question, cited: readonly CitedMail
   const mails = cited.flatMap(({ mail }) => mail ?? []);
   const late = mails.find(({ date }) => date !== null && date.slice(0, 10) > query_date);
   if (late !== undefined) return `${late.messageId} is later than the question`;
-  const absent = valueNotIn(answer, mails.map(textOf).join("\n"));
-  return absent === null ? null : `${absent} of the answer stands in no cited mail`;
+  const text = mails.map(textOf).join("\n");
+  // What the question itself says is not what it asks for.
+  const absent = valueNotIn(answer, `${question}\n${text}`);
+  if (absent !== null) return `${absent} of the answer stands in no cited mail`;
+  return foreignWords(question, answer, text);
 }
 
 function textOf({ subject, body, sender, to, cc, date }: Email): string {
   return [subject, body, sender, ...to, ...cc, date?.slice(0, 10) ?? ""].join("\n");
+}
+
+/** Words of these scripts are not told apart by spaces. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+
+/** What mails have nothing to do with; null: both share words with them. */
+function foreignWords(question: string, answer: string, text: string): string | null {
+  if (UNSPACED.test(question + answer)) return null;
+  const stems = stemsOf(text);
+  const asked = stemsOf(question);
+  if (sharesNone(asked, stems)) return "no word of the question stands in a cited mail";
+  // Yes and no stand in no mail, and what the question says already proves nothing.
+  const told = new Set([...stemsOf(answer.replace(/^\s*(yes|no)\b/i, ""))].filter((stem) => !asked.has(stem)));
+  return sharesNone(told, stems) ? "no word of the answer stands in a cited mail" : null;
+}
+
+/** Whether there are words, and none of them is among the others. */
+function sharesNone(stems: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  return stems.size > 0 && ![...stems].some((stem) => others.has(stem));
 }
 
 /** A number, day or time of `answer` that `text` does not hold in any spelling; null: it holds all. */

@@ -8,7 +8,7 @@ const MIN_PASSAGE_CHARS = 4;
 
 /**
  * Turns what a model wrote into a draft. Refused, with the reason, where it cites a mail that it was not shown, or
- * quotes what the mail does not say.
+ * quotes what the mail does not say, or asks for a change without the mail that came before it.
  */
 export function resolveCitations(
   written: WrittenQuestion,
@@ -22,6 +22,9 @@ export function resolveCitations(
   );
   if (known.length < cited.length) return { refused: "it cites a mail that was not shown" };
   if (written.detail_absent !== (known.length === 0)) return { refused: "it cites no mail" };
+  if (written.kind === "change" && new Set(known.map(({ date }) => date)).size === 1) {
+    return { refused: "it asks for a change and cites one mail" };
+  }
   const passages = written.detail_absent
     ? []
     : written.passages.flatMap(({ message_id, text }) => {

@@ -12,7 +12,7 @@ const USABLE_CHARS = { min: 200, max: 5_000 } as const;
 const MAX_RECIPIENTS = 25;
 
 const LIST_SENDER =
-  /^(no-?reply|do-?not-?reply|news(letter)?|listserv|majordomo|mailer-daemon|postmaster|announce\w*|alerts?|subscri\w+|info|promo\w*|deals|offers|updates?)\b|\b(newsletter|mailing-?list|bounce)/i;
+  /^(no[-._]?reply|no[-._]?address|do-?not-?reply|news(letter)?|listserv|majordomo|mailer-daemon|postmaster|announce\w*|alerts?|subscri\w+|info|promo\w*|deals|offers|updates?)\b|\b(newsletter|mailing-?list|bounce)/i;
 
 const LIST_TEXT =
   /\bunsubscribe\b|\bto be removed from\b|\bclick here\b|\bopt[- ]out\b|\bthis (e-?mail|message) was sent to\b|\byou are receiving this\b|\bview this (e-?mail|message) (in|as)\b/i;

@@ -2,7 +2,7 @@ import { insertTopK } from "../../platform/top-k.js";
 import { isRare, type PostingLists } from "./posting-lists.js";
 
 /** At least so many candidates are ranked for the best matches. */
-const MIN_CANDIDATES = 30;
+const MIN_CANDIDATES = 60;
 
 /**
  * A mail to rank, with the summed idf weight of the terms it may hold. BM25 upper bound: score <=

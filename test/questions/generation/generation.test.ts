@@ -36,6 +36,7 @@ describe("usableMails", () => {
     ["too short", { body: "Thanks!" }],
     ["too long", { body: "x".repeat(5_001) }],
     ["newsletter", { sender: "no-reply@shop.example", body: long("b") }],
+    ["newsletter", { sender: "no.address@corp.example", body: long("b") }],
     ["newsletter", { body: long("Click here to unsubscribe.") }],
     ["newsletter", { to: Array.from({ length: 30 }, (_, i) => `p${i}@x`), body: long("c") }],
   ])("leaves out for %s", (reason, changes) => {

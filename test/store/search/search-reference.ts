@@ -79,7 +79,7 @@ export function referenceSearch(mails: readonly PlainMail[], stopWords: Readonly
       const namingWeights = weights.filter((_, i) => telling[i]);
       const nominated = byNumber(asked, (one) => sum(namingWeights.filter((_, i) => naming[i]?.includes(one))))
         .filter(({ number }) => number > 0)
-        .slice(0, Math.max(30, query.limit))
+        .slice(0, Math.max(60, query.limit))
         .map(({ one }) => one);
       const rest = all.length < query.limit ? ranked(nominated.filter((one) => !all.includes(one))) : [];
       const hits = [...ranked(all).map(marked("all_words")), ...rest.map(marked("best_match"))].slice(0, query.limit);

@@ -9,12 +9,16 @@ import type { QuestionMailbox } from "./question-mailbox.js";
 /** Other matches that a checker is shown: as many as an agent gets by one search. */
 export const OTHER_MATCHES = 10;
 
-/** Checks a question of any dataset: by rules, then by the checker if there is one. */
+/**
+ * Checks a question of any dataset: by rules, then by the checker if there is one. `isChange`: its latest mail is said
+ * to correct those before it.
+ */
 export async function checkQuestion(
   question: Question,
   mailbox: QuestionMailbox,
   checker: Checker | null,
   signal: AbortSignal,
+  isChange = false,
 ): Promise<{ readonly checks: readonly QuestionCheck[]; readonly equivalent: readonly string[] }> {
   const cited = question.message_ids.map((messageId) => {
     const found = mailbox.get(messageId);
@@ -28,7 +32,7 @@ export async function checkQuestion(
     .filter(({ messageId }) => !canonical.has(mailbox.canonicalId(messageId)))
     .slice(0, OTHER_MATCHES);
   const sources = cited.flatMap(({ mail }) => mail ?? []);
-  const { checks, equivalent } = await checkByModel(question, { sources, others }, checker, signal);
+  const { checks, equivalent } = await checkByModel(question, { sources, others, isChange }, checker, signal);
   return { checks: [gold, ...checks], equivalent };
 }
 

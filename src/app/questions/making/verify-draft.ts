@@ -48,7 +48,13 @@ export async function verifyDraft(
     inbox_address: mailbox.address,
     query_date: day,
   };
-  const { checks, equivalent } = await checkQuestion(question, mailbox, checker, signal);
+  const { checks, equivalent } = await checkQuestion(
+    question,
+    mailbox,
+    checker,
+    signal,
+    draft.kind === "change" && !isTooEarly,
+  );
   const failed = checks.find(({ passed }) => !passed);
   if (failed !== undefined) return { refused: failed.reason };
   const { id: _, ...rest } = question;

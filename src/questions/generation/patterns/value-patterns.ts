@@ -42,7 +42,7 @@ export const VALUE_PATTERNS: readonly ValuePattern[] = [
   {
     name: "amount of money",
     kind: "how_much",
-    value: /\$\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:million|billion|thousand|mm|m|k|bn)\b)?(?:\s?\/\s?[a-z]+)?/gi,
+    value: /\$\s?\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?(?:million|billion|thousand|mm|m|k|bn)\b)?(?:\s?\/\s?[a-z]+)?/gi,
     context: null,
     ask: ({ asker, topic, when }) => `What amount of money did ${asker} name for ${topic} in ${when}?`,
   },

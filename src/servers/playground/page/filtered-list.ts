@@ -1,4 +1,5 @@
 import { type Child, h, replaceChildren } from "../../../reports/page/shared/dom.js";
+import { get } from "./request.js";
 import { errorNotice } from "./tables.js";
 
 /** A field that narrows a list; its name is that of the API's parameter. */
@@ -107,4 +108,23 @@ function inputOf({ name, kind }: FilterField, value: string): HTMLInputElement |
   const select = h("select", attributes, h("option", { value: "" }, "any"), ...options);
   select.value = value;
   return select;
+}
+
+/** What a list of the API that is paged by offsets says beside its lines. */
+export interface OffsetPageJson {
+  readonly has_more: boolean;
+  readonly total_count: number;
+}
+
+/** A page of such a list. `next`: of the page before; null: the first. */
+export async function offsetPage<Page extends OffsetPageJson, Line>(
+  path: string,
+  filter: URLSearchParams,
+  next: string | null,
+  linesOf: (page: Page) => readonly Line[],
+): Promise<ListPage<Line>> {
+  const offset = Number(next ?? 0);
+  const page = await get<Page>(`${path}?${new URLSearchParams([...filter, ["offset", String(offset)]])}`);
+  const lines = linesOf(page);
+  return { lines, next: page.has_more ? String(offset + lines.length) : null, total: page.total_count };
 }

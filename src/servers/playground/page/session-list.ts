@@ -3,14 +3,12 @@ import { minuteText } from "../../../reports/page/shared/format.js";
 import type { SessionLineJson } from "./api-types.js";
 import { updateChatState } from "./chat/chat-state.js";
 import { forgetConversation } from "./chat/chat-view.js";
-import { filteredList } from "./filtered-list.js";
+import { filteredList, type OffsetPageJson, offsetPage } from "./filtered-list.js";
 import { get } from "./request.js";
 import { idLink, table } from "./tables.js";
 
-interface SessionPageJson {
+interface SessionPageJson extends OffsetPageJson {
   readonly sessions: readonly SessionLineJson[];
-  readonly has_more: boolean;
-  readonly total_count: number;
 }
 
 /** The chats there were, each of which can be gone on with. */
@@ -20,12 +18,7 @@ export function sessionList(page: HTMLElement, query: URLSearchParams): Promise<
     section: "chats",
     fields: [{ name: "agent_id", label: "Agent (its id)", kind: "text" }],
     none: "No chats yet: ask an agent.",
-    async load(filter, next) {
-      const offset = Number(next ?? 0);
-      const path = `/api/sessions?${new URLSearchParams([...filter, ["offset", String(offset)]])}`;
-      const { sessions, has_more, total_count } = await get<SessionPageJson>(path);
-      return { lines: sessions, next: has_more ? String(offset + sessions.length) : null, total: total_count };
-    },
+    load: (filter, next) => offsetPage("/api/sessions", filter, next, ({ sessions }: SessionPageJson) => sessions),
     table: sessionTable,
   });
 }

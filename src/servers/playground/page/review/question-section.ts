@@ -7,6 +7,8 @@ import type { CheckJson, QuestionDetailsJson } from "./review-types.js";
 const CHECK_TEXTS: Readonly<Record<string, string>> = {
   gold: "Mails are there and hold the answer's values",
   sources: "Answered from the cited mails",
+  each_mail: "Of several mails none is superfluous",
+  earlier_mails: "Changed by the latest mail",
   without_mail: "Not known without a mail",
   other_mails: "No other answer in other mails",
 };

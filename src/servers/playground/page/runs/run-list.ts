@@ -1,7 +1,6 @@
 import { minuteText } from "../../../../reports/page/shared/format.js";
 import type { RunLineJson } from "../api-types.js";
-import { type FilterField, filteredList } from "../filtered-list.js";
-import { get } from "../request.js";
+import { type FilterField, filteredList, type OffsetPageJson, offsetPage } from "../filtered-list.js";
 import { idLink, table } from "../tables.js";
 
 const FIELDS: readonly FilterField[] = [
@@ -23,10 +22,8 @@ const FIELDS: readonly FilterField[] = [
   { name: "before", label: "Before (day, UTC)", kind: "date" },
 ];
 
-interface RunPageJson {
+interface RunPageJson extends OffsetPageJson {
   readonly runs: readonly RunLineJson[];
-  readonly has_more: boolean;
-  readonly total_count: number;
 }
 
 export function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
@@ -35,12 +32,7 @@ export function runList(page: HTMLElement, query: URLSearchParams): Promise<void
     section: "runs",
     fields: FIELDS,
     none: "No runs yet: art-e run makes one.",
-    async load(filter, next) {
-      const offset = Number(next ?? 0);
-      const path = `/api/runs?${new URLSearchParams([...filter, ["offset", String(offset)]])}`;
-      const { runs, has_more, total_count } = await get<RunPageJson>(path);
-      return { lines: runs, next: has_more ? String(offset + runs.length) : null, total: total_count };
-    },
+    load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),
     table: runTable,
   });
 }
