@@ -1,6 +1,5 @@
 import { readEnvironment } from "./app/settings/env-file.js";
 import { COMMANDS } from "./commands/cli/command-table.js";
-import { complete } from "./commands/cli/complete.js";
 import { COMPLETE } from "./commands/cli/complete-words.js";
 import { formatError } from "./commands/cli/format-error.js";
 import { listenForInterrupt } from "./commands/cli/interrupt.js";
@@ -19,7 +18,10 @@ import { databaseError } from "./store/connection/database-error.js";
 /** Runs one command line and returns the exit code. Errors are caught and printed only here. */
 export async function main(given: readonly string[]): Promise<ExitCode> {
   handleClosedOutput();
-  if (given[0] === COMPLETE) return complete(given.slice(1));
+  if (given[0] === COMPLETE) {
+    const { complete } = await import("./commands/cli/complete.js");
+    return complete(given.slice(1));
+  }
   const args = withoutHelpCommand(given);
   let code: ExitCode = EXIT.done;
   let closeInterrupts = () => {};

@@ -1,19 +1,11 @@
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { z } from "zod";
-import { offerMailbox } from "../app/mailbox/offer-mailbox.js";
 import { withStore } from "../app/with-store.js";
 import { EXIT, UserError } from "../domain/errors.js";
-import { listenMcp } from "../mcp/http-listener.js";
-import { type MailOffer, mailServer } from "../mcp/mail-server.js";
-import { isLoopback } from "../platform/http/host-and-origin.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import { day, readFlags, text, wholeNumber } from "./cli/read-flags.js";
-import { tokenOf } from "./flags/server-token.js";
 import { mcpClientConfig } from "./mcp-client-config.js";
 
 const DEFAULT_PORT = 8788;
-/** Concurrent connections with --http. */
-const MAX_CONNECTIONS = 256;
 
 const schema = z.object({
   inbox: text,
@@ -60,6 +52,11 @@ export const mcpCommand: Command = {
         "Leave one of them out; over HTTP a client needs the address only.",
       );
     }
+    // Loaded here: `--help` needs none of it.
+    const [{ offerMailbox }, { overHttp, overStdio }] = await Promise.all([
+      import("../app/mailbox/offer-mailbox.js"),
+      import("./mcp-transports.js"),
+    ]);
     return withStore(context.settings, async (db) => {
       const offer = offerMailbox(db, flags.inbox, flags.before, context.signal);
       if (flags.printConfig) {
@@ -72,48 +69,3 @@ export const mcpCommand: Command = {
     });
   },
 };
-
-async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<void> {
-  const server = mailServer(offer);
-  const closed = new Promise<void>((resolve) => {
-    server.onclose = resolve;
-    process.stdin.on("end", resolve).on("close", resolve);
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  await server.connect(new StdioServerTransport());
-  await closed;
-  await server.close();
-  // An open stdin would keep the process alive.
-  process.stdin.destroy();
-}
-
-async function overHttp(
-  offer: MailOffer,
-  { host, port }: Flags,
-  { settings, out, signal }: CommandContext,
-): Promise<void> {
-  const token = tokenOf({}, settings);
-  if (token === null && !isLoopback(host)) {
-    throw new UserError(
-      "token_unusable",
-      `--host ${host} would let others in, and ART_E_TOKEN is not set.`,
-      "Make one: openssl rand -hex 24.",
-    );
-  }
-  const serverFor = (path: string) => (path === "/mcp" ? mailServer(offer) : null);
-  const listener = await listenMcp({ host, port, token, serverFor, maxConnections: MAX_CONNECTIONS }).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw new UserError(
-        "port_unusable",
-        `Port ${port} of ${host} cannot be listened on: ${error.code ?? error.message}.`,
-        "Choose another with --port; 0 takes any that is free.",
-        EXIT.failed,
-      );
-    },
-  );
-  out.result({ url: `${listener.origin}/mcp` }, () => `${listener.origin}/mcp`);
-  await new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  await listener.close();
-}

@@ -1,6 +1,6 @@
 import { checkOutputFolder } from "../app/output-files/check-output-folder.js";
 import { resultsFiles } from "../app/results/open-results.js";
-import { summaryPaths, writeCsvSummaries } from "../app/results/write-report.js";
+import type { writeCsvSummaries } from "../app/results/write-report.js";
 import type { CommandContext } from "./cli/command.js";
 
 interface SummaryFlags {
@@ -14,9 +14,10 @@ export async function writeSummaries(
   { runs, overwrite }: SummaryFlags,
   context: CommandContext,
 ): Promise<Awaited<ReturnType<typeof writeCsvSummaries>>> {
-  const outputs = summaryPaths(folder).map((path) => ({ path, kind: "csv" }) as const);
+  const reports = await import("../app/results/write-report.js");
+  const outputs = reports.summaryPaths(folder).map((path) => ({ path, kind: "csv" }) as const);
   checkOutputFolder("--csv", folder, outputs, resultsFiles(runs, "report"), { db: context.settings.db, overwrite });
-  const written = await writeCsvSummaries(runs, folder, context);
+  const written = await reports.writeCsvSummaries(runs, folder, context);
   if (!context.settings.json) context.note(`Written to ${folder}: ${written.files.join(", ")}.`);
   return written;
 }

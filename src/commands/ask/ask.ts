@@ -1,4 +1,3 @@
-import { ask } from "../../app/chat/ask.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags } from "../cli/read-flags.js";
@@ -18,6 +17,7 @@ export const askCommand: Command = {
     const configured = await readConfig(argv, context, OF_CONFIG);
     refuseAgentElsewhere(configured);
     const flags = readFlags("ask", askSchema, configured.argv);
+    const { ask } = await import("../../app/chat/ask.js");
     const { trace, cited } = await ask(flags, context);
     context.out.result(answerJson(trace, cited), () => answerText(trace, cited));
     return trace.answer === null ? EXIT.failed : EXIT.done;

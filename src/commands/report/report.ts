@@ -1,12 +1,9 @@
 import { pathToFileURL } from "node:url";
 import { checkOutputs } from "../../app/output-files/check-outputs.js";
 import { resultsFiles } from "../../app/results/open-results.js";
-import { readReport, writeCsvReport, writePageReport } from "../../app/results/write-report.js";
 import { EXIT } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { openInBrowser } from "../../processes/open-in-browser.js";
-import { markdownReport } from "../../reports/files/markdown-report.js";
-import { reportFigures } from "../../reports/files/report-figures.js";
 import { count } from "../../reports/text/format-number.js";
 import type { Command, CommandContext } from "../cli/command.js";
 import { readFlags } from "../cli/read-flags.js";
@@ -35,12 +32,16 @@ export const reportCommand: Command = {
   },
 };
 
+/** Loaded when a report is made: `--help` needs none of it. */
+const loadReports = () => import("../../app/results/write-report.js");
+
 async function reportSummaries(folder: string, flags: ReportFlags, context: CommandContext): Promise<void> {
   const written = await writeSummaries(folder, flags, context);
   if (context.settings.json) context.out.result({ folder, ...written }, () => "");
 }
 
 async function reportCsv({ runs: names, output }: ReportFlags, context: CommandContext): Promise<void> {
+  const { writeCsvReport } = await loadReports();
   const { runs, tasks } = await writeCsvReport(names, output, context, context.out.pieces);
   if (context.settings.json) context.out.result({ format: "csv", output, runs, tasks }, () => "");
   else if (output !== undefined) context.note(`${count(tasks)} tasks written to ${output}.`);
@@ -48,6 +49,7 @@ async function reportCsv({ runs: names, output }: ReportFlags, context: CommandC
 
 async function reportPage({ runs, output, traces }: ReportFlags, context: CommandContext): Promise<void> {
   const placement = traces ?? "auto";
+  const { writePageReport } = await loadReports();
   const page = await writePageReport(runs, { output, placement }, context, context.out.pieces);
   printPage(page, output, context);
 }
@@ -59,6 +61,11 @@ async function openPage(output: string, { note }: CommandContext): Promise<void>
 
 /** As Markdown; with --json as a JSON document. */
 async function reportSummary({ runs, output }: ReportFlags, context: CommandContext): Promise<void> {
+  const [{ readReport }, { markdownReport }, { reportFigures }] = await Promise.all([
+    loadReports(),
+    import("../../reports/files/markdown-report.js"),
+    import("../../reports/files/report-figures.js"),
+  ]);
   const head = await readReport(runs, context);
   const figures = reportFigures(head);
   if (output !== undefined) await writeFileAtomically(output, [markdownReport(head)]);

@@ -25,6 +25,28 @@ const WAITED: Partial<Turn> = {
   retries: [{ attempt: 1, reason: "503 <b>busy</b>", waitedMs: 100 }],
 };
 
+interface FocusedControl {
+  /** Where it stands. */
+  readonly key: string;
+  readonly isNamed: boolean;
+  readonly isSeen: boolean;
+  /** Nothing is focused. */
+  readonly isOfBody: boolean;
+}
+
+const FOCUSED_CONTROL = `(() => {
+  const element = document.activeElement;
+  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  const name = element.getAttribute("aria-label") ?? element.labels?.[0]?.textContent ?? element.textContent ?? "";
+  const { x, y } = element.getBoundingClientRect();
+  return {
+    key: element.tagName + Math.round(x + scrollX) + " " + Math.round(y + scrollY),
+    isNamed: name.trim() !== "" || element.hasAttribute("aria-labelledby"),
+    isSeen: outlineStyle !== "none" && outlineWidth !== "0px",
+    isOfBody: element === document.body,
+  };
+})()`;
+
 const counted = (page: Page) => page.locator(".count").textContent();
 const numberIn = (text: string | null) => Number(/[\d,]+/.exec(text ?? "")?.[0].replaceAll(",", ""));
 
@@ -76,6 +98,29 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     );
     expect(findings[2]).toMatch(/^They cannot be compared\. They differ in the dataset: synthetic\.jsonl/);
     expect(await page.locator("table.compared").count()).toBe(2);
+  });
+
+  it("is reached by the keyboard alone: every control in turn, with a name and a visible focus, also on a phone", async () => {
+    const page = await open({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+    const controls = await page
+      .locator("a[href], button, select, input, summary")
+      .evaluateAll(
+        (all) => all.filter((each) => each.checkVisibility() && each.closest("table.tasks") === null).length,
+      );
+    const reached = new Set<string>();
+    let unnamed = 0;
+    let unseen = 0;
+    for (let presses = 0; presses < controls + 40; presses++) {
+      await page.keyboard.press("Tab");
+      const at = await page.evaluate<FocusedControl>(FOCUSED_CONTROL);
+      if (at.isOfBody) break;
+      reached.add(at.key);
+      if (!at.isNamed) unnamed++;
+      if (!at.isSeen) unseen++;
+    }
+    expect({ unnamed, unseen }).toEqual({ unnamed: 0, unseen: 0 });
+    expect(reached.size).toBeGreaterThanOrEqual(controls * 0.9);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
 
   it("leads from the tasks that were won, lost and tied to as many of each run", async () => {
