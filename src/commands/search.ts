@@ -2,9 +2,8 @@ import { z } from "zod";
 import { explainSearch } from "../app/mailbox/explain-search.js";
 import { searchMailbox } from "../app/mailbox/search-mailbox.js";
 import { EXIT } from "../domain/errors.js";
-import { stripControls } from "../platform/strip-controls.js";
-import { explainedScore } from "../reports/text/explained-score.js";
-import { count } from "../reports/text/format-number.js";
+import { explainedScore } from "../reports/text/search/explained-score.js";
+import { searchHits } from "../reports/text/search/search-hits.js";
 import type { Command } from "./cli/command.js";
 import { day, oneOf, readFlags, text, wholeNumber } from "./cli/read-flags.js";
 
@@ -22,17 +21,6 @@ const schema = z.object({
   cutoff: day.optional(),
   explain: z.boolean().default(false),
 });
-
-const hitsSchema = z.array(
-  z.object({
-    message_id: z.string(),
-    subject: z.string().optional(),
-    sender: z.string().optional(),
-    date: z.string().nullish(),
-    snippet: z.string(),
-    match: z.string().optional(),
-  }),
-);
 
 export const searchCommand: Command = {
   positionals: {
@@ -62,42 +50,15 @@ export const searchCommand: Command = {
     if (flags.explain) {
       const { emails, total } = await explainSearch(flags, settings);
       out.result({ emails, total }, () =>
-        hitsText(
+        searchHits(
           { emails, total },
           emails.map(({ score }) => explainedScore(score)),
         ),
       );
     } else {
       const value = await searchMailbox(flags, settings);
-      out.result(value, () => hitsText(value));
+      out.result(value, () => searchHits(value));
     }
     return EXIT.done;
   },
 };
-
-/** `explanations`: of each hit, in the order of the hits. */
-function hitsText(value: unknown, explanations: readonly string[] = []): string {
-  const { emails, total } = z
-    .union([
-      z.object({ emails: hitsSchema, total: z.number() }),
-      hitsSchema.transform((emails) => ({ emails, total: emails.length })),
-    ])
-    .parse(value);
-  if (emails.length === 0) return "No mail found.";
-  const shown = emails.map((mail, i) =>
-    [
-      `${mail.message_id}${mail.match === undefined ? "" : `  (${mail.match.replace("_", " ")})`}`,
-      ...(mail.subject === undefined
-        ? []
-        : [`  ${mail.date?.slice(0, 10) ?? "no date"}  ${mail.sender}  ${mail.subject}`]),
-      `  ${mail.snippet}`,
-      ...(explanations[i] ?? "")
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => `    ${line}`),
-    ].join("\n"),
-  );
-  return stripControls(
-    [...shown, `${count(emails.length)} of ${count(total)} mails. art-e show '<MESSAGE-ID>' reads one.`].join("\n\n"),
-  );
-}

@@ -1,12 +1,12 @@
 /**
  * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|start|all [--mails N |
- * --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the same run, over a corpus
- * made by a seed or over a real file in Kaggle's form. `suite` is over the built program and the demo suite, 100 tasks
- * unless --tasks says otherwise. `export` writes as many traces as there are tasks in each format, and `evals` runs over
- * as many. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs says. `queue` is not in `all`: it
- * runs over Redis with so many workers (1,2,4), and in one process with as many slots.
- * `search-quality` is not either: it needs the real mail that ART_E_ENRON names, and is not about time. `start` is not
- * either: it starts commands of the built program that do little, --runs times (10).
+ * --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the
+ * same run, over a corpus made by a seed or over a real file in Kaggle's form. `suite` is over the built program and
+ * the demo suite, 100 tasks unless --tasks says otherwise. `export` writes as many traces as there are tasks in each
+ * format, and `evals` runs over as many. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs
+ * says. Three are not in `all`: `queue` runs over Redis with so many workers (1,2,4), and in one process with as many
+ * slots; `search-quality` needs the real mail that ART_E_ENRON names, and is not about time; `start` starts commands of
+ * the built program that do little, --runs times (10).
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";

@@ -44,8 +44,8 @@ export interface ImportMonitor {
   show(progress: ImportProgress, format: string): void;
   stop(): void;
   /**
-   * Indexing is one long SQLite statement, during which no signal handler runs. Until the returned function is
-   * called, a signal ends the process.
+   * Indexing on this thread is one long SQLite statement, during which no signal handler runs. Until the returned
+   * function is called, a signal ends the process.
    */
   letSignalsEnd(): () => void;
 }
@@ -85,7 +85,8 @@ export async function importMail(
       file.db,
       { sources, filter, limit, batchSize, ownerMap, parallelIndex, strict, onSkipped: skipped.add },
       (progress) => {
-        if (progress.phase === "index" && progress.total > LONG_INDEXING && !isIndexing) {
+        const isLong = progress.phase === "index" && progress.total > LONG_INDEXING;
+        if (isLong && parallelIndex === null && !isIndexing) {
           isIndexing = true;
           listenAgain = monitor.letSignalsEnd();
         }

@@ -30,8 +30,8 @@ serveCalls((call: IndexThreadCall) => {
 
 function openIndexFile(): IndexBuilder {
   const db = new Database(file);
-  // If this thread fails or the process is killed, the file is deleted.
-  for (const pragma of ["journal_mode = OFF", "synchronous = OFF", "cache_size = -65536"]) db.pragma(pragma);
+  // If this thread fails or the process is killed, the file is deleted. (better-sqlite3 does not allow the mode OFF.)
+  for (const pragma of ["journal_mode = MEMORY", "synchronous = OFF", "cache_size = -65536"]) db.pragma(pragma);
   db.prepare("ATTACH ? AS source").run(mails);
   db.exec("BEGIN");
   db.exec(schema);

@@ -10,7 +10,7 @@ export function openMailCount(db: Db): (inboxId: number) => number {
   return (inboxId) => counts.reduce((sum, count) => sum + (count.get(`parties : ${PARTY.in(inboxId)}`) as number), 0);
 }
 
-/** The addresses with most mail in their inboxes, whether imported as mailboxes or not. Reads the index, not the mail. */
+/** The addresses with most mail in their inboxes, whether imported as mailboxes or not. Reads only the index. */
 export function largestInboxes(db: Db, limit: number): AddressCount[] {
   for (const table of FTS_TABLES) {
     // The terms of an index, with the number of mails that hold each. Temporary, as the file may be read-only.

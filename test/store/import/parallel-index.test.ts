@@ -241,6 +241,8 @@ describe("while the threads build", () => {
     expect({ signal, stderr }).toEqual({ signal: "SIGKILL", stderr: "" });
     expect(existsSync(path("killed.db"))).toBe(false);
     expect(filesOf("killed.db")).toContainEqual(expect.stringMatching(/^killed\.db\.partial-index/));
+    // A journal would be rolled back into the next import's file.
+    expect(filesOf("killed.db")).not.toContainEqual(expect.stringMatching(/index.*-journal$/));
     await importInto("killed.db", { onThreads: true });
     expect(filesOf("killed.db")).toEqual(["killed.db"]);
   });

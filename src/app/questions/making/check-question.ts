@@ -10,8 +10,8 @@ import type { QuestionMailbox } from "./question-mailbox.js";
 export const OTHER_MATCHES = 10;
 
 /**
- * Checks a question of any dataset: by rules, then by the checker if there is one. `isChange`: its latest mail is said to
- * correct those before it.
+ * Checks a question of any dataset: by rules, then by the checker if there is one. `isChange`: its latest mail is said
+ * to correct those before it.
  */
 export async function checkQuestion(
   question: Question,

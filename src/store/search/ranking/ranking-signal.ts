@@ -10,8 +10,6 @@ export interface SignalQuery {
 
 /** What the signals read of a mail. */
 export interface SignalMail {
-  /** What its sender wrote in the passage that fits best, without the mail it quotes. */
-  readonly ownText: string;
   readonly sender: string;
   /** To, cc and bcc. */
   readonly recipients: readonly string[];

@@ -1,4 +1,3 @@
-import { detectAnswerKind } from "./answer-kind.js";
 import { detectCorrespondents } from "./correspondents.js";
 import type { RankingSignal } from "./ranking-signal.js";
 import { detectRecency } from "./recency.js";
@@ -10,11 +9,5 @@ const WEIGHT = 0.25;
 export const RANKING_SIGNALS: readonly RankingSignal[] = [
   { name: "sent_month", meaning: "sent in a month that is named", weight: WEIGHT, detect: detectSentMonth },
   { name: "correspondents", meaning: "from or to those who are named", weight: WEIGHT, detect: detectCorrespondents },
-  {
-    name: "answer_kind",
-    meaning: "holds the kind of value that is asked for",
-    weight: WEIGHT,
-    detect: detectAnswerKind,
-  },
   { name: "recency", meaning: "sent shortly before the question", weight: WEIGHT, detect: detectRecency },
 ];

@@ -66,7 +66,7 @@ export function scoreMail({ lists, weights, find, signals }: Ranking, position: 
   const inSubject = find(subject, terms);
   const inBody = find(body, terms);
   const passage = bestPassage(body, inSubject, inBody, weights);
-  const seen = toSignalMail(mail, passage);
+  const seen = toSignalMail(mail);
   const strengths = signals.map(({ strength }) => strength(seen));
   const factor = signals.reduce((sum, { weight }, i) => sum + weight * (strengths[i] ?? 0), 1);
   const score = passage.termScores.reduce((sum, one) => sum + one, 0) * factor;
@@ -74,13 +74,10 @@ export function scoreMail({ lists, weights, find, signals }: Ranking, position: 
 }
 
 /** Parsed on demand, as most queries detect few signals. */
-function toSignalMail([, , body, sender, recipients, date]: RankedRow, { start, end, quoted }: Passage): SignalMail {
+function toSignalMail([, , , sender, recipients, date]: RankedRow): SignalMail {
   return {
     sender,
     date,
-    get ownText() {
-      return body.slice(start, quoted === -1 ? end : Math.max(start, Math.min(end, quoted)));
-    },
     get recipients() {
       return JSON.parse(recipients) as string[];
     },

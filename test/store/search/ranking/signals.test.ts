@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { detectAnswerKind } from "../../../../src/store/search/ranking/answer-kind.js";
 import { detectCorrespondents } from "../../../../src/store/search/ranking/correspondents.js";
 import type { SignalMail, SignalQuery } from "../../../../src/store/search/ranking/ranking-signal.js";
 import { detectRecency } from "../../../../src/store/search/ranking/recency.js";
@@ -8,7 +7,6 @@ import { detectSentMonth } from "../../../../src/store/search/ranking/sent-month
 const OWNER = "ann.owner@plains.example";
 const asks = (words: string): SignalQuery => ({ words, owner: OWNER, askedAt: "2001-05-15T00:00:00Z" });
 const sent = (mail: Partial<SignalMail>): SignalMail => ({
-  ownText: "",
   sender: "ben@plains.example",
   recipients: [],
   date: "2001-05-01T10:00:00Z",
@@ -63,24 +61,6 @@ describe("sender and recipients", () => {
 
   it("has no owner to have written in everybody's mail", () =>
     expect(detectCorrespondents({ ...asks("What did I offer?"), owner: null })).toBeNull());
-});
-
-describe("the kind of answer", () => {
-  it.each([
-    ["What is Ann's e-mail address?", "write to ann@x.example", "write to Ann"],
-    ["When is the dinner?", "see you Friday", "see you there"],
-    ["Which day is the dinner?", "on 6/13 then", "on it then"],
-    ["What time is the dinner?", "at 7:30", "at the Ruskin"],
-    ["What is Ann's fax number?", "713/616-1280", "616 1280"],
-    ["How much is the room?", "$129 a night", "129 nights"],
-    ["What salary was paid?", "47,500 a year", "47 a year"],
-    ["How many spaces are left?", "38 spaces", "some spaces"],
-  ])("%s", (words, holds, lacks) => {
-    const strength = detectAnswerKind(asks(words));
-    expect([strength?.(sent({ ownText: holds })), strength?.(sent({ ownText: lacks }))]).toEqual([1, 0]);
-  });
-
-  it("is open for other questions", () => expect(detectAnswerKind(asks("Who signed the contract?"))).toBeNull());
 });
 
 describe("recency", () => {

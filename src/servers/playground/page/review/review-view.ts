@@ -31,7 +31,7 @@ class Reviewing {
   private readonly form = new ReviewForm({
     accept: () => this.decide("accepted"),
     reject: () => this.decide("rejected"),
-    save: (edited) => this.decide("edited", edited),
+    save: (edited) => this.save(edited),
     undo: () => this.undo(),
     previous: () => this.step(-1),
     next: () => this.step(1),
@@ -122,11 +122,17 @@ class Reviewing {
     });
   }
 
+  /** Words that are as they were are accepted, not edited. */
+  private save(edited: WordingJson): Promise<void> {
+    const isSame = edited.question === this.current?.question && edited.answer === this.current.answer;
+    return isSame ? this.decide("accepted") : this.decide("edited", edited);
+  }
+
   private decide(decision: DecisionJson, edited: WordingJson | null = null): Promise<void> {
     return this.change(async () => {
       const { current } = this;
       if (current === null) return;
-      await this.save(current, decision, edited, this.form.reason.value.trim() || null);
+      await this.send(current, decision, edited, this.form.reason.value.trim() || null);
       this.decided.push(current.id);
       forgetUnsaved(this.dataset, current.id);
       this.form.say(`Saved: ${current.id} ${decision}.`);
@@ -145,14 +151,14 @@ class Reviewing {
       const { current } = this;
       if (current === null || current.review === null) return;
       const { reason, edited } = current.review;
-      await this.save(current, null, null, null);
+      await this.send(current, null, null, null);
       keepUnsaved(this.dataset, current.id, { reason: reason ?? "", edited });
       await this.open(current.id);
       this.form.say(`Taken back: ${current.id}.`);
     });
   }
 
-  private async save(
+  private async send(
     { id, review }: QuestionDetailsJson,
     decision: DecisionJson | null,
     edited: WordingJson | null,

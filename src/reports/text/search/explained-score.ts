@@ -1,6 +1,6 @@
-import type { ScoreExplanation } from "../../store/search/ranking/explain-score.js";
-import { count } from "./format-number.js";
-import { table } from "./text-table.js";
+import type { ScoreExplanation } from "../../../store/search/ranking/explain-score.js";
+import { count } from "../format-number.js";
+import { table } from "../text-table.js";
 
 const two = (value: number) => value.toFixed(2);
 
