@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Comparison, compareStoredRuns } from "../app/compare/compare-stored-runs.js";
+import type { Comparison } from "../app/compare/compare-stored-runs.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { comparisonText, publishedText } from "../reports/text/comparison-text.js";
 import { PUBLISHED } from "../run-analysis/published-results.js";
@@ -46,6 +46,7 @@ export const compareCommand: Command = {
         "Name two or more runs, or add --published.",
       );
     }
+    const { compareStoredRuns } = await import("../app/compare/compare-stored-runs.js");
     const compared = await compareStoredRuns(flags, context);
     context.out.result(compared, () => textOf(compared));
     return EXIT.done;

@@ -7,10 +7,7 @@ import { programCall } from "./cli/cli-invocation.js";
 import type { Command, CommandContext } from "./cli/command.js";
 import type { Output } from "./cli/output.js";
 import { readFlags, text } from "./cli/read-flags.js";
-import { exportTracesCommand } from "./export-traces.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "./flags/overwrite-flag.js";
-import { importCommand } from "./import/import.js";
-import { runCommand } from "./run/run.js";
 
 const BUNDLED = fileURLToPath(new URL("../../fixtures/demo/", import.meta.url));
 
@@ -37,6 +34,9 @@ export const demoCommand: Command = {
     const results: unknown[] = [];
     const collecting: Output = { ...out, result: (json) => results.push(json) };
     const offline: CommandContext = { ...context, settings, out: settings.json ? collecting : out };
+    const { importCommand } = await import("./import/import.js");
+    const { runCommand } = await import("./run/run.js");
+    const { exportTracesCommand } = await import("./export-traces.js");
     const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
       [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
       [

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkDatabase, type DatabaseFacts } from "../app/database/check-database.js";
+import type { DatabaseFacts } from "../app/database/check-database.js";
 import type { SnapshotFacts } from "../app/database/snapshot-facts.js";
 import { EXIT } from "../domain/errors.js";
 import { count } from "../reports/text/format-number.js";
@@ -18,6 +18,7 @@ export const doctorCommand: Command = {
   },
   async run(argv, context) {
     const flags = readFlags("doctor", schema, argv);
+    const { checkDatabase } = await import("../app/database/check-database.js");
     const { findings, facts, owners } = await checkDatabase(flags.repair, context);
     context.out.result({ findings, ...facts, owners }, () => {
       const rows = owners.map(({ folder, address, basis }) => [folder, address ?? "-", basis ?? "not found"]);

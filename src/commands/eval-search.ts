@@ -1,5 +1,3 @@
-import { measureMailSearch } from "../app/mailbox/measure-search.js";
-import { refuseContradictions } from "../app/questions/load-dataset.js";
 import { EXIT } from "../domain/errors.js";
 import { estimate } from "../reports/text/format-estimate.js";
 import { count } from "../reports/text/format-number.js";
@@ -19,7 +17,9 @@ export const evalSearchCommand: Command = {
   },
   async run(argv, context) {
     const flags = readFlags("eval-search", schema, argv);
+    const { refuseContradictions } = await import("../app/questions/load-dataset.js");
     refuseContradictions(flags);
+    const { measureMailSearch } = await import("../app/mailbox/measure-search.js");
     const { quality, source } = await measureMailSearch(flags, context);
     context.out.result(quality, () => qualityText(quality, source));
     return EXIT.done;

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { checkOutputFolder } from "../app/output-files/check-output-folder.js";
-import { type ExportedTables, exportTables, TABLES, tablePath } from "../app/results/export-tables.js";
-import { resultsFiles } from "../app/results/open-results.js";
+import type { ExportedTables } from "../app/results/export-tables.js";
+import { TABLES, tablePath } from "../app/results/exported-table-names.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { TABLE_FORMATS, type TableFormat } from "../exports/tables/encode-table.js";
 import { count } from "../reports/text/format-number.js";
@@ -52,6 +51,8 @@ export const exportResultsCommand: Command = {
     const flags = readFlags("export-results", schema, argv);
     const { runs: names, tables, format, output, overwrite } = flags;
     const { settings, out, note } = context;
+    const { resultsFiles } = await import("../app/results/open-results.js");
+    const { checkOutputFolder } = await import("../app/output-files/check-output-folder.js");
     if (output === undefined) checkStdout(flags, settings.json);
     else {
       const files = (tables ?? TABLES).map((table) => ({
@@ -60,6 +61,7 @@ export const exportResultsCommand: Command = {
       }));
       checkOutputFolder("--output", output, files, resultsFiles(names, "export"), { db: settings.db, overwrite });
     }
+    const { exportTables } = await import("../app/results/export-tables.js");
     const exported = await exportTables({ names, tables, format, output }, context, out.pieces);
     if (settings.json) out.result({ format, ...exported }, () => "");
     else if (output !== undefined) note(written(exported));

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { checkOutputs } from "../app/output-files/check-outputs.js";
-import { exportTraces } from "../app/traces/export-traces.js";
 import type { ExportSource } from "../app/traces/select-traces.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { FORMATS, type Format } from "../exports/formats.js";
@@ -71,11 +69,13 @@ export const exportTracesCommand: Command = {
       await printEvals(flags, selection, given, context);
       return EXIT.done;
     }
+    const { checkOutputs } = await import("../app/output-files/check-outputs.js");
     checkOutputs([{ flag: "--output", path: output, kind: "traces" }], [], {
       db: settings.db,
       overwrite: flags.overwrite,
     });
     const options = { dialect, reward: flags.reward ?? null, content: !noContent };
+    const { exportTraces } = await import("../app/traces/export-traces.js");
     const exported = await exportTraces({ source, format, output, selection, options }, settings, out);
     if (settings.json && output !== undefined) out.result({ ...exported, format, output }, () => "");
     else printExported(exported, output, out);

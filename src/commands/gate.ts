@@ -1,7 +1,4 @@
 import { z } from "zod";
-import { openGates, throwIfMissed } from "../app/gates/run-gates.js";
-import { checkOutputs } from "../app/output-files/check-outputs.js";
-import { RunSources, unfinished } from "../app/results/open-results.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import { gateText } from "../reports/text/gate-text.js";
 import type { Command } from "./cli/command.js";
@@ -19,6 +16,7 @@ export const gateCommand: Command = {
   async run(argv, context) {
     const configured = await readConfig(argv, context, ["gates"]);
     const flags = readFlags("gate", schema, configured.argv);
+    const { checkOutputs } = await import("../app/output-files/check-outputs.js");
     checkOutputs(
       [{ flag: "--junit", path: flags.junit, kind: "junit" }],
       [
@@ -28,6 +26,7 @@ export const gateCommand: Command = {
       ],
       { db: context.settings.db, overwrite: flags.overwrite },
     );
+    const { openGates, throwIfMissed } = await import("../app/gates/run-gates.js");
     const openedGates = await openGates(flags, context);
     if (!openedGates.isRequested) {
       throw new UserError(
@@ -36,6 +35,7 @@ export const gateCommand: Command = {
         "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or write gates into art-e.yaml.",
       );
     }
+    const { RunSources, unfinished } = await import("../app/results/open-results.js");
     const sources = new RunSources(context.settings.db, "newest");
     try {
       const run = await sources.open(flags.name);

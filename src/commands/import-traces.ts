@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ImportedTraces, importTraces } from "../app/traces/import-traces.js";
+import type { ImportedTraces } from "../app/traces/import-traces.js";
 import { EXIT } from "../domain/errors.js";
 import { count } from "../reports/text/format-number.js";
 import type { Command } from "./cli/command.js";
@@ -14,6 +14,7 @@ export const importTracesCommand: Command = {
   flags: {},
   async run(argv, context) {
     const { file } = readFlags("import-traces", schema, argv);
+    const { importTraces } = await import("../app/traces/import-traces.js");
     const imported = await importTraces(file, context);
     context.out.result(imported, () => summary(imported, file).join("\n"));
     return EXIT.done;

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { withStore } from "../app/with-store.js";
 import { EXIT, UserError } from "../domain/errors.js";
 import type { Command } from "./cli/command.js";
 import { day, readFlags, text, wholeNumber } from "./cli/read-flags.js";
@@ -55,6 +54,7 @@ export const mcpCommand: Command = {
       import("../app/mailbox/offer-mailbox.js"),
       import("./mcp-transports.js"),
     ]);
+    const { withStore } = await import("../app/with-store.js");
     return withStore(context.settings, async (db) => {
       const offer = offerMailbox(db, flags.inbox, flags.before, context.signal);
       if (flags.printConfig) {

@@ -1,4 +1,3 @@
-import { exportScoreBands } from "../app/traces/export-score-bands.js";
 import type { Exported } from "../app/traces/export-traces.js";
 import type { TraceSelection } from "../app/traces/trace-filter.js";
 import { UserError } from "../domain/errors.js";
@@ -42,6 +41,7 @@ export async function printEvals(
   }
   if (output === undefined)
     throw new UserError("flag_missing", "--for evals writes a folder.", "Name it with --output.");
+  const { exportScoreBands } = await import("../app/traces/export-score-bands.js");
   const manifest = await exportScoreBands({ run, folder: output, selection }, settings);
   if (settings.json) out.result({ ...manifest, output }, () => "");
   const bands = BANDS.map((band) => `${count(manifest.bands[band].count)} ${band}`).join(", ");

@@ -1,6 +1,6 @@
-import { type SendRequest, sendTraces } from "../app/traces/send-traces.js";
+import type { SendRequest } from "../app/traces/send-traces.js";
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
-import type { ScoreApi } from "../otlp/langfuse-phoenix-scores.js";
+import type { ScoreApi } from "../otlp/score-apis.js";
 import { count } from "../reports/text/format-number.js";
 import type { CommandContext } from "./cli/command.js";
 
@@ -13,6 +13,7 @@ interface SendFlags extends Pick<SendRequest, "source" | "selection"> {
 /** Sends traces and says what became of them. Spans that the server rejected make it a failure. */
 export async function printSentTraces(flags: SendFlags, context: CommandContext): Promise<ExitCode> {
   const { source, selection, otlpEndpoint: endpoint, scores, noContent } = flags;
+  const { sendTraces } = await import("../app/traces/send-traces.js");
   const sent = await sendTraces({ source, selection, endpoint, scores, content: !noContent }, context);
   const { settings, out } = context;
   if (settings.json) out.result(sent, () => "");

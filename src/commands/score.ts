@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { checkOutputs, replayFile } from "../app/output-files/check-outputs.js";
-import { scoreStoredRun } from "../app/score/score-stored-run.js";
 import { EXIT } from "../domain/errors.js";
 import type { Command } from "./cli/command.js";
 import { readFlags, text } from "./cli/read-flags.js";
@@ -32,6 +30,7 @@ export const scoreCommand: Command = {
     const configured = await readConfig(argv, context, ["judge", "run.scorers"]);
     const flags = readFlags("score", schema, configured.argv);
     const { settings } = context;
+    const { checkOutputs, replayFile } = await import("../app/output-files/check-outputs.js");
     checkOutputs(
       [{ flag: "--output", path: flags.output, kind: "results" }],
       [
@@ -40,6 +39,7 @@ export const scoreCommand: Command = {
       ],
       { db: settings.db, overwrite: flags.overwrite },
     );
+    const { scoreStoredRun } = await import("../app/score/score-stored-run.js");
     const { totals, shortfall } = await scoreStoredRun(flags, context);
     printTotals(totals, [], flags, context);
     if (shortfall !== null) context.note(`${shortfall}. Ask again with the same command.`);

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { explainSearch } from "../app/mailbox/explain-search.js";
-import { searchMailbox } from "../app/mailbox/search-mailbox.js";
 import { EXIT } from "../domain/errors.js";
 import { explainedScore } from "../reports/text/search/explained-score.js";
 import { searchHits } from "../reports/text/search/search-hits.js";
@@ -47,6 +45,8 @@ export const searchCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const flags = readFlags("search", schema, argv);
+    const { searchMailbox } = await import("../app/mailbox/search-mailbox.js");
+    const { explainSearch } = await import("../app/mailbox/explain-search.js");
     if (flags.explain) {
       const { emails, total } = await explainSearch(flags, settings);
       out.result({ emails, total }, () =>

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { readMail } from "../app/mailbox/read-mail.js";
-import { readTrace } from "../app/results/read-trace.js";
 import { EXIT } from "../domain/errors.js";
 import { formatMail } from "../domain/mail/format-mail.js";
 import { stripControls } from "../platform/strip-controls.js";
@@ -18,6 +16,8 @@ export const showCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { name } = readFlags("show", schema, argv);
+    const { readTrace } = await import("../app/results/read-trace.js");
+    const { readMail } = await import("../app/mailbox/read-mail.js");
     if (name.includes("@")) {
       const mail = await readMail(name, settings);
       const { mailId: _, ...shown } = mail;

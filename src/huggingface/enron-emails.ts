@@ -8,7 +8,8 @@ import { downloadFile } from "../platform/download/download-file.js";
 import { authorization } from "../platform/download/http-get.js";
 import type { OnProgress } from "../platform/download/range-download.js";
 import { RequestFailed } from "../platform/download/request-failed.js";
-import { datasetPage, EMAILS_DATASET, fileUrl, type Hub, listFolder, resolveRevision } from "./hub.js";
+import { EMAILS_DATASET } from "./dataset-names.js";
+import { datasetPage, fileUrl, type Hub, listFolder, resolveRevision } from "./hub.js";
 import { hubHints } from "./hub-hints.js";
 
 /** `data/train-00000-of-00003.parquet` */

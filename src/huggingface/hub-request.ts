@@ -1,7 +1,8 @@
 import type { Split } from "../domain/tasks/question.js";
 import type { DownloadHints } from "../platform/download/download-errors.js";
 import type { OnProgress } from "../platform/download/range-download.js";
-import { datasetPage, type Hub, QUESTIONS_DATASET } from "./hub.js";
+import { QUESTIONS_DATASET } from "./dataset-names.js";
+import { datasetPage, type Hub } from "./hub.js";
 import { hubHints } from "./hub-hints.js";
 
 /** Which questions of the hub's dataset, and where to cache them. */

@@ -2,12 +2,8 @@ import pLimit from "p-limit";
 import { UserError } from "../domain/errors.js";
 import { chunk } from "../platform/split-into-chunks.js";
 import { type OtlpServer, postRequest } from "./post-request.js";
+import type { ScoreApi } from "./score-apis.js";
 import type { ScoreRecord } from "./score-record.js";
-
-/** Servers that take scores beside spans, as they do not take them from the spans' events. */
-export const SCORE_APIS = ["langfuse", "phoenix"] as const;
-
-export type ScoreApi = (typeof SCORE_APIS)[number];
 
 /** Where scores go: the same server, with the same keys, as the spans. */
 export interface ScoreDestination {

@@ -2,13 +2,8 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { QuestionSet, Split } from "../domain/tasks/question.js";
-import {
-  checkedEndpoint,
-  DEFAULT_ENDPOINT,
-  DEFAULT_ROWS_ENDPOINT,
-  type Hub,
-  QUESTIONS_DATASET,
-} from "../huggingface/hub.js";
+import { QUESTIONS_DATASET } from "../huggingface/dataset-names.js";
+import { checkedEndpoint, DEFAULT_ENDPOINT, DEFAULT_ROWS_ENDPOINT, type Hub } from "../huggingface/hub.js";
 import { type HubRequest, questionHints } from "../huggingface/hub-request.js";
 import { replaceFile } from "../platform/atomic-file.js";
 import { type CacheRecord, sha256Of, verifiedRecord, writeRecord } from "../platform/download/download-cache.js";

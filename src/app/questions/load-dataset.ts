@@ -1,6 +1,6 @@
 import { UserError } from "../../domain/errors.js";
 import type { Question, QuestionSet, Split } from "../../domain/tasks/question.js";
-import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/hub.js";
+import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/dataset-names.js";
 import { nearestNames } from "../../platform/nearest-names.js";
 import { loadQuestions } from "../../questions/load-questions.js";
 import { KNOWN_BAD_IDS, type Selection, selectQuestions } from "../../questions/select-questions.js";

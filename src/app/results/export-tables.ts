@@ -1,5 +1,4 @@
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { UserError } from "../../domain/errors.js";
 import { encodeTable, type TableFormat } from "../../exports/tables/encode-table.js";
 import { tasksTable } from "../../exports/tables/tasks-table.js";
@@ -8,12 +7,9 @@ import { turnsTable } from "../../exports/tables/turns-table.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import type { AppContext } from "../use-case-context.js";
 import { type AnyTable, RowCounter } from "./count-table-rows.js";
+import { TABLES, type TableName, tablePath } from "./exported-table-names.js";
 import { type RunSource, RunSources, refuseTwice } from "./open-results.js";
 import { scoredNames } from "./score-meanings.js";
-
-export const TABLES = ["tasks", "turns", "tool_calls"] as const;
-
-export type TableName = (typeof TABLES)[number];
 
 export interface TableRequest {
   /** Of runs in the database, or paths of results files. */
@@ -37,11 +33,6 @@ export interface ExportedTables {
   /** Those of them that were read from results files, and so are in no table of traces. */
   readonly withoutTraces: readonly string[];
   readonly tables: readonly WrittenTable[];
-}
-
-/** The path of a table in a folder. */
-export function tablePath(folder: string, table: TableName, format: TableFormat): string {
-  return join(folder, `${table}.${format}`);
 }
 
 /** Writes runs as tables, one row in memory at a time (of Parquet: one row group). */

@@ -1,7 +1,4 @@
 import { z } from "zod";
-import { attachTool } from "../../app/registry/edit-agents.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
-import { nameVersion } from "../../app/registry/versions.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { jsonObject, readFlags, text } from "../cli/read-flags.js";
@@ -17,6 +14,9 @@ export const attachToolCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const { id, tool, config } = readFlags("agents attach", schema, argv);
+    const { nameVersion } = await import("../../app/registry/versions.js");
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { attachTool } = await import("../../app/registry/edit-agents.js");
     const changed = await changeRegistry(settings, (db) => {
       attachTool(db, id, tool, config ?? null);
       return nameVersion(db, id);

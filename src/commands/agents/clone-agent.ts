@@ -1,7 +1,4 @@
 import { z } from "zod";
-import { cloneAgent } from "../../app/registry/edit-agents.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
-import { nameVersion } from "../../app/registry/versions.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -15,6 +12,9 @@ export const cloneAgentCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id, new_id: newId } = readFlags("agents clone", schema, argv);
+    const { nameVersion } = await import("../../app/registry/versions.js");
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { cloneAgent } = await import("../../app/registry/edit-agents.js");
     const created = await changeRegistry(settings, (db) => nameVersion(db, cloneAgent(db, id, newId).id));
     printChange(created, "created", out);
     return EXIT.done;

@@ -1,7 +1,4 @@
 import { z } from "zod";
-import { createAgent } from "../../app/registry/edit-agents.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
-import { nameVersion } from "../../app/registry/versions.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { wordList } from "../cli/list-flags.js";
@@ -42,6 +39,9 @@ export const createAgentCommand: Command = {
       settings: Object.fromEntries(Object.entries(agentSettings(flags)).filter(([, value]) => value !== null)),
       tools: flags.tools?.map((tool) => ({ id: tool })),
     };
+    const { nameVersion } = await import("../../app/registry/versions.js");
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { createAgent } = await import("../../app/registry/edit-agents.js");
     const created = await changeRegistry(settings, (db) => nameVersion(db, createAgent(db, agent).id));
     printChange(created, "created", out);
     return EXIT.done;

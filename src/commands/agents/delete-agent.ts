@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { deleteAgent } from "../../app/registry/edit-agents.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -13,6 +11,8 @@ export const deleteAgentCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id } = readFlags("agents delete", schema, argv);
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { deleteAgent } = await import("../../app/registry/edit-agents.js");
     await changeRegistry(settings, (db) => deleteAgent(db, id));
     out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
     return EXIT.done;

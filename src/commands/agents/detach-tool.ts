@@ -1,7 +1,4 @@
 import { z } from "zod";
-import { detachTool } from "../../app/registry/edit-agents.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
-import { nameVersion } from "../../app/registry/versions.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -15,6 +12,9 @@ export const detachToolCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id, tool } = readFlags("agents detach", schema, argv);
+    const { nameVersion } = await import("../../app/registry/versions.js");
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { detachTool } = await import("../../app/registry/edit-agents.js");
     const changed = await changeRegistry(settings, (db) => {
       detachTool(db, id, tool);
       return nameVersion(db, id);

@@ -1,7 +1,4 @@
 import { z } from "zod";
-import { checkOutputs } from "../../app/output-files/check-outputs.js";
-import { exportAgent } from "../../app/registry/agent-file.js";
-import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import type { Command } from "../cli/command.js";
@@ -19,11 +16,14 @@ export const exportAgentCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const { id, output: file, overwrite } = readFlags("agents export", schema, argv);
+    const { readRegistry } = await import("../../app/registry/open-registry.js");
+    const { exportAgent } = await import("../../app/registry/agent-file.js");
     const yaml = await readRegistry(settings, (db) => exportAgent(db, id));
     if (file === undefined) {
       out.result({ id, yaml }, () => yaml.trimEnd());
       return EXIT.done;
     }
+    const { checkOutputs } = await import("../../app/output-files/check-outputs.js");
     checkOutputs([{ flag: "--output", path: file, kind: "agent" }], [], { db: settings.db, overwrite });
     await writeFileAtomically(file, [yaml]);
     out.result({ id, file }, () => `Agent ${id} is in ${file}. Import it elsewhere: art-e agents import ${file}`);

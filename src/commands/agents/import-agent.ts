@@ -1,7 +1,4 @@
 import { z } from "zod";
-import { importAgent } from "../../app/registry/agent-file.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
-import { nameVersion } from "../../app/registry/versions.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -18,6 +15,9 @@ export const importAgentCommand: Command = {
   async run(argv, { settings, out }) {
     const { file, replace } = readFlags("agents import", schema, argv);
     const yaml = readText(file, "FILE");
+    const { nameVersion } = await import("../../app/registry/versions.js");
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { importAgent } = await import("../../app/registry/agent-file.js");
     const imported = await changeRegistry(settings, (db) => nameVersion(db, importAgent(db, yaml, file, replace).id));
     printChange(imported, "imported", out);
     return EXIT.done;

@@ -1,5 +1,3 @@
-import { describeAgents } from "../../app/registry/describe-agents.js";
-import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import { table } from "../../reports/text/text-table.js";
 import type { Command } from "../cli/command.js";
@@ -7,6 +5,8 @@ import type { Command } from "../cli/command.js";
 export const listAgentsCommand: Command = {
   flags: {},
   async run(_, { settings, out }) {
+    const { readRegistry } = await import("../../app/registry/open-registry.js");
+    const { describeAgents } = await import("../../app/registry/describe-agents.js");
     const agents = await readRegistry(settings, describeAgents);
     out.result(agents, () =>
       table(

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { describeVersions } from "../../app/registry/describe-agents.js";
-import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import { table } from "../../reports/text/text-table.js";
 import type { Command } from "../cli/command.js";
@@ -14,6 +12,8 @@ export const listVersionsCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id } = readFlags("agents versions", schema, argv);
+    const { readRegistry } = await import("../../app/registry/open-registry.js");
+    const { describeVersions } = await import("../../app/registry/describe-agents.js");
     const versions = await readRegistry(settings, (db) => describeVersions(db, id));
     out.result(versions, () =>
       versions.length === 0

@@ -1,7 +1,4 @@
 import { z } from "zod";
-import { updateAgent } from "../../app/registry/edit-agents.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
-import { nameVersion } from "../../app/registry/versions.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags } from "../cli/read-flags.js";
@@ -20,6 +17,9 @@ export const setAgentCommand: Command = {
     if (Object.keys({ ...columns, ...changes }).length === 0) {
       throw new UserError("flag_missing", "agents set: there is nothing to change.", "See art-e agents set --help.");
     }
+    const { nameVersion } = await import("../../app/registry/versions.js");
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { updateAgent } = await import("../../app/registry/edit-agents.js");
     const changed = await changeRegistry(settings, (db) =>
       nameVersion(db, updateAgent(db, flags.id, { ...columns, settings: changes }).id),
     );

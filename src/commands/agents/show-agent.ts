@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { describeAgent, describeAgentOfRun } from "../../app/registry/describe-agents.js";
-import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -20,7 +18,9 @@ export const showAgentCommand: Command = {
     if (name === undefined) {
       throw new UserError("flag_missing", "agents show needs ID.", "art-e agents list shows them.");
     }
+    const { describeAgent, describeAgentOfRun } = await import("../../app/registry/describe-agents.js");
     const describe = run === undefined ? describeAgent : describeAgentOfRun;
+    const { readRegistry } = await import("../../app/registry/open-registry.js");
     printAgent(await readRegistry(settings, (db) => describe(db, name)), out);
     return EXIT.done;
   },

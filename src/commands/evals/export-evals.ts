@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { evalsToExport, writeFolder } from "../../app/evals/files/export-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import { EVAL_FORMATS, evalFiles } from "../../evalgen/code/eval-formats.js";
 import type { Command } from "../cli/command.js";
@@ -25,6 +24,7 @@ export const exportEvalsCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const { names, output, format } = readFlags("evals export", schema, argv);
+    const { evalsToExport, writeFolder } = await import("../../app/evals/files/export-evals.js");
     const definitions = await evalsToExport(names, settings);
     const files = await writeFolder(output, evalFiles(definitions, format));
     out.result({ files }, () => files.join("\n"));

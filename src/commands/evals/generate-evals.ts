@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type GeneratedVariation, type Generation, generateEvals } from "../../app/evals/generation/generate-evals.js";
+import type { GeneratedVariation, Generation } from "../../app/evals/generation/generate-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import { evalNameSchema } from "../../domain/evals/eval-definition.js";
 import { share, usd } from "../../reports/text/format-number.js";
@@ -46,6 +46,7 @@ export const generateEvalsCommand: Command = {
     ...SEED_FLAGS,
   },
   async run(argv, context) {
+    const { generateEvals } = await import("../../app/evals/generation/generate-evals.js");
     const generation = await generateEvals(readFlags("evals generate", schema, argv), context);
     const { variations, ...rest } = generation;
     context.out.result({ ...rest, variations: variations.map(toJson) }, () => generationText(generation));

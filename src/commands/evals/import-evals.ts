@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { importEvals } from "../../app/evals/files/import-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -17,6 +16,7 @@ export const importEvalsCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { files } = readFlags("evals import", schema, argv);
+    const { importEvals } = await import("../../app/evals/files/import-evals.js");
     const imported = await importEvals(files, settings);
     out.result(
       imported.map(({ path, stored: { definition, status }, isNew }) => ({

@@ -1,8 +1,5 @@
 import { z } from "zod";
-import { importLabels } from "../../app/evals/import-labels.js";
 import type { LabelSummary } from "../../app/evals/label-counts.js";
-import { openLabelling } from "../../app/evals/open-labelling.js";
-import { withStore } from "../../app/with-store.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { estimateText } from "../../reports/text/evals/estimate-text.js";
 import type { Command, CommandContext } from "../cli/command.js";
@@ -45,12 +42,15 @@ export const labelTracesCommand: Command = {
     if (chats && (run !== undefined || from !== undefined)) {
       throw new UserError("flags_contradict", "--chats goes with neither a run nor --from.", "Give one of them.");
     }
+    const { importLabels } = await import("../../app/evals/import-labels.js");
     if (from !== undefined) {
       const imported = await importLabels({ ...flags, from }, context.settings);
       const { labels, unlabelled } = imported;
       context.out.result(imported, () => countsText(labels, unlabelled));
       return EXIT.done;
     }
+    const { withStore } = await import("../../app/with-store.js");
+    const { openLabelling } = await import("../../app/evals/open-labelling.js");
     await withStore(context.settings, async (db) => {
       const options = { run: chats ? null : (run ?? "latest"), criterion, seed: flags.seed };
       const labelling = await openLabelling(db, options);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type DescribedEval, describeEvals } from "../../app/evals/manage-evals.js";
+import type { DescribedEval } from "../../app/evals/manage-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import { share } from "../../reports/text/format-number.js";
 import { table } from "../../reports/text/text-table.js";
@@ -12,6 +12,7 @@ export const listEvalsCommand: Command = {
   flags: { all: { type: "boolean", describe: "Retired versions too" } },
   async run(argv, { settings, out }) {
     const { all } = readFlags("evals list", schema, argv);
+    const { describeEvals } = await import("../../app/evals/manage-evals.js");
     const evals = await describeEvals(all, settings);
     out.result(
       evals.map(({ stored: { definition, status, createdAt }, test }) => ({ ...definition, status, createdAt, test })),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Ranking, rankTraces } from "../../app/evals/rank-traces.js";
+import type { Ranking } from "../../app/evals/rank-traces.js";
 import { EXIT } from "../../domain/errors.js";
 import { stripControls } from "../../platform/strip-controls.js";
 import { share } from "../../reports/text/format-number.js";
@@ -28,6 +28,7 @@ export const rankTracesCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const { limit, ...options } = readFlags("evals rank", schema, argv);
+    const { rankTraces } = await import("../../app/evals/rank-traces.js");
     const ranking = await rankTraces(options, settings);
     const traces = limit === 0 ? ranking.traces : ranking.traces.slice(0, limit);
     out.result({ ...ranking, traces }, () => rankingText({ ...ranking, traces }, ranking.traces.length));

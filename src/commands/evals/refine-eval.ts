@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { refineEval } from "../../app/evals/refine-eval.js";
 import { EXIT } from "../../domain/errors.js";
-import { readableFunction } from "../../evalgen/code/readable-function.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
 import { CRITERION_FLAGS, criterionShape, EVAL_NAME, SEED_FLAGS, seedShape } from "./eval-flags.js";
@@ -13,8 +11,10 @@ export const refineEvalCommand: Command = {
   flags: { ...CRITERION_FLAGS, ...SEED_FLAGS },
   async run(argv, { settings, out }) {
     const { name, criterion, seed } = readFlags("evals refine", schema, argv);
+    const { refineEval } = await import("../../app/evals/refine-eval.js");
     const { parent, refined } = await refineEval(name, criterion, seed, settings);
     const label = `${parent.definition.name}@${parent.definition.version}`;
+    const { readableFunction } = await import("../../evalgen/code/readable-function.js");
     out.result({ parent: label, refined: refined?.definition ?? null }, () =>
       refined === null
         ? `The training labels give no reason to change ${label}.`

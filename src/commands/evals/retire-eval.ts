@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { retireEval } from "../../app/evals/manage-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -12,6 +11,7 @@ export const retireEvalCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { name } = readFlags("evals retire", schema, argv);
+    const { retireEval } = await import("../../app/evals/manage-evals.js");
     const { definition } = await retireEval(name, settings);
     out.result(
       { name: definition.name, version: definition.version, status: "retired" },

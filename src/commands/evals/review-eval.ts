@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { reviewEval, reviewUncaught, type UncaughtTrace } from "../../app/evals/review-eval.js";
+import type { UncaughtTrace } from "../../app/evals/review-eval.js";
 import { EXIT } from "../../domain/errors.js";
 import { agreementTable, contradictionLines } from "../../reports/text/evals/eval-test-text.js";
 import type { Command } from "../cli/command.js";
@@ -17,6 +17,7 @@ export const reviewEvalCommand: Command = {
   async run(argv, context) {
     const { out } = context;
     const { name, criterion } = readFlags("evals review", schema, argv);
+    const { reviewEval, reviewUncaught } = await import("../../app/evals/review-eval.js");
     if (name === undefined) {
       const uncaught = await reviewUncaught(criterion, context);
       out.result(uncaught, () => uncaughtText(uncaught));

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type EvalRun, runEvalsOverRun } from "../../app/evals/run-evals.js";
+import type { EvalRun } from "../../app/evals/run-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import { scoreNameOf } from "../../domain/evals/score-names.js";
 import { estimateText } from "../../reports/text/evals/estimate-text.js";
@@ -18,6 +18,7 @@ export const runEvalsCommand: Command = {
   },
   async run(argv, context) {
     const { names, run } = readFlags("evals run", schema, argv);
+    const { runEvalsOverRun } = await import("../../app/evals/run-evals.js");
     const done = await runEvalsOverRun(names, run, context);
     const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
       name: definition.name,

@@ -1,8 +1,6 @@
 import { z } from "zod";
-import { describeEval } from "../../app/evals/manage-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import type { EvalDefinition } from "../../domain/evals/eval-definition.js";
-import { readableFunction } from "../../evalgen/code/readable-function.js";
 import { evalTestText } from "../../reports/text/evals/eval-test-text.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -23,8 +21,10 @@ export const showEvalCommand: Command = {
   flags: { code: { type: "boolean", describe: "As a function to read" } },
   async run(argv, { settings, out }) {
     const { name, code } = readFlags("evals show", schema, argv);
+    const { describeEval } = await import("../../app/evals/manage-evals.js");
     const { stored, test, versions } = await describeEval(name, settings);
     const { definition, status, createdAt } = stored;
+    const { readableFunction } = await import("../../evalgen/code/readable-function.js");
     if (code) {
       const source = readableFunction(definition);
       out.result({ name: definition.name, version: definition.version, code: source }, () => source);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Suggestion, suggestEvals } from "../../app/evals/suggest-evals.js";
+import type { Suggestion } from "../../app/evals/suggest-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import { evalNameSchema } from "../../domain/evals/eval-definition.js";
 import type { Candidate } from "../../evalgen/selection/choose-templates.js";
@@ -28,6 +28,7 @@ export const suggestEvalsCommand: Command = {
     ...SEED_FLAGS,
   },
   async run(argv, { settings, out }) {
+    const { suggestEvals } = await import("../../app/evals/suggest-evals.js");
     const suggestion = await suggestEvals(readFlags("evals suggest", schema, argv), settings);
     const { candidates, ...rest } = suggestion;
     const listed = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { testEval } from "../../app/evals/test-eval.js";
 import { EXIT } from "../../domain/errors.js";
 import { THRESHOLD_NAMES } from "../../domain/evals/eval-test.js";
 import { evalTestText } from "../../reports/text/evals/eval-test-text.js";
@@ -20,6 +19,7 @@ export const testEvalCommand: Command = {
     ...CRITERION_FLAGS,
   },
   async run(argv, context) {
+    const { testEval } = await import("../../app/evals/test-eval.js");
     const { stored, test } = await testEval(readFlags("evals test", schema, argv), context);
     const { name, version } = stored.definition;
     const passed = test.rejections.length === 0;

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { useEval } from "../../app/evals/manage-evals.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -12,6 +11,7 @@ export const useEvalCommand: Command = {
   flags: { anyway: { type: "boolean", describe: "Even if it has not passed a test" } },
   async run(argv, { settings, out }) {
     const { name, anyway } = readFlags("evals use", schema, argv);
+    const { useEval } = await import("../../app/evals/manage-evals.js");
     const { stored, former } = await useEval(name, anyway, settings);
     const { definition } = stored;
     const retired = former === null ? null : former.definition.version;

@@ -1,5 +1,3 @@
-import { anyCheapModel } from "../../app/score/judge-settings.js";
-import { hasKey } from "../../app/settings/endpoints.js";
 import type { Environment } from "../../app/settings/env-file.js";
 import { UserError } from "../../domain/errors.js";
 import { JUDGE_MODELS } from "../../models/catalog/judge-models.js";
@@ -20,7 +18,7 @@ export const protocolShape = { protocol: oneOf(["art"]).optional() };
 type Given = Readonly<Record<string, unknown>>;
 
 /** The command line, with the protocol's values for flags that were not given. */
-export function withProtocol(argv: Given, env: Environment): Given {
+export async function withProtocol(argv: Given, env: Environment): Promise<Given> {
   if (argv.protocol !== "art" || argv.resume !== undefined || argv.repeat !== undefined) return argv;
   return {
     ...argv,
@@ -30,12 +28,14 @@ export function withProtocol(argv: Given, env: Environment): Given {
     maxSources: argv.maxSources ?? 1,
     excludeKnownBad: argv.excludeKnownBad ?? true,
     cutoff: argv.cutoff ?? "off",
-    ...(argv.judge !== undefined || argv.noJudge === true || argv.stats === true ? {} : { judge: artJudge(env) }),
+    ...(argv.judge !== undefined || argv.noJudge === true || argv.stats === true ? {} : { judge: await artJudge(env) }),
   };
 }
 
 /** A small model of Google judged the published figures. Without a key for it, any judge with a key. */
-function artJudge(env: Environment): string {
+async function artJudge(env: Environment): Promise<string> {
+  const { anyCheapModel } = await import("../../app/score/judge-settings.js");
+  const { hasKey } = await import("../../app/settings/endpoints.js");
   const name = hasKey("google", env) ? `google/${JUDGE_MODELS.google}` : anyCheapModel(env)?.id;
   if (name !== undefined) return `art:${name}`;
   throw new UserError(

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SPLITS } from "../../domain/tasks/question.js";
-import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/hub.js";
+import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../../huggingface/dataset-names.js";
 import type { Flags } from "../cli/command.js";
 import { ids } from "../cli/list-flags.js";
 import { numberBetween, oneOf, text, wholeNumber } from "../cli/read-flags.js";

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { importMail } from "../../app/import/import-mail.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { CORPUS_FORMATS } from "../../domain/mail/email.js";
-import { EMAILS_DATASET } from "../../huggingface/hub.js";
+import { EMAILS_DATASET } from "../../huggingface/dataset-names.js";
 import type { Command } from "../cli/command.js";
 import { oneOf, readFlags, text, wholeNumber } from "../cli/read-flags.js";
 import { importBars } from "./import-progress.js";
@@ -79,6 +78,7 @@ export const importCommand: Command = {
       );
     }
     const sources = csvPath === undefined ? source : [csvPath];
+    const { importMail } = await import("../../app/import/import-mail.js");
     const { summary, skippedFile, mailboxes } = await importMail(
       { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict, singleIndex },
       context,

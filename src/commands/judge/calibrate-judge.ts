@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { calibrateJudge } from "../../app/score/calibrate-judge.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { calibrationText } from "../../reports/text/calibration-text.js";
 import type { Command } from "../cli/command.js";
@@ -16,6 +15,7 @@ export const calibrateCommand: Command = {
   async run(argv, context) {
     const { out } = context;
     const options = readFlags("judge calibrate", schema, argv);
+    const { calibrateJudge } = await import("../../app/score/calibrate-judge.js");
     const { judge, figures, shortfall } = await calibrateJudge(options, context);
     out.result({ judge, ...figures }, () => calibrationText(judge, figures));
     if (figures.unscored === figures.labels) {

@@ -1,5 +1,4 @@
-import { refuseContradictions } from "../../app/questions/load-dataset.js";
-import { type CheckedDataset, checkQuestions } from "../../app/questions/making/check-questions.js";
+import type { CheckedDataset } from "../../app/questions/making/check-questions.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { count, usd } from "../../reports/text/format-number.js";
 import { summaryBox } from "../../reports/text/summary-box.js";
@@ -32,7 +31,9 @@ export const checkQuestionsCommand: Command = {
       throw new UserError("flags_contradict", "A FILE and --dataset are given.", "Give one of them.");
     }
     const flags = { ...given, dataset: file ?? given.dataset };
+    const { refuseContradictions } = await import("../../app/questions/load-dataset.js");
     refuseContradictions(flags);
+    const { checkQuestions } = await import("../../app/questions/making/check-questions.js");
     const checked = await checkQuestions(flags, context);
     context.out.result(checked, () => checkedText(checked));
     return EXIT.done;

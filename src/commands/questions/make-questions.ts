@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { estimateMaking } from "../../app/questions/making/estimate-making.js";
 import { PATTERNS_MODEL } from "../../app/questions/making/make-options.js";
-import { makeQuestions } from "../../app/questions/making/make-questions.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { numberBetween, readFlags, text, wholeNumber } from "../cli/read-flags.js";
@@ -61,11 +59,13 @@ export const makeQuestionsCommand: Command = {
   },
   async run(argv, context) {
     const { dryRun, ...options } = readFlags("questions make", schema, argv);
+    const { estimateMaking } = await import("../../app/questions/making/estimate-making.js");
     if (dryRun) {
       const estimate = await estimateMaking(options, context);
       context.out.result(estimate, () => estimateText(estimate));
       return EXIT.done;
     }
+    const { makeQuestions } = await import("../../app/questions/making/make-questions.js");
     const made = await makeQuestions(options, context);
     context.out.result(made, () => madeText(made));
     return EXIT.done;

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { DatasetReview, type ReviewSummary } from "../../app/questions/review/review-questions.js";
+import type { DatasetReview, ReviewSummary } from "../../app/questions/review/review-questions.js";
 import { programVersion } from "../../app/settings/program-version.js";
-import { withStore } from "../../app/with-store.js";
 import { EXIT } from "../../domain/errors.js";
 import { openInBrowser } from "../../processes/open-in-browser.js";
 import { estimate } from "../../reports/text/format-estimate.js";
@@ -31,7 +30,9 @@ export const reviewQuestionsCommand: Command = {
   async run(argv, context) {
     const { file, port, noOpen } = readFlags("questions review", schema, argv);
     const { settings, note, out, signal } = context;
+    const { withStore } = await import("../../app/with-store.js");
     return withStore(settings, async (db) => {
+      const { DatasetReview } = await import("../../app/questions/review/review-questions.js");
       const review = await DatasetReview.open(file, db);
       const { startReviewServer } = await import("../../servers/review/start-review-server.js");
       const server = await startReviewServer(db, review, {

@@ -1,6 +1,4 @@
 import { pathToFileURL } from "node:url";
-import { checkOutputs } from "../../app/output-files/check-outputs.js";
-import { resultsFiles } from "../../app/results/open-results.js";
 import { EXIT } from "../../domain/errors.js";
 import { writeFileAtomically } from "../../platform/atomic-file.js";
 import { openInBrowser } from "../../processes/open-in-browser.js";
@@ -17,7 +15,9 @@ export const reportCommand: Command = {
     const given = readFlags("report", reportSchema, argv);
     const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
     refuseContradictions(flags, context, argv);
+    const { resultsFiles } = await import("../../app/results/open-results.js");
     const inputs = resultsFiles(flags.runs, "report");
+    const { checkOutputs } = await import("../../app/output-files/check-outputs.js");
     checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], inputs, {
       db: context.settings.db,
       overwrite: flags.overwrite,

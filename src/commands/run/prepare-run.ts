@@ -1,5 +1,4 @@
 import { checkOutputs, type InputFile, replayFile } from "../../app/output-files/check-outputs.js";
-import { refuseContradictions } from "../../app/questions/load-dataset.js";
 import { agentOfNewRun, outputsOf, type RunRequest } from "../../app/run/plan/run-options.js";
 import type { CommandContext } from "../cli/command.js";
 import { givenFlags, readFlags } from "../cli/read-flags.js";
@@ -18,11 +17,14 @@ export interface PreparedRun {
 }
 
 /** Checks what can be checked of runs that go one after another. Throws a UserError before the first of them begins. */
-export function prepareRuns(all: readonly ConfiguredFlags[], context: CommandContext): readonly PreparedRun[] {
+export async function prepareRuns(
+  all: readonly ConfiguredFlags[],
+  context: CommandContext,
+): Promise<readonly PreparedRun[]> {
   const runs: PreparedRun[] = [];
   for (const configured of all) {
     try {
-      runs.push(prepareRun(configured, runs.flatMap(outputsOfRun), context));
+      runs.push(await prepareRun(configured, runs.flatMap(outputsOfRun), context));
     } catch (error) {
       throw explainConfigured(error, configured);
     }
@@ -30,13 +32,14 @@ export function prepareRuns(all: readonly ConfiguredFlags[], context: CommandCon
   return runs;
 }
 
-function prepareRun(
+async function prepareRun(
   configured: ConfiguredFlags,
   taken: readonly InputFile[],
   { settings }: CommandContext,
-): PreparedRun {
-  const preset = withProtocol(configured.argv, settings.env);
+): Promise<PreparedRun> {
+  const preset = await withProtocol(configured.argv, settings.env);
   const flags = readFlags("run", runSchema, preset);
+  const { refuseContradictions } = await import("../../app/questions/load-dataset.js");
   refuseContradictions(flags);
   const queue = flags.queue ?? (settings.env.ART_E_QUEUE_URL || undefined);
   const options = { ...flags, queue, tags: configured.run === null ? [] : [configured.run] };

@@ -1,6 +1,4 @@
-import { throwIfMissed } from "../../app/gates/run-gates.js";
 import type { OpenMonitor } from "../../app/run/execute-run.js";
-import { estimateBenchmark, runBenchmark } from "../../app/run/run-benchmark.js";
 import type { SessionEnd } from "../../app/run/run-tasks.js";
 import { EXIT, type ExitCode } from "../../domain/errors.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
@@ -21,7 +19,7 @@ export const runCommand: Command = {
   help: RUN_HELP,
   async run(argv, context) {
     limitHeapGrowth();
-    const runs = prepareRuns(await readConfiguredRuns(argv, context), context);
+    const runs = await prepareRuns(await readConfiguredRuns(argv, context), context);
     const [only, ...others] = runs;
     if (only !== undefined && others.length === 0) return execute(only, context);
     const { runInTurn } = await import("./run-in-turn.js");
@@ -43,6 +41,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
     await printDatasetFigures(flags, context);
     return EXIT.done;
   }
+  const { estimateBenchmark, runBenchmark } = await import("../../app/run/run-benchmark.js");
   if (flags.dryRun) {
     printEstimate(await estimateBenchmark(request, context), configured, context);
     return EXIT.done;
@@ -56,6 +55,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
   if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
   if (shortfall !== null) context.note(`${shortfall}. Ask again: art-e score --run ${end.totals.runId}`);
   const code = exitCodeOf(end, context);
+  const { throwIfMissed } = await import("../../app/gates/run-gates.js");
   throwIfMissed(end.totals.runId, gates);
   return code;
 }

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { deleteRuns } from "../../app/runs/delete-runs.js";
 import { EXIT } from "../../domain/errors.js";
 import { deletedRunsText } from "../../reports/text/run-table.js";
 import type { Command } from "../cli/command.js";
@@ -14,6 +13,7 @@ export const deleteRunsCommand: Command = {
   flags: YES_FLAG,
   async run(argv, context) {
     const { runs, yes } = readFlags("runs delete", schema, argv);
+    const { deleteRuns } = await import("../../app/runs/delete-runs.js");
     const done = await deleteRuns(runs, yes, context);
     context.out.result(done, () => deletedRunsText(done));
     return EXIT.done;

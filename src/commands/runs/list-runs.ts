@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { runsWithHeadlines } from "../../app/runs/list-runs.js";
 import { EXIT } from "../../domain/errors.js";
 import { runTable } from "../../reports/text/run-table.js";
 import type { Command } from "../cli/command.js";
@@ -22,6 +21,7 @@ export const listRunsCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const { limit, ...filter } = readFlags("runs list", schema, argv);
+    const { runsWithHeadlines } = await import("../../app/runs/list-runs.js");
     const { runs, total } = await runsWithHeadlines(filter, limit, settings);
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
     out.result(runs, () => (total === 0 && isFiltered ? "No run matches." : runTable(runs)));

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { noteRun } from "../../app/runs/label-run.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -17,6 +16,7 @@ export const noteRunCommand: Command = {
   flags: { remove: { type: "boolean", describe: "Take the note away" } },
   async run(argv, context) {
     const { run, note = null } = readFlags("runs note", schema, argv);
+    const { noteRun } = await import("../../app/runs/label-run.js");
     const labels = await noteRun(run, note, context);
     context.out.result(labels, () =>
       labels.note === null ? `Run ${labels.id} has no note now.` : `Run ${labels.id}: ${labels.note}`,

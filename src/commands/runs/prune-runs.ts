@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { pruneRuns } from "../../app/runs/delete-runs.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { deletedRunsText } from "../../reports/text/run-table.js";
 import type { Command } from "../cli/command.js";
@@ -30,6 +29,7 @@ export const pruneRunsCommand: Command = {
         "Give --before, --keep, --empty, or another flag.",
       );
     }
+    const { pruneRuns } = await import("../../app/runs/delete-runs.js");
     const done = await pruneRuns({ ...which, keep }, yes, context);
     context.out.result(done, () => deletedRunsText(done));
     return EXIT.done;

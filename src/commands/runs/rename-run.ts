@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { renameRun } from "../../app/runs/label-run.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -17,6 +16,7 @@ export const renameRunCommand: Command = {
   flags: { remove: { type: "boolean", describe: "Take the name away" } },
   async run(argv, context) {
     const { run, name = null } = readFlags("runs rename", schema, argv);
+    const { renameRun } = await import("../../app/runs/label-run.js");
     const labels = await renameRun(run, name, context);
     context.out.result(labels, () =>
       labels.name === null ? `Run ${labels.id} has no name now.` : `Run ${labels.id} is named "${labels.name}".`,

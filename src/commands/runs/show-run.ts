@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { runDetails } from "../../app/runs/show-run.js";
 import { EXIT } from "../../domain/errors.js";
 import { runDetailsText } from "../../reports/text/run-details-text.js";
 import type { Command } from "../cli/command.js";
@@ -16,6 +15,7 @@ export const showRunCommand: Command = {
   flags: { all: { type: "boolean", describe: `List all tasks, not only the first ${LISTED}` } },
   async run(argv, { settings, out }) {
     const { run, all } = readFlags("runs show", schema, argv);
+    const { runDetails } = await import("../../app/runs/show-run.js");
     const details = await runDetails(run, settings);
     out.result(details, () => runDetailsText(details, all ? details.tasks.length : LISTED));
     return EXIT.done;

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { tagRun } from "../../app/runs/label-run.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -16,6 +15,7 @@ export const tagRunCommand: Command = {
   flags: { remove: { type: "boolean", describe: "Take the tags away" } },
   async run(argv, context) {
     const { run, tags, remove } = readFlags("runs tag", schema, argv);
+    const { tagRun } = await import("../../app/runs/label-run.js");
     const labels = await tagRun(run, tags, remove ? "remove" : "add", context);
     context.out.result(labels, () => `Tags of run ${labels.id}: ${labels.tags.join(", ") || "none"}`);
     return EXIT.done;

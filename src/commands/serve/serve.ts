@@ -1,10 +1,7 @@
 import { z } from "zod";
-import { withChatServices } from "../../app/chat/with-chat-services.js";
-import { CorpusSnapshots } from "../../app/corpus-snapshot/snapshot-cache.js";
 import { programVersion } from "../../app/settings/program-version.js";
 import { EXIT } from "../../domain/errors.js";
 import { openInBrowser } from "../../processes/open-in-browser.js";
-import { ChatLimits } from "../../servers/http/chat-limits.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text, wholeNumber } from "../cli/read-flags.js";
 import { OTLP_FLAGS, otlpShape, sendsTraces } from "../flags/otlp-flags.js";
@@ -73,6 +70,9 @@ export const serveCommand: Command = {
     const token = tokenOf(flags, context.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
+    const { ChatLimits } = await import("../../servers/http/chat-limits.js");
+    const { CorpusSnapshots } = await import("../../app/corpus-snapshot/snapshot-cache.js");
+    const { withChatServices } = await import("../../app/chat/with-chat-services.js");
     return withChatServices(timeouts, flags, context, async (services) => {
       const corpus = new CorpusSnapshots(services.db, context.settings.cacheDir, programVersion());
       // Takes half a second to load, which --help and a wrong flag need not wait for.

@@ -1,5 +1,4 @@
 import type { z } from "zod";
-import { loadDataset } from "../../app/questions/load-dataset.js";
 import { questionStatistics } from "../../questions/compute-statistics.js";
 import { datasetSummary } from "../../reports/text/dataset-summary.js";
 import type { CommandContext } from "../cli/command.js";
@@ -10,6 +9,7 @@ export async function printDatasetFigures(
   flags: z.output<typeof datasetSchema>,
   context: CommandContext,
 ): Promise<void> {
+  const { loadDataset } = await import("../../app/questions/load-dataset.js");
   const set = await loadDataset(flags, context);
   const statistics = questionStatistics(set);
   const { source, revision, sha256 } = set;

@@ -1,4 +1,3 @@
-import { analyseRun } from "../../app/results/analyse-run.js";
 import { UserError } from "../../domain/errors.js";
 import type { RunTotals } from "../../domain/runs/benchmark-result.js";
 import { QUESTION_SLICES, type SliceName, SUITE_SLICES } from "../../domain/runs/slice.js";
@@ -19,6 +18,7 @@ export async function printRunFigures(
   { by, metric }: RunFlags,
   { settings, out }: CommandContext,
 ): Promise<void> {
+  const { analyseRun } = await import("../../app/results/analyse-run.js");
   const { totals, analysis } = await analyseRun(name, settings);
   if (by === undefined) {
     const texts = () => [runSummary(totals), ...(analysis === null ? [] : [suiteAnalysisText(totals, analysis)])];

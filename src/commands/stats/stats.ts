@@ -1,7 +1,4 @@
 import { z } from "zod";
-import { refuseContradictions } from "../../app/questions/load-dataset.js";
-import { corpusStats } from "../../app/results/read-stats.js";
-import { runsWithHeadlines } from "../../app/runs/list-runs.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { QUESTION_SLICES, SLICES, SUITE_SLICES } from "../../domain/runs/slice.js";
 import { corpusSummary } from "../../reports/text/corpus-summary.js";
@@ -58,6 +55,7 @@ export const statsCommand: Command = {
     const isOfDataset = argv.run === undefined && argv.corpus !== true && argv.runs !== true;
     const configured = isOfDataset ? await readConfig(argv, context, OF_CONFIG) : { argv };
     const flags = readFlags("stats", schema, configured.argv);
+    const { refuseContradictions } = await import("../../app/questions/load-dataset.js");
     refuseContradictions(flags);
     refuseCombinations(flags, argv.metric !== undefined);
     if (flags.corpus) await printCorpusFigures(context);
@@ -99,11 +97,13 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
 }
 
 async function printCorpusFigures({ settings, out }: CommandContext): Promise<void> {
+  const { corpusStats } = await import("../../app/results/read-stats.js");
   const stats = await corpusStats(settings);
   out.result(stats, () => corpusSummary(stats, settings.db));
 }
 
 async function printRuns({ settings, out }: CommandContext): Promise<void> {
+  const { runsWithHeadlines } = await import("../../app/runs/list-runs.js");
   const { runs } = await runsWithHeadlines({}, 0, settings);
   out.result(runs, () => runTable(runs));
 }

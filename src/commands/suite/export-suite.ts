@@ -1,5 +1,3 @@
-import { refuseContradictions } from "../../app/questions/load-dataset.js";
-import { exportArtE } from "../../app/suites/export-art-e.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { oneOf, readFlags, text, wholeNumber } from "../cli/read-flags.js";
@@ -23,7 +21,9 @@ export const exportSuiteCommand: Command = {
   },
   async run(argv, context) {
     const flags = readFlags("suite export", schema, argv);
+    const { refuseContradictions } = await import("../../app/questions/load-dataset.js");
     refuseContradictions(flags);
+    const { exportArtE } = await import("../../app/suites/export-art-e.js");
     const exported = await exportArtE("--output", flags.output, flags, context);
     context.out.result(exported, () =>
       [

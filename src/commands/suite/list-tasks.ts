@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ListedTask, listTasks } from "../../app/suites/list-tasks.js";
+import type { ListedTask } from "../../app/suites/list-tasks.js";
 import { EXIT } from "../../domain/errors.js";
 import { table } from "../../reports/text/text-table.js";
 import type { Command } from "../cli/command.js";
@@ -13,6 +13,7 @@ export const listTasksCommand: Command = {
   flags: SUITE_SELECTION_FLAGS,
   async run(argv, { out }) {
     const { dir, ...flags } = readFlags("suite list", schema, argv);
+    const { listTasks } = await import("../../app/suites/list-tasks.js");
     const list = listTasks(dir, flags);
     if (list.unreadable > 0)
       out.note(`Tasks that cannot be read: ${list.unreadable}. art-e suite check ${dir} says why.`);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ShownTask, showTask } from "../../app/suites/show-task.js";
+import type { ShownTask } from "../../app/suites/show-task.js";
 import { EXIT } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
 import type { FunctionCall, SuiteTask } from "../../domain/tasks/suite-task.js";
@@ -14,6 +14,7 @@ export const showTaskCommand: Command = {
   flags: {},
   async run(argv, { out }) {
     const { dir, id } = readFlags("suite show", schema, argv);
+    const { showTask } = await import("../../app/suites/show-task.js");
     const shown = showTask(dir, id);
     out.result(shown, () => taskText(shown));
     return EXIT.done;

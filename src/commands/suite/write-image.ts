@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { snapshotImage } from "../../app/suites/snapshot-image.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -13,6 +12,7 @@ export const writeImageCommand: Command = {
   },
   async run(argv, { out }) {
     const { name, suite } = readFlags("suite image", schema, argv);
+    const { snapshotImage } = await import("../../app/suites/snapshot-image.js");
     const dockerfile = await snapshotImage(name, suite);
     out.result({ snapshot: name, dockerfile }, () => dockerfile.trimEnd());
     return EXIT.done;

@@ -1,8 +1,5 @@
 import { z } from "zod";
-import { addServerTools, addTool } from "../../app/registry/add-tool.js";
-import { kindOf } from "../../app/registry/external-tools.js";
 import type { ImportedTools } from "../../app/registry/import-tools.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import type { Output } from "../cli/output.js";
@@ -27,6 +24,7 @@ export const addToolCommand: Command = {
   },
   async run(argv, { settings, out, signal }) {
     const { id, prefix = null, ...flags } = readFlags("tools add", schema, argv);
+    const { kindOf } = await import("../../app/registry/external-tools.js");
     const kind = kindOf({ ...flags, parameters: undefined, resultSchema: undefined });
     if (kind === null) {
       throw new UserError(
@@ -35,6 +33,8 @@ export const addToolCommand: Command = {
         "Name one of --http URL, --command PROGRAM, --module FILE, --mcp SERVER.",
       );
     }
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { addServerTools, addTool } = await import("../../app/registry/add-tool.js");
     if (kind === "mcp") {
       refuseNames({ id, ...flags });
       const described = toolDescription(flags);

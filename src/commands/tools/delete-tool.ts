@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { deleteTool } from "../../app/registry/edit-tools.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -13,6 +11,8 @@ export const deleteToolCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id } = readFlags("tools delete", schema, argv);
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { deleteTool } = await import("../../app/registry/edit-tools.js");
     await changeRegistry(settings, (db) => deleteTool(db, id));
     out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
     return EXIT.done;

@@ -1,8 +1,6 @@
 import { z } from "zod";
-import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import { table } from "../../reports/text/text-table.js";
-import { listTools } from "../../store/registry/tool-rows.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
 
@@ -12,6 +10,8 @@ export const listToolsCommand: Command = {
   flags: { category: { type: "string", requiresArg: true, describe: "Only tools of this category" } },
   async run(argv, { settings, out }) {
     const { category = null } = readFlags("tools list", schema, argv);
+    const { listTools } = await import("../../store/registry/tool-rows.js");
+    const { readRegistry } = await import("../../app/registry/open-registry.js");
     const tools = await readRegistry(settings, (db) => listTools(db, category));
     out.result(tools, () =>
       table(

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { changeTool } from "../../app/registry/add-tool.js";
-import { changeRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
@@ -15,6 +13,8 @@ export const setToolCommand: Command = {
   async run(argv, { settings, out, signal }) {
     const { id, ...flags } = readFlags("tools set", schema, argv);
     const described = toolDescription(flags);
+    const { changeRegistry } = await import("../../app/registry/open-registry.js");
+    const { changeTool } = await import("../../app/registry/add-tool.js");
     await changeRegistry(settings, (db) => changeTool(db, id, described, settings, signal));
     printToolChange(id, "changed", out);
     return EXIT.done;

@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { readRegistry } from "../../app/registry/open-registry.js";
 import { EXIT } from "../../domain/errors.js";
-import { getTool, listAgentsWithTool } from "../../store/registry/tool-rows.js";
 import type { Command } from "../cli/command.js";
 import { readFlags, text } from "../cli/read-flags.js";
 import { TOOL_ID } from "./tool-flags.js";
@@ -13,6 +11,8 @@ export const showToolCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id } = readFlags("tools show", schema, argv);
+    const { getTool, listAgentsWithTool } = await import("../../store/registry/tool-rows.js");
+    const { readRegistry } = await import("../../app/registry/open-registry.js");
     const { agents, ...tool } = await readRegistry(settings, (db) => ({
       ...getTool(db, id),
       agents: listAgentsWithTool(db, id).map((agent) => agent.id),

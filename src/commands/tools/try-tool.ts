@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { readRegistry } from "../../app/registry/open-registry.js";
-import { testTool } from "../../app/registry/try-tool.js";
 import { EXIT, UserError } from "../../domain/errors.js";
 import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
 import { stripControls } from "../../platform/strip-controls.js";
@@ -36,6 +34,8 @@ export const testToolCommand: Command = {
       before = null,
     } = readFlags("tools test", schema, argv);
     const call = { id, args: readArguments(json), config, inbox, before };
+    const { testTool } = await import("../../app/registry/try-tool.js");
+    const { readRegistry } = await import("../../app/registry/open-registry.js");
     const result = await readRegistry(settings, (db) => testTool(db, call, settings, signal));
     out.result(result, () => stripControls(result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
     return result.ok ? EXIT.done : EXIT.failed;

@@ -41,9 +41,16 @@ function loadedBy(line: string): string[] {
 it.each([
   ["--version", 3, /yargs|zod|cli\.js/],
   ["--help", 130, /^zod$|better-sqlite3|^dist\/(?:app\/run|store\/runs|models)\//],
-  ["ask --help", 320, /better-sqlite3|^dist\/(?:sandbox|tools\/builtin|store\/search)\//],
-  ["mcp --help", 300, /@modelcontextprotocol|^dist\/(?:mcp|store\/search)\//],
-  ["report --help", 420, /^dist\/(?:sandbox|evalgen|store\/search)\//],
+  ["run --help", 290, /better-sqlite3|^dist\/(?:app\/questions|run-analysis\/gates|store\/runs)\//],
+  ["score --help", 250, /better-sqlite3|genai-prices|^dist\/(?:sandbox|evalgen|store\/search)\//],
+  ["serve --help", 230, /better-sqlite3|^hono$|protobufjs|^dist\/(?:app\/chat|store\/search)\//],
+  ["ask --help", 260, /better-sqlite3|protobufjs|^dist\/(?:sandbox|tools\/builtin|store\/search)\//],
+  ["mcp --help", 210, /@modelcontextprotocol|^dist\/(?:mcp|store\/search)\//],
+  ["report --help", 220, /better-sqlite3|^dist\/(?:sandbox|evalgen|store\/search)\//],
+  ["doctor --help", 210, /better-sqlite3|^dist\/sandbox\//],
+  ["runs list --help", 230, /better-sqlite3|^dist\/(?:app\/runs|run-analysis)\//],
+  ["agents list --help", 220, /better-sqlite3|^dist\/(?:sandbox|tools\/builtin)\//],
+  ["suite list --help", 220, /better-sqlite3|^dist\/sandbox\//],
 ])("art-e %s loads at most %i modules, and none that it does not need", (line, most, needless) => {
   const loaded = loadedBy(line);
   expect(loaded.filter((name) => needless.test(name))).toEqual([]);
