@@ -6,21 +6,17 @@ import { UserError } from "../domain/errors.js";
 import { jsonObjectSchema } from "../domain/json.js";
 import { parseJsonOrNull } from "../platform/parse-json.js";
 import type { Db } from "../store/connection/open-store.js";
-import { type AttachedTool, getTool, listAttachedTools } from "../store/registry/tool-rows.js";
+import type { AttachedTool } from "../store/registry/tool-rows.js";
+import { attachedOrDefault } from "./attached-tools.js";
 import { compileArgumentSchema, type SchemaValidator } from "./json-schema/compile-schema.js";
 import { toolError } from "./open-mailbox.js";
 import { SEARCH_HANDLERS } from "./search-pool/search-handlers.js";
 import type { Handler, ToolResources } from "./tool-handler.js";
-import { DEFAULT_TOOL_IDS, HANDLERS } from "./tool-handler-table.js";
+import { HANDLERS } from "./tool-handler-table.js";
 
 /** The agent's callable tools, from its rows; an agent without rows gets the defaults. */
 export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {
   return attachedOrDefault(db, agent.id).map((attached) => toTool(attached, resources));
-}
-
-export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
-  const attached = listAttachedTools(db, agentId);
-  return attached.length > 0 ? attached : DEFAULT_TOOL_IDS.map((id) => ({ tool: getTool(db, id), config: null }));
 }
 
 /** SHA-256 over what a model sees of an agent's tools and over their configuration. */

@@ -35,6 +35,3 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   mcp: mcpTool,
   module: moduleTool,
 };
-
-/** What an agent without rows in agent_tools gets. */
-export const DEFAULT_TOOL_IDS = ["email_search", "email_get", "return_final_answer"] as const;

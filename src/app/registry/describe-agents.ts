@@ -6,7 +6,7 @@ import { getVersion, listVersions } from "../../store/registry/agent-versions.js
 import { countRunsOfVersion } from "../../store/registry/count-runs.js";
 import type { AttachedTool } from "../../store/registry/tool-rows.js";
 import { getRun } from "../../store/runs/runs.js";
-import { attachedOrDefault } from "../../tools/load-tools.js";
+import { attachedOrDefault } from "../../tools/attached-tools.js";
 import { currentVersion } from "./versions.js";
 
 export interface AgentDescription extends Agent {

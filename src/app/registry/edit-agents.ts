@@ -9,8 +9,8 @@ import type { Db } from "../../store/connection/open-store.js";
 import { findAgent, getAgent, removeAgent, saveAgent, saveAgentTools } from "../../store/registry/agent-rows.js";
 import { getVersion } from "../../store/registry/agent-versions.js";
 import { getTool } from "../../store/registry/tool-rows.js";
-import { attachedOrDefault, checkAttached } from "../../tools/load-tools.js";
-import { DEFAULT_TOOL_IDS } from "../../tools/tool-handler-table.js";
+import { attachedOrDefault, DEFAULT_TOOL_IDS } from "../../tools/attached-tools.js";
+import { checkAttached } from "../../tools/load-tools.js";
 import { checkInput, refuseBuiltin } from "./validate-registry-input.js";
 import { withNewVersion } from "./versions.js";
 

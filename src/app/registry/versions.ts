@@ -2,7 +2,7 @@ import { UserError } from "../../domain/errors.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getAgent, listAgentIds } from "../../store/registry/agent-rows.js";
 import { type AgentSnapshot, matchVersion, saveVersion } from "../../store/registry/agent-versions.js";
-import { attachedOrDefault } from "../../tools/load-tools.js";
+import { attachedOrDefault } from "../../tools/attached-tools.js";
 
 /** An agent as it is now, with the full rows of its tools. */
 export function snapshotOf(db: Db, agentId: string): AgentSnapshot {

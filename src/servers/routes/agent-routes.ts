@@ -14,7 +14,7 @@ import { registryIdSchema } from "../../domain/agents/registry-id.js";
 import { trimEndOf } from "../../domain/trim-end.js";
 import { findAgent, getAgent, listAgents } from "../../store/registry/agent-rows.js";
 import { getTool } from "../../store/registry/tool-rows.js";
-import { attachedOrDefault } from "../../tools/load-tools.js";
+import { attachedOrDefault } from "../../tools/attached-tools.js";
 import { defineRoute, type Route } from "../http/route.js";
 import type { Services } from "../http/route-services.js";
 import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "./response-schemas.js";

@@ -11,7 +11,7 @@ import type { LockWait } from "../../../store/connection/write-transaction.js";
 import { getVersion } from "../../../store/registry/agent-versions.js";
 import type { AttachedTool } from "../../../store/registry/tool-rows.js";
 import type { RunRow } from "../../../store/runs/runs.js";
-import { attachedOrDefault } from "../../../tools/load-tools.js";
+import { attachedOrDefault } from "../../../tools/attached-tools.js";
 import type { CreatedModel } from "../create-model.js";
 import { createRun, type NewRunRequest, type RunSession } from "../create-run.js";
 import type { RunOwner } from "../run-lock.js";
