@@ -68,13 +68,21 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
   };
 }
 
+/** Width of a character of the labels, and the space beside them. */
+const CHARACTER_PX = 7.2;
+const LABEL_PADDING_PX = 12;
+
 /** As wide as the longest label, within limits. */
 function marginFor(labels: readonly string[], width: number): number {
   const longest = Math.max(0, ...labels.map((label) => label.length));
-  return Math.max(44, Math.min(210, width * 0.42, 12 + longest * 6.8));
+  return Math.max(44, Math.min(widestMargin(width), LABEL_PADDING_PX + longest * CHARACTER_PX));
 }
 
 function shorten(text: string, width: number): string {
-  const room = Math.floor(Math.min(200, width * 0.4) / 6.4);
+  const room = Math.floor((widestMargin(width) - LABEL_PADDING_PX) / CHARACTER_PX);
   return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
+}
+
+function widestMargin(width: number): number {
+  return Math.min(210, width * 0.42);
 }
