@@ -12,7 +12,7 @@ import { currentVersion } from "../../../src/app/registry/versions.js";
 import { getAgent } from "../../../src/store/registry/agent-rows.js";
 import { getVersion, listVersions } from "../../../src/store/registry/agent-versions.js";
 import { getTool } from "../../../src/store/registry/tool-rows.js";
-import { attachedOrDefault } from "../../../src/tools/load-tools.js";
+import { attachedOrDefault } from "../../../src/tools/attached-tools.js";
 import { freshRegistry, refused } from "./registry-db.js";
 
 const at = freshRegistry();

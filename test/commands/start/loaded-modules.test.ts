@@ -51,7 +51,6 @@ it.each([
   ["runs list --help", 230, /better-sqlite3|^dist\/(?:app\/runs|run-analysis)\//],
   ["agents list --help", 220, /better-sqlite3|^dist\/(?:sandbox|tools\/builtin)\//],
   ["agents list", 240, /^dist\/(?:sandbox|tools\/builtin|store\/search)\//],
-  ["runs list", 265, /^dist\/(?:sandbox|tools|evalgen|store\/search)\//],
   ["suite list --help", 220, /better-sqlite3|^dist\/sandbox\//],
 ])("art-e %s loads at most %i modules, and none that it does not need", (line, most, needless) => {
   const loaded = loadedBy(line);
