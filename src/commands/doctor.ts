@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkDatabase, type DatabaseFacts } from "../app/database/check-database.js";
-import type { SnapshotFacts } from "../app/database/snapshot-facts.js";
+import type { MachineAvailability } from "../app/database/machine-availability.js";
 import { EXIT } from "../domain/errors.js";
 import { count } from "../reports/text/format-number.js";
 import { summaryBox } from "../reports/text/summary-box.js";
@@ -49,7 +49,7 @@ function report(findings: readonly Finding[], facts: DatabaseFacts): string {
 }
 
 /** Machines for the tasks of suites, and the one line that installs what is missing for them. */
-function snapshotRows({ obstacle, ready, notReady, unavailable, install, withoutPackage }: SnapshotFacts) {
+function snapshotRows({ obstacle, ready, notReady, unavailable, install, withoutPackage }: MachineAvailability) {
   const names = (list: readonly string[]) => list.join(", ") || "none";
   const missing = withoutPackage.length === 0 ? "" : ` (no package: ${withoutPackage.join(", ")})`;
   const rows: [string, string][] = [

@@ -3,7 +3,7 @@ import type { EvalOutcome } from "../domain/evals/eval-outcome.js";
 import type { EvaluatedTrace } from "../domain/evals/evaluated-trace.js";
 import { runCases } from "./run-cases.js";
 import { runRules } from "./run-rules.js";
-import { type TraceView, viewOf } from "./trace-view.js";
+import { type VisibleTrace, viewOf } from "./visible-trace.js";
 
 /** Runs rules and cases over one trace, which is prepared once for all of them. */
 export function runRulesAndCases(definitions: readonly DataEval[], trace: EvaluatedTrace): EvalOutcome[] {
@@ -11,7 +11,7 @@ export function runRulesAndCases(definitions: readonly DataEval[], trace: Evalua
   return definitions.map((definition) => runOne(definition, trace, view));
 }
 
-function runOne(definition: DataEval, trace: EvaluatedTrace, view: TraceView): EvalOutcome {
+function runOne(definition: DataEval, trace: EvaluatedTrace, view: VisibleTrace): EvalOutcome {
   try {
     return definition.kind === "rules" ? runRules(definition, view) : runCases(definition, trace);
   } catch (error) {

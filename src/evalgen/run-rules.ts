@@ -2,7 +2,7 @@ import type { Condition, EvalOf } from "../domain/evals/eval-definition.js";
 import type { EvalOutcome } from "../domain/evals/eval-outcome.js";
 import type { Measurement } from "./features/feature.js";
 import { featureOf } from "./features/feature-table.js";
-import type { TraceView } from "./trace-view.js";
+import type { VisibleTrace } from "./visible-trace.js";
 
 /** Whether a measured value misses a bound. A feature that does not apply misses none. */
 export function isMissed(condition: Condition, { value }: Measurement): boolean {
@@ -11,7 +11,7 @@ export function isMissed(condition: Condition, { value }: Measurement): boolean 
 }
 
 /** 1 where the trace meets all conditions, else 0 with the first that it misses. */
-export function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace: TraceView): EvalOutcome {
+export function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace: VisibleTrace): EvalOutcome {
   let applies = 0;
   for (const condition of pass.all) {
     const measured = featureOf(condition.feature, `eval ${name}`).of(trace);

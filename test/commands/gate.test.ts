@@ -109,7 +109,7 @@ describe("run with gates", () => {
     expect(stdout).toMatch(/^JUnit: {4}run\.xml$/m);
     expect(stderr).toMatch(/^art-e: Run run_\S+ missed 1 of 2 gates: sources /m);
     expect(read("run.xml")).toMatch(/ tests="30" failures="30" /);
-    expect(read("summary.md")).toMatch(/^before\n### ART-E: baseline \(offline&#47;baseline\)\n/);
+    expect(read("summary.md")).toMatch(/^before\n### ART-E: baseline &#40;offline&#47;baseline&#41;\n/);
     expect(readJson("gated.json").totalTasks).toBe(30);
   });
 

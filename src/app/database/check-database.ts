@@ -10,7 +10,7 @@ import { listOwners, type Owner } from "../../store/import/owners.js";
 import { programVersion } from "../settings/program-version.js";
 import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
-import { type SnapshotFacts, snapshotFacts } from "./snapshot-facts.js";
+import { type MachineAvailability, machineAvailability } from "./machine-availability.js";
 
 export interface DatabaseFacts {
   readonly file: string;
@@ -27,7 +27,7 @@ export interface DatabaseFacts {
     readonly limits?: Readonly<Record<string, string>>;
   };
   /** Machines for the tasks of suites. */
-  readonly snapshots: SnapshotFacts;
+  readonly snapshots: MachineAvailability;
   /** How many owner folders got their address in which way; `none`: those without one. */
   readonly ownersByBasis: Readonly<Record<string, number>>;
 }
@@ -48,7 +48,7 @@ async function factsOf(db: Db, file: string): Promise<DatabaseFacts> {
       sqlite: db.prepare("SELECT sqlite_version()").pluck().get() as string,
     },
     sandbox: sandboxFacts(await chooseSandbox()),
-    snapshots: await snapshotFacts(),
+    snapshots: await machineAvailability(),
     ownersByBasis,
   };
 }

@@ -3,7 +3,7 @@ import type { EvalLabel } from "../../domain/evals/label.js";
 import { askedOf } from "../../domain/runs/chat.js";
 import { featureOf } from "../../evalgen/features/feature-table.js";
 import { type MeasuredRanking, measureRanking } from "../../evalgen/selection/ranking-score.js";
-import { viewOf } from "../../evalgen/trace-view.js";
+import { viewOf } from "../../evalgen/visible-trace.js";
 import { effectiveLabels } from "../../store/evals/labels.js";
 import { traceIdsToLabel } from "../../store/evals/traces-to-label.js";
 import { getRun } from "../../store/runs/runs.js";

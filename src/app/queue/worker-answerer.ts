@@ -8,7 +8,7 @@ import { answerHere, type TaskAnswerer } from "../run/answer/task-answerer.js";
 import { type CreatedModel, createModel } from "../run/create-model.js";
 import type { ServerWatch } from "../run/detect-dead-server.js";
 import { createRunJudge } from "../score/create-judge.js";
-import { accountOf } from "./provider-account.js";
+import { accountOf } from "./rate-limit-account.js";
 import type { WorkerResources } from "./worker-resources.js";
 
 /** What a worker answers the tasks of a run with. Close it in the end. */

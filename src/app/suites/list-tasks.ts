@@ -1,6 +1,6 @@
 import { pairTasks } from "../../domain/tasks/pair-tasks.js";
 import type { TaskEvaluation } from "../../domain/tasks/suite-task.js";
-import { classifyTask, type RunnableClass } from "../../suites/definition/functions/runnable-class.js";
+import { classifyTask, type TaskRequirement } from "../../suites/definition/functions/task-requirement.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
 import { openSuiteFolder } from "../../suites/definition/suite-folder.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-suite-tasks.js";
@@ -13,7 +13,7 @@ export interface ListedTask {
   /** The evaluation functions, `compare_csv` or `check_yaml_file and compare_csv`. */
   readonly evaluation: string;
   readonly counterpart: string | null;
-  readonly runnable: RunnableClass;
+  readonly runnable: TaskRequirement;
 }
 
 export interface TaskList {

@@ -2,14 +2,14 @@ import { pairTasks } from "../../domain/tasks/pair-tasks.js";
 import type { SuiteTask } from "../../domain/tasks/suite-task.js";
 import { checkSuite } from "../../suites/definition/checks/check-suite.js";
 import type { SuiteFinding } from "../../suites/definition/finding.js";
-import { classifyTask, type RunnableClass } from "../../suites/definition/functions/runnable-class.js";
+import { classifyTask, type TaskRequirement } from "../../suites/definition/functions/task-requirement.js";
 import { readSuite } from "../../suites/definition/read-suite.js";
 import { findTask } from "../../suites/definition/selection/select-tasks.js";
 import { openSuiteFolder } from "../../suites/definition/suite-folder.js";
 
 export interface ShownTask {
   readonly task: SuiteTask;
-  readonly runnable: RunnableClass;
+  readonly runnable: TaskRequirement;
   /** The other task of its pair, also where only that one names it. */
   readonly pairedWith: string | null;
   readonly findings: readonly SuiteFinding[];

@@ -1,6 +1,6 @@
 import { parseDatesAndTimes } from "../../domain/values/parse-dates.js";
 import { parseNumbers } from "../../domain/values/parse-numbers.js";
-import type { TraceView } from "../trace-view.js";
+import type { VisibleTrace } from "../visible-trace.js";
 import { DOES_NOT_APPLY, type Feature } from "./feature.js";
 
 /** Characters of the answer that are looked at. */
@@ -49,7 +49,7 @@ export const answerWords: Feature = {
 };
 
 /** Whether the question asks for such a value and the agent claims to have one. */
-function asks({ question, answer, abstained, isSuite }: TraceView, form: RegExp): boolean {
+function asks({ question, answer, abstained, isSuite }: VisibleTrace, form: RegExp): boolean {
   return !isSuite && !abstained && answer.trim() !== "" && form.test(question.trim());
 }
 

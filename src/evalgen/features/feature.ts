@@ -1,4 +1,4 @@
-import type { TraceView } from "../trace-view.js";
+import type { VisibleTrace } from "../visible-trace.js";
 
 export interface Measurement {
   /** Null: the feature does not apply to the trace, so no bound on it is missed. */
@@ -11,7 +11,7 @@ export interface Measurement {
 export interface Feature {
   /** What it is a number of, as a phrase: `numbers of the answer that stand in a mail that was read (share)`. */
   readonly meaning: string;
-  readonly of: (trace: TraceView) => Measurement;
+  readonly of: (trace: VisibleTrace) => Measurement;
 }
 
 export const DOES_NOT_APPLY: Measurement = { value: null };

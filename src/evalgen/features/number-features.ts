@@ -1,7 +1,7 @@
 import type { ReturnedMail } from "../../domain/runs/returned-mails.js";
 import { type CalendarDay, matchesDay, parseDatesAndTimes, type TimeOfDay } from "../../domain/values/parse-dates.js";
 import { parseNumbers } from "../../domain/values/parse-numbers.js";
-import type { TraceView } from "../trace-view.js";
+import type { VisibleTrace } from "../visible-trace.js";
 import { DOES_NOT_APPLY, type Feature, type Measurement, shareOf } from "./feature.js";
 
 /** Characters of an answer or a mail that are searched for numbers. */
@@ -28,7 +28,7 @@ export const numbersInResults: Feature = {
 };
 
 /** A number of the question counts as found: the agent may repeat it. An abstention claims nothing. */
-function numbersFoundIn({ answer, question, abstained }: TraceView, texts: readonly string[]): Measurement {
+function numbersFoundIn({ answer, question, abstained }: VisibleTrace, texts: readonly string[]): Measurement {
   const claims = abstained ? [] : (answer.slice(0, MAX_CHARS).match(SCALED) ?? []);
   if (claims.length === 0) return DOES_NOT_APPLY;
   const searched = [question, ...texts].map((text) => text.slice(0, MAX_CHARS));

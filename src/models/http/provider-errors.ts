@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ModelError, type ModelErrorKind } from "../../domain/models/model.js";
-import { retryAfterMs } from "./requested-delay.js";
+import { retryAfterMs } from "./provider-retry-after.js";
 
 const MAX_LENGTH = 300;
 

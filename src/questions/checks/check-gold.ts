@@ -54,9 +54,17 @@ function foreignWords(question: string, answer: string, text: string): string | 
   const stems = stemsOf(text);
   const asked = stemsOf(question);
   if (sharesNone(asked, stems)) return "no word of the question stands in a cited mail";
+  // A value of the answer was found already, and its unit may be spelled otherwise.
+  if (holdsValue(answer)) return null;
   // Yes and no stand in no mail, and what the question says already proves nothing.
   const told = new Set([...stemsOf(answer.replace(/^\s*(yes|no)\b/i, ""))].filter((stem) => !asked.has(stem)));
   return sharesNone(told, stems) ? "no word of the answer stands in a cited mail" : null;
+}
+
+/** Whether a text holds a date, a time or a number. */
+function holdsValue(text: string): boolean {
+  const { days, times, rest } = parseDatesAndTimes(text);
+  return days.length + times.length > 0 || parseNumbers(rest).some(({ isPronoun }) => !isPronoun);
 }
 
 /** Whether there are words, and none of them is among the others. */

@@ -1,7 +1,7 @@
 import { SLICES, type SliceName } from "../../domain/runs/slice.js";
 import type { Figure, ReportHead, RunFigures } from "../page/report-data.js";
 import { count, duration, share, usd } from "../text/format-number.js";
-import { statesText } from "../text/suite/states-text.js";
+import { statesText } from "../text/suite/task-states-text.js";
 import { comparisonParts } from "./markdown-comparison.js";
 import { suiteParts } from "./markdown-suite.js";
 import { details, escapeMarkdown, table } from "./markdown-table.js";

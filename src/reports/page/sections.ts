@@ -11,8 +11,8 @@ import type { Task } from "./load-report.js";
 import type { ReportHead, RunFigures } from "./report-data.js";
 import { section, wide } from "./section.js";
 import { type Child, h, replaceChildren, untrustedInline } from "./shared/dom.js";
-import { stateProfile } from "./suite/state-profile.js";
 import { suiteSections } from "./suite/suite-sections.js";
+import { taskStatesChart } from "./suite/task-states-chart.js";
 
 /** The sections above the task table, from the headline scores to the tools. */
 export function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {
@@ -32,7 +32,9 @@ export function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLEl
       perRun(
         head,
         (run) =>
-          run.suite === null ? [h("h3", {}, "Gold mail"), profile(run)] : stateProfile(run.runId, run.tasks, run.suite),
+          run.suite === null
+            ? [h("h3", {}, "Gold mail"), profile(run)]
+            : taskStatesChart(run.runId, run.tasks, run.suite),
         (run, i) => [...[h("h3", {}, "Endings"), endings(run, i)], ...errors(run)],
       ),
     ),

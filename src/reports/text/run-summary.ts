@@ -4,7 +4,7 @@ import { stripControls } from "../../platform/strip-controls.js";
 import { runTitle } from "../run-label.js";
 import { estimate } from "./format-estimate.js";
 import { count, duration, oneDecimal, share, usd } from "./format-number.js";
-import { statesText } from "./suite/states-text.js";
+import { statesText } from "./suite/task-states-text.js";
 import { summaryBox } from "./summary-box.js";
 import { timePerTask } from "./task-time.js";
 

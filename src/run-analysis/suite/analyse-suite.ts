@@ -6,7 +6,7 @@ import { TASK_STATES } from "../../domain/tasks/task-state.js";
 import { meanOf } from "../../statistics/mean.js";
 import { quantile } from "../../statistics/quantile.js";
 import type { AnalysedTask } from "./analysed-task.js";
-import { compareGuidance } from "./compare-guidance.js";
+import { compareInstructionStyles } from "./compare-instruction-styles.js";
 
 /** Failures, steps, durations and styles of instruction, over all tasks of a run over a suite. */
 export function analyseSuite(tasks: readonly AnalysedTask[]): SuiteAnalysis {
@@ -20,7 +20,7 @@ export function analyseSuite(tasks: readonly AnalysedTask[]): SuiteAnalysis {
       toolCalls: correlation(worked, ({ toolCalls }) => toolCalls),
     },
     durations: durationsOf(worked),
-    guidance: compareGuidance(tasks),
+    guidance: compareInstructionStyles(tasks),
   };
 }
 

@@ -1,9 +1,9 @@
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { HOME } from "../../domain/tasks/task-machine.js";
 import type { FoundPython } from "../find-python.js";
+import { type BuiltInFile, GUEST } from "./built-in-files.js";
 import { guestLimits } from "./guest-limits.js";
 import type { MachineLimits } from "./machine-limits.js";
-import { GUEST, type SyntheticFile } from "./synthetic-files.js";
 
 /** The packages of this machine, where distributions put them. Some are links into /usr. */
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -45,7 +45,7 @@ export interface MachineMounts {
  */
 export async function machineArguments(
   python: FoundPython,
-  files: readonly SyntheticFile[],
+  files: readonly BuiltInFile[],
   mounts: MachineMounts,
   limits: MachineLimits,
 ): Promise<string[]> {

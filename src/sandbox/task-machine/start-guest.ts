@@ -4,11 +4,11 @@ import type { Readable, Writable } from "node:stream";
 import { BubblewrapStatus, bindProcesses, feed } from "../bubblewrap/bubblewrap-status.js";
 import type { Cgroup } from "../bubblewrap/cgroup.js";
 import { sandboxUser } from "../sandbox-user.js";
+import { builtInFiles } from "./built-in-files.js";
 import type { MachineHost } from "./find-machine-host.js";
 import { DESCRIPTORS, type MachineMounts, machineArguments } from "./machine-arguments.js";
 import type { MachineLimits } from "./machine-limits.js";
 import { outputStart } from "./output-start.js";
-import { syntheticFiles } from "./synthetic-files.js";
 
 /** The processes of a machine, as this process sees them. */
 export interface StartedGuest {
@@ -35,7 +35,7 @@ export async function startGuest(
   signal: AbortSignal,
 ): Promise<StartedGuest> {
   signal.throwIfAborted();
-  const files = syntheticFiles(host.guest, shims);
+  const files = builtInFiles(host.guest, shims);
   const args = await machineArguments(host.python, files, mounts, limits);
   const child = spawn(host.program, args, {
     cwd: "/",

@@ -13,10 +13,10 @@ import {
 import { isDontKnow } from "../../domain/tasks/detect-abstention.js";
 import { CostLimitReached } from "../../models/middleware/limit-cost.js";
 import { isUnanswerable } from "../abstention.js";
-import { artProtocol } from "./art-protocol.js";
+import { artProtocol } from "./art-judge-prompt.js";
+import type { JudgeProtocol } from "./judge-protocol.js";
 import { majority } from "./majority.js";
-import type { JudgeProtocol } from "./protocol.js";
-import { verdictProtocol } from "./verdict-protocol.js";
+import { verdictProtocol } from "./verdict-judge-prompt.js";
 
 const PROTOCOLS: Readonly<Record<JudgeSettings["protocol"], JudgeProtocol>> = {
   verdict: verdictProtocol,

@@ -6,7 +6,7 @@ import type { QuestionTrace, SuiteTrace } from "../../../src/domain/runs/trace.j
 import { isDontKnow } from "../../../src/domain/tasks/detect-abstention.js";
 import { FEATURES } from "../../../src/evalgen/features/feature-table.js";
 import { containsTerm } from "../../../src/evalgen/run-cases.js";
-import { viewOf } from "../../../src/evalgen/trace-view.js";
+import { viewOf } from "../../../src/evalgen/visible-trace.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../../commands/art-e.js";
 import { ENRON, needs } from "../../machine-requirements.js";

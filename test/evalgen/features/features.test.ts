@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../../src/domain/json.js";
 import type { QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../../src/domain/runs/trace.js";
 import { FEATURES } from "../../../src/evalgen/features/feature-table.js";
-import { viewOf } from "../../../src/evalgen/trace-view.js";
+import { viewOf } from "../../../src/evalgen/visible-trace.js";
 import { called, trace } from "../../scoring/trace.js";
 
 const mail = (id: string, subject: string, date: string, body: string) => ({

@@ -33,6 +33,7 @@ it.each([
   ["Is the call still on November 7?", "No, not on November 7; it is on Tuesday.", "it holds together"],
   ["Is there a call with the CAISO?", "Yes", "it holds together"],
   ["CAISOとの電話はいつですか", "火曜日", "it holds together"],
+  ["How high are the dues?", "1250 bucks", "it holds together"],
   ["How high are the dues?", "$1,300", "the number 1300 of the answer stands in no cited mail"],
   ["When is the call?", "On November 8", "a date of the answer stands in no cited mail"],
   ["When is the call?", "At 11:30 AM", "a time of the answer stands in no cited mail"],

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { QuestionCheck } from "../../../src/domain/tasks/question-provenance.js";
 import { checkerAgreement } from "../../../src/questions/review/checker-agreement.js";
-import { findPassage } from "../../../src/questions/review/find-passage.js";
 import { locatePassage } from "../../../src/questions/review/locate-passage.js";
+import { mostLikelyPassage } from "../../../src/questions/review/most-likely-passage.js";
 import { replaceJsonTexts } from "../../../src/questions/review/replace-json-texts.js";
 
 describe("locatePassage", () => {
@@ -23,11 +23,13 @@ describe("locatePassage", () => {
 
 it("finds the passage that holds the answer's words", () => {
   const body = "Hello,\n\nthe draft went out to all.\nThe dues are $1,250 a year.\n\nRegards";
-  expect(findPassage(body, { question: "What are the dues?", answer: "$1,250" })).toBe("The dues are $1,250 a year.");
-  expect(findPassage(body, { question: "Where did the draft go?", answer: "nowhere" })).toBe(
+  expect(mostLikelyPassage(body, { question: "What are the dues?", answer: "$1,250" })).toBe(
+    "The dues are $1,250 a year.",
+  );
+  expect(mostLikelyPassage(body, { question: "Where did the draft go?", answer: "nowhere" })).toBe(
     "the draft went out to all.",
   );
-  expect(findPassage("\n\n", { question: "Who?", answer: "Ann" })).toBeNull();
+  expect(mostLikelyPassage("\n\n", { question: "Who?", answer: "Ann" })).toBeNull();
 });
 
 describe("replaceJsonTexts", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../../src/domain/json.js";
 import type { ToolCall } from "../../../src/domain/models/conversation.js";
-import { artProtocol } from "../../../src/scoring/judge/art-protocol.js";
-import { verdictProtocol } from "../../../src/scoring/judge/verdict-protocol.js";
+import { artProtocol } from "../../../src/scoring/judge/art-judge-prompt.js";
+import { verdictProtocol } from "../../../src/scoring/judge/verdict-judge-prompt.js";
 
 const call = (args: JsonValue, changes: Partial<ToolCall> = {}): ToolCall => ({
   id: "c1",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkSuite } from "../../../src/suites/definition/checks/check-suite.js";
-import { classifyTask } from "../../../src/suites/definition/functions/runnable-class.js";
+import { classifyTask } from "../../../src/suites/definition/functions/task-requirement.js";
 import { readSuite } from "../../../src/suites/definition/read-suite.js";
 import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
 import { flowbookTask, read, readOne, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";

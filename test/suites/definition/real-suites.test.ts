@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pairTasks } from "../../../src/domain/tasks/pair-tasks.js";
 import { checkSuite } from "../../../src/suites/definition/checks/check-suite.js";
-import { classifyTask } from "../../../src/suites/definition/functions/runnable-class.js";
+import { classifyTask } from "../../../src/suites/definition/functions/task-requirement.js";
 import { readSuite } from "../../../src/suites/definition/read-suite.js";
 import { readIndexFile } from "../../../src/suites/definition/selection/index-file.js";
 import { selectTasks } from "../../../src/suites/definition/selection/select-tasks.js";

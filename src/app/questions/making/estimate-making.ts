@@ -5,7 +5,7 @@ import { rulesFor } from "../../../models/catalog/request-parameters.js";
 import { parseModelName } from "../../../models/model-name.js";
 import { answerRequest } from "../../../questions/checks/answer-protocol.js";
 import { draftRequest, QUESTIONS_PER_BATCH } from "../../../questions/generation/draft-protocol.js";
-import { verdictProtocol } from "../../../scoring/judge/verdict-protocol.js";
+import { verdictProtocol } from "../../../scoring/judge/verdict-judge-prompt.js";
 import type { AppContext } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
 import { OTHER_MATCHES } from "./check-question.js";

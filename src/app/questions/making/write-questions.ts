@@ -5,7 +5,7 @@ import type { QuestionProvenance } from "../../../domain/tasks/question-provenan
 import { encodeTable, TABLE_FORMATS, type TableFormat } from "../../../exports/tables/encode-table.js";
 import { questionsTable } from "../../../exports/tables/questions-table.js";
 import { writeFileAtomically } from "../../../platform/atomic-file.js";
-import { fileBeside } from "../file-beside.js";
+import { sidecarPath } from "../sidecar-path.js";
 
 export interface MadeQuestion {
   readonly question: Question;
@@ -14,7 +14,7 @@ export interface MadeQuestion {
 
 /** `my.parquet` -> `my.provenance.jsonl` */
 export function provenancePath(dataset: string): string {
-  return fileBeside(dataset, ".provenance.jsonl");
+  return sidecarPath(dataset, ".provenance.jsonl");
 }
 
 /** The provenance first: a dataset is never there without it. */

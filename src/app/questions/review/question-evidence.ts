@@ -1,7 +1,7 @@
 import type { Question } from "../../../domain/tasks/question.js";
 import type { QuestionProvenance } from "../../../domain/tasks/question-provenance.js";
-import { findPassage } from "../../../questions/review/find-passage.js";
 import { locatePassage, type TextSpan } from "../../../questions/review/locate-passage.js";
+import { mostLikelyPassage } from "../../../questions/review/most-likely-passage.js";
 import type { MailLookup, StoredMail } from "../../../store/search/mail-lookup.js";
 
 /** A mail beside a question. */
@@ -55,6 +55,6 @@ function litIn({ subject, body }: StoredMail, recorded: readonly string[], quest
   const inBody = spansIn(body);
   const inSubject = inBody.length > 0 ? [] : spansIn(subject);
   if (inBody.length + inSubject.length > 0) return { inSubject, inBody, passage: "recorded" as const };
-  const found = locatePassage(body, findPassage(body, question) ?? "");
+  const found = locatePassage(body, mostLikelyPassage(body, question) ?? "");
   return { inSubject: [], inBody: found === null ? [] : [found], passage: found === null ? null : ("found" as const) };
 }

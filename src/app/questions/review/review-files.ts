@@ -8,17 +8,17 @@ import { questionsTable } from "../../../exports/tables/questions-table.js";
 import { writeFileAtomically } from "../../../platform/atomic-file.js";
 import { jsonLinesRows } from "../../../questions/json-rows.js";
 import { replaceJsonTexts } from "../../../questions/review/replace-json-texts.js";
-import { fileBeside } from "../file-beside.js";
+import { sidecarPath } from "../sidecar-path.js";
 import type { ReviewedFile } from "./open-dataset.js";
 
 /** `my.jsonl` -> `my.review.jsonl`: what was decided. */
 export function reviewPath(dataset: string): string {
-  return fileBeside(dataset, ".review.jsonl");
+  return sidecarPath(dataset, ".review.jsonl");
 }
 
 /** `my.jsonl` -> `my.reviewed.jsonl`: the questions that were accepted, as they stood or as they were edited. */
 export function reviewedPath(dataset: string): string {
-  return fileBeside(dataset, ".reviewed.jsonl");
+  return sidecarPath(dataset, ".reviewed.jsonl");
 }
 
 /** How the questions of a dataset were made, by id; empty where that is not known. */

@@ -1,7 +1,7 @@
 import { HOME } from "../../../domain/tasks/task-machine.js";
+import { GUEST } from "../built-in-files.js";
 import { guestLimits } from "../guest-limits.js";
 import type { MachineLimits } from "../machine-limits.js";
-import { GUEST } from "../synthetic-files.js";
 
 /** Threads of Docker's own in the container. */
 const SPARE_PROCESSES = 16;

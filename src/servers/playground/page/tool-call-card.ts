@@ -1,7 +1,7 @@
 import { type Hit, readToolResult, type ToolResultView } from "../../../reports/html/tool-results.js";
 import { h, replaceChildren, untrustedText } from "../../../reports/page/shared/dom.js";
 import { minuteText } from "../../../reports/page/shared/format.js";
-import { litText, type SpanJson } from "./lit-text.js";
+import { highlightedText, type SpanJson } from "./highlighted-text.js";
 import { factItems, mailLink } from "./tables.js";
 
 export interface ToolCallCard {
@@ -115,9 +115,9 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   return h(
     "article",
     { class: "mail" },
-    litText(subject || "(no subject)", lit.subject, "", "h4"),
+    highlightedText(subject || "(no subject)", lit.subject, "", "h4"),
     h("dl", {}, ...factItems(lines.filter(([, value]) => value !== ""))),
-    litText(body, lit.body, "body", "pre"),
+    highlightedText(body, lit.body, "body", "pre"),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { SuiteDialect } from "../../../domain/tasks/suite-task.js";
 import { findSetupFunction } from "../../setup/setup-functions.js";
 import type { SuiteFinding } from "../finding.js";
-import { needOf } from "../functions/runnable-class.js";
+import { needOf } from "../functions/task-requirement.js";
 import type { LocatedCall } from "../located-call.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
 

@@ -3,7 +3,7 @@ import type { SuiteFinding } from "../finding.js";
 import type { ReadSuite } from "../read-suite.js";
 import type { ReadTask } from "../read-task.js";
 import type { CheckContext, TaskCheck } from "./check-context.js";
-import { checkCounterpart } from "./check-counterparts.js";
+import { checkCounterpart } from "./check-counterpart-tasks.js";
 import { checkDestinations } from "./check-destinations.js";
 import { checkEmail } from "./check-email.js";
 import { checkFields } from "./check-fields.js";

@@ -1,7 +1,7 @@
 import { INSTRUCTION_STYLES } from "../../../domain/tasks/instruction-style.js";
 import type { SuiteFinding } from "../finding.js";
 import { needsMachine } from "../functions/needs-machine.js";
-import { needOf } from "../functions/runnable-class.js";
+import { needOf } from "../functions/task-requirement.js";
 import { ACCOUNT_TAG, DOMAIN_TAGS, INTERFACE_TAGS, KNOWN_TAGS } from "../vocabulary.js";
 import { findingsOf, type TaskCheck } from "./check-context.js";
 

@@ -1,4 +1,4 @@
-import type { SpanJson } from "../lit-text.js";
+import type { SpanJson } from "../highlighted-text.js";
 
 /** What the review page reads of the API's answers. */
 

@@ -4,7 +4,7 @@ import { readSnapshots, snapshotOf } from "../../sandbox/task-machine/snapshots/
 import { EMPTY_SNAPSHOT } from "../../sandbox/task-machine/snapshots/snapshot-schema.js";
 
 /** Which machines for the tasks of suites can be had here. */
-export interface SnapshotFacts {
+export interface MachineAvailability {
   /** Why there are none at all; null: they can be started, where a snapshot is ready. */
   readonly obstacle: string | null;
   readonly ready: readonly string[];
@@ -19,7 +19,7 @@ export interface SnapshotFacts {
 }
 
 /** Of the built-in snapshots. */
-export async function snapshotFacts(): Promise<SnapshotFacts> {
+export async function machineAvailability(): Promise<MachineAvailability> {
   const snapshots = await readSnapshots(null);
   // What machines are made of stands in the same line as what they hold.
   const machine = { ...EMPTY_SNAPSHOT, name: "", commands: { bwrap: "bubblewrap", python3: "python3" } };

@@ -2,7 +2,7 @@ import { HOME } from "../../domain/tasks/task-machine.js";
 import { SHIMS } from "./machine-limits.js";
 
 /** A file that is in the machine from its start and cannot be changed there. */
-export interface SyntheticFile {
+export interface BuiltInFile {
   readonly path: string;
   readonly content: string;
   readonly mode: string;
@@ -20,10 +20,10 @@ const ETC: Readonly<Record<string, string>> = {
   hostname: "machine\n",
 };
 
-export function syntheticFiles(
+export function builtInFiles(
   guest: Readonly<Record<string, string>>,
   shims: Readonly<Record<string, string>>,
-): SyntheticFile[] {
+): BuiltInFile[] {
   return [
     ...Object.entries(guest).map(([name, content]) => ({ path: `${GUEST}/${name}`, content, mode: "0444" })),
     ...Object.entries(ETC).map(([name, content]) => ({ path: `/etc/${name}`, content, mode: "0444" })),

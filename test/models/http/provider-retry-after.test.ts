@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { retryAfterMs } from "../../../src/models/http/requested-delay.js";
+import { retryAfterMs } from "../../../src/models/http/provider-retry-after.js";
 
 const headers = (name: string, value: string) => new Headers([[name, value]]);
 

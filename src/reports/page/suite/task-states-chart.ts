@@ -4,7 +4,7 @@ import type { SuiteFigures } from "../report-suite.js";
 import { type Child, h } from "../shared/dom.js";
 
 /** How the tasks of a suite ended, by how good what they left behind was. */
-export function stateProfile(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
+export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
   const states = [...new Set(profile.map(({ state }) => state))];
   const bars = states.map((state) => ({
     label: spaceWords(state),

@@ -12,7 +12,7 @@ import type { FunctionNeed } from "./function-need.js";
  * to a question about a `mailbox`. Others need a
  * `screen`, a `server` or an `account`, name an `unsupported` or an `unknown` function, or have `none` to be graded by.
  */
-export const RUNNABLE_CLASSES = [
+export const TASK_REQUIREMENTS = [
   "files",
   "script",
   "mailbox",
@@ -24,7 +24,7 @@ export const RUNNABLE_CLASSES = [
   "none",
 ] as const;
 
-export type RunnableClass = (typeof RUNNABLE_CLASSES)[number];
+export type TaskRequirement = (typeof TASK_REQUIREMENTS)[number];
 
 /** What a function needs; null: unknown. Set-up that is passed over needs nothing. */
 export function needOf(
@@ -40,7 +40,7 @@ export function needOf(
   return known?.isPassedOver ? "files" : (known?.need ?? null);
 }
 
-export function classifyTask({ task, calls }: ReadTask): RunnableClass {
+export function classifyTask({ task, calls }: ReadTask): TaskRequirement {
   if (task.evaluation === null) return "none";
   const needs = calls.map((call) => ({ role: call.role, need: needOf(call, task.dialect) }));
   if (needs.some(({ need }) => need === null)) return "unknown";

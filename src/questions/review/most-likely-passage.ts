@@ -5,7 +5,10 @@ import { splitPassages } from "../../models/baseline/passages.js";
 const ANSWER_WEIGHT = 3;
 
 /** The passage of a mail that most likely gives the answer, by the words of both; null: none holds any. */
-export function findPassage(body: string, { question, answer }: { question: string; answer: string }): string | null {
+export function mostLikelyPassage(
+  body: string,
+  { question, answer }: { question: string; answer: string },
+): string | null {
   const [ofAnswer, ofQuestion] = [stemsOf(answer), stemsOf(question)];
   let best: { passage: string; score: number } | null = null;
   for (const passage of splitPassages(body)) {

@@ -6,7 +6,7 @@ import { isDontKnow } from "../domain/tasks/detect-abstention.js";
 import type { Ending } from "../domain/tasks/task-ending.js";
 
 /** What rules may see of a trace: neither scores nor a judge's verdict nor the gold answer. */
-export interface TraceView {
+export interface VisibleTrace {
   readonly isSuite: boolean;
   readonly question: string;
   /** Empty where there is none. */
@@ -24,7 +24,7 @@ export interface TraceView {
   readonly opened: readonly ReturnedMail[];
 }
 
-export function viewOf(trace: EvaluatedTrace): TraceView {
+export function viewOf(trace: EvaluatedTrace): VisibleTrace {
   const { answer, ending, sources, toolCalls, turns, durationMs } = trace;
   return {
     isSuite: "task" in trace && isSuiteTrace(trace),

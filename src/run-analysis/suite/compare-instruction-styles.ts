@@ -23,7 +23,7 @@ interface Pair {
 }
 
 /** Pairs each task with its counterpart, so that tasks are compared with themselves and not with others. */
-export function compareGuidance(results: readonly AnalysedTask[]): GuidanceComparison {
+export function compareInstructionStyles(results: readonly AnalysedTask[]): GuidanceComparison {
   const tasks = groupRepeats(results);
   const counterparts = pairTasks([...tasks.values()]);
   const pairs: Pair[] = [];

@@ -4,8 +4,8 @@ import { VERDICTS } from "../../domain/scores/judgement.js";
 import { delimitUntrusted } from "../../models/delimit-untrusted.js";
 import { argumentsOf, forcedToolCall } from "../../models/forced-tool-call.js";
 import { parseJsonOrNull } from "../../platform/parse-json.js";
+import { JUDGE_MAX_TOKENS, type JudgeProtocol } from "./judge-protocol.js";
 import { judgedTexts } from "./judged-texts.js";
-import { JUDGE_MAX_TOKENS, type JudgeProtocol } from "./protocol.js";
 
 const TOOL = "record_verdict";
 

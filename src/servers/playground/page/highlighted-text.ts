@@ -7,7 +7,7 @@ export interface SpanJson {
 }
 
 /** Text that others wrote, as text whatever it holds, with the spans marked. */
-export function litText<K extends keyof HTMLElementTagNameMap>(
+export function highlightedText<K extends keyof HTMLElementTagNameMap>(
   text: string,
   spans: readonly SpanJson[],
   className: string,
