@@ -19,7 +19,7 @@ export interface MailFilter {
 export interface FtsPostings {
   /** Positions that match an expression on subject and body, newest first, within `range`. */
   newestMatching(words: string, range: PositionRange, limit: number): number[];
-  /** Positions that hold a word in any of its forms, within the filter's range, newest first, up to `POSTING_LIST_LIMIT`. */
+  /** Positions within the filter's range that hold a word in any form, newest first, up to `POSTING_LIST_LIMIT`. */
   postingsOf(term: string): readonly number[];
   /** Mails in the mailbox, or in the whole file, whatever their date. */
   readonly mailboxSize: number;

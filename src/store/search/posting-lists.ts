@@ -48,7 +48,7 @@ function lowerBound(list: readonly number[], position: number): number {
   return from;
 }
 
-/** The terms that a mail holds, or may hold where it is older than the end of a common term's list, which is cut off. */
+/** The terms that a mail holds; it may hold a common term if it is older than the end of its list, which is cut off. */
 export function termsAt(lists: PostingLists, position: number): number[] {
   const terms: number[] = [];
   for (const [term, list] of lists.entries()) {
