@@ -13,7 +13,7 @@ export interface PositionRange {
   readonly last: number;
 }
 
-export const ALL_POSITIONS: PositionRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
+const ALL_POSITIONS: PositionRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
 const NO_POSITIONS: PositionRange = { first: 1, last: 0 };
 
 export const DATE_RANGE_SQL = {

@@ -1,9 +1,9 @@
 import type { Db } from "../connection/open-store.js";
 import { PARTY } from "./address-book.js";
-import { ALL_POSITIONS, type PositionRange } from "./date-range.js";
+import type { PositionRange } from "./date-range.js";
 import { termExpression } from "./fts-query.js";
 import { openMailCount } from "./mailbox-sizes.js";
-import { isRare, POSTING_LIST_LIMIT, postingsWithin } from "./posting-lists.js";
+import { POSTING_LIST_LIMIT } from "./posting-lists.js";
 
 /** Whose mail, and when it was sent. Ids are those of the address book; null: any. */
 export interface MailFilter {
@@ -19,7 +19,7 @@ export interface MailFilter {
 export interface FtsPostings {
   /** Positions that match an expression on subject and body, newest first, within `range`. */
   newestMatching(words: string, range: PositionRange, limit: number): number[];
-  /** Positions that hold a word in any of its forms, newest first, up to `COUNTED_TO`. */
+  /** Positions within the filter's range that hold a word in any form, newest first, up to `POSTING_LIST_LIMIT`. */
   postingsOf(term: string): readonly number[];
   /** Mails in the mailbox, or in the whole file, whatever their date. */
   readonly mailboxSize: number;
@@ -77,12 +77,7 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
     const parties = partiesExpression(filter);
     return {
       newestMatching: (words, range, limit) => newest(expressionOf(parties, words), range, limit),
-      postingsOf(term) {
-        const expression = expressionOf(parties, termExpression(term));
-        const list = newest(expression, ALL_POSITIONS, POSTING_LIST_LIMIT);
-        // A list cut at `COUNTED_TO` lacks the older mails.
-        return isRare(list) ? postingsWithin(list, filter.range) : newest(expression, filter.range, POSTING_LIST_LIMIT);
-      },
+      postingsOf: (term) => newest(expressionOf(parties, termExpression(term)), filter.range, POSTING_LIST_LIMIT),
       get mailboxSize() {
         return sizeOf(filter.inboxId);
       },

@@ -36,12 +36,6 @@ export function hasPosting(list: readonly number[], position: number): boolean {
   return list[lowerBound(list, position)] === position;
 }
 
-/** The part of a list within a range. */
-export function postingsWithin(list: readonly number[], { first, last }: PositionRange): readonly number[] {
-  const isWhole = first <= (list[0] ?? first) && last >= (list.at(-1) ?? last);
-  return isWhole ? list : list.slice(lowerBound(list, first), lowerBound(list, last + 1));
-}
-
 /** Index of the first entry that is not below `position`. */
 function lowerBound(list: readonly number[], position: number): number {
   let from = 0;
@@ -54,9 +48,12 @@ function lowerBound(list: readonly number[], position: number): number {
   return from;
 }
 
-/** The terms that a mail holds, or may hold, as the list of a common term is cut off. */
+/** The terms that a mail holds; it may hold a common term if it is older than the end of its list, which is cut off. */
 export function termsAt(lists: PostingLists, position: number): number[] {
   const terms: number[] = [];
-  for (const [term, list] of lists.entries()) if (!isRare(list) || hasPosting(list, position)) terms.push(term);
+  for (const [term, list] of lists.entries()) {
+    const isBeyond = !isRare(list) && position > (list.at(-1) ?? 0);
+    if (isBeyond || hasPosting(list, position)) terms.push(term);
+  }
   return terms;
 }
