@@ -38,8 +38,9 @@ let current = new AbortController();
 
 async function showSection(): Promise<void> {
   const [place = "", query = ""] = location.hash.slice(1).split("?", 2);
-  const [word = "", id = ""] = place.split("/");
-  const name = isSection(word) ? word : pageScope.home;
+  const [word = "", wordId = ""] = place.split("/");
+  // The id of an unknown section is no id of the first page.
+  const [name, id] = isSection(word) ? [word, wordId] : [pageScope.home, ""];
   markCurrentLink(name);
   current.abort();
   current = new AbortController();
