@@ -3,10 +3,10 @@ import { untrustedText } from "../../../reports/page/shared/dom.js";
 import { minuteText } from "../../../reports/page/shared/format.js";
 import { duration } from "../../../reports/text/format-number.js";
 import type { TraceLineJson, TracePageJson } from "./api-types.js";
-import { endingText } from "./ending-text.js";
 import { type FilterField, filteredList } from "./filtered-list.js";
 import { get } from "./request.js";
 import { idLink, table } from "./tables.js";
+import { endingText } from "./task-ending-text.js";
 
 const FIELDS: readonly FilterField[] = [
   { name: "agent_id", label: "Agent (its id)", kind: "text" },

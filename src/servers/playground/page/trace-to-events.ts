@@ -1,7 +1,7 @@
 import type { ChatTraceJson, RetryJson, TraceDetailsJson, TracePageJson } from "./api-types.js";
 import type { ChatEvent } from "./chat/chat-events.js";
-import { endingText } from "./ending-text.js";
 import { get } from "./request.js";
+import { endingText } from "./task-ending-text.js";
 
 /** Chats of a session that are shown again after a reload. */
 const MAX_CHATS = 50;

@@ -1,5 +1,6 @@
 import { h } from "../../../../reports/page/shared/dom.js";
-import { keyButton } from "../key-actions.js";
+import { keyButton } from "../decisions/keyboard-shortcuts.js";
+import { reasonField } from "../decisions/reason-field.js";
 import type { GivenLabel } from "./label-types.js";
 
 export interface LabelForm {
@@ -19,8 +20,7 @@ interface LabelActions {
 
 /** Three buttons, a field for the reason, and their keys. */
 export function labelForm({ give, undo }: LabelActions): LabelForm {
-  const note = h("input", { id: "why", type: "text", maxlength: 10_000, autocomplete: "off" });
-  const status = h("p", { class: "hint", role: "status" });
+  const reason = reasonField();
   const undoButton = keyButton("Undo", "u", "", undo);
   const buttons = [
     keyButton("Good", "g", "label-good", () => give("good")),
@@ -28,26 +28,17 @@ export function labelForm({ give, undo }: LabelActions): LabelForm {
     keyButton("Skip", "s", "", () => give("skip")),
     undoButton,
   ];
-  note.addEventListener("keydown", ({ key, isComposing }) => {
-    // Back to the keys; what is written stays.
-    if ((key === "Enter" || key === "Escape") && !isComposing) note.blur();
-  });
   const element = h(
     "div",
     { class: "label-form", role: "group", "aria-label": "Label" },
     h("div", { class: "label-buttons" }, ...buttons),
-    h("label", { for: "why" }, "Why (", h("kbd", {}, "w"), " writes, Enter leaves the field)"),
-    note,
-    status,
+    ...reason.elements,
   );
   return {
     element,
-    note,
+    note: reason.input,
     undo: undoButton,
     setBusy: (isBusy) => element.setAttribute("aria-busy", String(isBusy)),
-    say(message, isError = false) {
-      status.className = isError ? "bad" : "hint";
-      status.textContent = message;
-    },
+    say: reason.say,
   };
 }

@@ -1,6 +1,7 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
 import type { TraceDetailsJson } from "../api-types.js";
-import { listenForKeys } from "../key-actions.js";
+import { listenForKeys } from "../decisions/keyboard-shortcuts.js";
+import { oneAtATime } from "../decisions/one-at-a-time.js";
 import { get, post, remove } from "../request.js";
 import { labelForm } from "./label-form.js";
 import {
@@ -33,13 +34,13 @@ class Labelling {
   private readonly progress = h("p", { class: "hint", role: "status" });
   private readonly body = h("div");
   private readonly form = labelForm({ give: (label) => this.give(label), undo: () => this.undo() });
+  private readonly change = oneAtATime(this.form);
   private queue: QueuedTraceJson[] = [];
   private waiting = 0;
   private current: QueuedTraceJson | null = null;
   /** The trace after the current one, on its way. */
   private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
   private readonly given: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
-  private isBusy = false;
   readonly elements: readonly HTMLElement[];
 
   constructor(private readonly subject: LabelSubject) {
@@ -147,20 +148,6 @@ class Labelling {
       this.form.note.value = last.note;
       this.form.say("Taken back.");
     });
-  }
-
-  /** One change at a time: a key that is pressed meanwhile would label a trace that nobody has seen. */
-  private async change(make: () => Promise<void>): Promise<void> {
-    if (this.isBusy) return;
-    this.isBusy = true;
-    this.form.setBusy(true);
-    try {
-      await make();
-    } catch (error) {
-      this.form.say((error as Error).message, true);
-    }
-    this.isBusy = false;
-    this.form.setBusy(false);
   }
 
   private showProgress(summary: LabelSummaryJson | null): void {

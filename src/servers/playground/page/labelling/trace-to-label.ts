@@ -1,7 +1,7 @@
 import { h, untrustedText } from "../../../../reports/page/shared/dom.js";
 import type { TraceDetailsJson, TraceJson } from "../api-types.js";
-import { endingText } from "../ending-text.js";
 import { factList } from "../tables.js";
+import { endingText } from "../task-ending-text.js";
 import { mailboxFacts, messageSections } from "../trace-view.js";
 
 /**

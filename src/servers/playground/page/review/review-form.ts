@@ -1,7 +1,8 @@
 import { h } from "../../../../reports/page/shared/dom.js";
-import { keyButton } from "../key-actions.js";
+import { keyButton } from "../decisions/keyboard-shortcuts.js";
+import { reasonField } from "../decisions/reason-field.js";
 import type { WordingJson } from "./review-types.js";
-import type { UnsavedWords } from "./unsaved-words.js";
+import type { UnsavedEdits } from "./unsaved-edits.js";
 
 export interface ReviewActions {
   accept(): void;
@@ -11,17 +12,18 @@ export interface ReviewActions {
   previous(): void;
   next(): void;
   /** Something was written or given up. */
-  changed(words: UnsavedWords): void;
+  changed(words: UnsavedEdits): void;
 }
 
 /** Buttons with their keys, a field for the reason, and fields for other words. */
 export class ReviewForm {
   readonly element: HTMLElement;
-  readonly reason = h("input", { id: "why", type: "text", maxlength: 10_000, autocomplete: "off" });
+  private readonly why = reasonField();
+  readonly reason = this.why.input;
+  readonly say = this.why.say;
   private readonly question = h("textarea", { id: "edited-question", rows: 3, maxlength: 4_000 });
   private readonly answer = h("textarea", { id: "edited-answer", rows: 3, maxlength: 20_000 });
   private readonly editor: HTMLElement;
-  private readonly status = h("p", { class: "hint", role: "status" });
   private wording: WordingJson = { question: "", answer: "" };
 
   constructor(private readonly actions: ReviewActions) {
@@ -36,7 +38,7 @@ export class ReviewForm {
   }
 
   /** Fills the fields for another question. */
-  show(wording: WordingJson, unsaved: UnsavedWords | null): void {
+  show(wording: WordingJson, unsaved: UnsavedEdits | null): void {
     this.wording = wording;
     this.reason.value = unsaved?.reason ?? "";
     this.fill(unsaved?.edited ?? wording);
@@ -53,12 +55,7 @@ export class ReviewForm {
     this.element.setAttribute("aria-busy", String(isBusy));
   }
 
-  say(message: string, isError = false): void {
-    this.status.className = isError ? "bad" : "hint";
-    this.status.textContent = message;
-  }
-
-  private unsaved(): UnsavedWords {
+  private unsaved(): UnsavedEdits {
     const edited = { question: this.question.value, answer: this.answer.value };
     return { reason: this.reason.value, edited: this.isEditing ? edited : null };
   }
@@ -70,10 +67,6 @@ export class ReviewForm {
 
   private createElement(): HTMLElement {
     const { accept, reject, undo, previous, next } = this.actions;
-    this.reason.addEventListener("keydown", ({ key, isComposing }) => {
-      // Back to the keys; what is written stays.
-      if ((key === "Enter" || key === "Escape") && !isComposing) this.reason.blur();
-    });
     return h(
       "div",
       { class: "label-form", role: "group", "aria-label": "Decision" },
@@ -88,9 +81,7 @@ export class ReviewForm {
         keyButton("Next", "j", "", next),
       ),
       this.editor,
-      h("label", { for: "why" }, "Why (", h("kbd", {}, "w"), " writes, Enter leaves the field)"),
-      this.reason,
-      this.status,
+      ...this.why.elements,
     );
   }
 

@@ -1,5 +1,6 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
-import { listenForKeys } from "../key-actions.js";
+import { listenForKeys } from "../decisions/keyboard-shortcuts.js";
+import { oneAtATime } from "../decisions/one-at-a-time.js";
 import { get, post } from "../request.js";
 import { agreementSection, countsText } from "./agreement-section.js";
 import { citedMails, scrollToPassages } from "./cited-mails.js";
@@ -14,7 +15,7 @@ import type {
   SavedReviewJson,
   WordingJson,
 } from "./review-types.js";
-import { forgetUnsaved, keepUnsaved, readUnsaved } from "./unsaved-words.js";
+import { forgetUnsaved, keepUnsaved, readUnsaved } from "./unsaved-edits.js";
 
 /** One question after another, to be decided about by keys. `id`: which one first; null: the first undecided one. */
 export async function reviewView(page: HTMLElement, id: string | null, signal: AbortSignal): Promise<void> {
@@ -37,13 +38,13 @@ class Reviewing {
     next: () => this.step(1),
     changed: (words) => this.current !== null && keepUnsaved(this.dataset, this.current.id, words),
   });
+  private readonly change = oneAtATime(this.form, () => this.reload());
   private readonly dataset: string;
   private readonly reviewedDataset: string;
   private questions: ReviewedQuestionJson[];
   private current: QuestionDetailsJson | null = null;
   /** Ids, in the order of this tab's decisions. */
   private readonly decided: number[] = [];
-  private isBusy = false;
   readonly elements: readonly HTMLElement[];
 
   constructor({ dataset, reviewed_dataset: reviewedDataset, questions, ...summary }: ReviewListJson) {
@@ -168,21 +169,6 @@ class Reviewing {
     const { review: _, ...summary } = await post<SavedReviewJson>(`/api/review/questions/${id}`, body);
     this.questions = this.questions.map((one) => (one.id === id ? { id, decision } : one));
     this.showSummary(summary);
-  }
-
-  /** One change at a time: a key that is pressed meanwhile would decide about a question that nobody has seen. */
-  private async change(make: () => Promise<void> | void): Promise<void> {
-    if (this.isBusy) return;
-    this.isBusy = true;
-    this.form.setBusy(true);
-    try {
-      await make();
-    } catch (error) {
-      await this.reload();
-      this.form.say((error as Error).message, true);
-    }
-    this.isBusy = false;
-    this.form.setBusy(false);
   }
 
   /** After a refusal: another tab may have decided. What is written here stays. */

@@ -1,8 +1,8 @@
 import { type Child, h, untrustedText } from "../../../../reports/page/shared/dom.js";
 import { costText, scoreText } from "../../../../reports/page/shared/format.js";
 import { count, duration } from "../../../../reports/text/format-number.js";
-import { endingText } from "../ending-text.js";
 import { idLink } from "../tables.js";
+import { endingText } from "../task-ending-text.js";
 import { type RunPanel, tableSection } from "./run-panel.js";
 import type { FinishedTaskJson } from "./run-progress-json.js";
 import { taskName } from "./task-text.js";

@@ -1,4 +1,4 @@
-import { h } from "../../../reports/page/shared/dom.js";
+import { h } from "../../../../reports/page/shared/dom.js";
 
 /** A button that names its key. */
 export function keyButton(label: string, key: string, className: string, click: () => void): HTMLButtonElement {
