@@ -1,6 +1,6 @@
 import type { SendRequest } from "../app/traces/send-traces.js";
 import { EXIT, type ExitCode, UserError } from "../domain/errors.js";
-import type { ScoreApi } from "../otlp/score-apis.js";
+import type { ScoreApi } from "../otlp/score-api-names.js";
 import { count } from "../reports/text/format-number.js";
 import type { CommandContext } from "./cli/command.js";
 

@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { UserError } from "../domain/errors.js";
 import { chunk } from "../platform/split-into-chunks.js";
 import { type OtlpServer, postRequest } from "./post-request.js";
-import type { ScoreApi } from "./score-apis.js";
+import type { ScoreApi } from "./score-api-names.js";
 import type { ScoreRecord } from "./score-record.js";
 
 /** Where scores go: the same server, with the same keys, as the spans. */

@@ -3,7 +3,7 @@ import { scoreRecords } from "../../exports/otlp/score-records.js";
 import type { ExportedTrace } from "../../exports/trace-format.js";
 import { scoreDestination } from "../../otlp/langfuse-phoenix-scores.js";
 import { LiveDelivery, type LiveSummary } from "../../otlp/live-delivery.js";
-import type { ScoreApi } from "../../otlp/score-apis.js";
+import type { ScoreApi } from "../../otlp/score-api-names.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
 import type { Db } from "../../store/connection/open-store.js";
 import { getRun } from "../../store/runs/runs.js";

@@ -5,7 +5,7 @@ import type { ExportedTrace } from "../../exports/trace-format.js";
 import { type Delivery, deliverSpans } from "../../otlp/deliver-spans.js";
 import { deliverScores, type ScoreDestination, scoreDestination } from "../../otlp/langfuse-phoenix-scores.js";
 import { NotDelivered, type OtlpServer } from "../../otlp/post-request.js";
-import type { ScoreApi } from "../../otlp/score-apis.js";
+import type { ScoreApi } from "../../otlp/score-api-names.js";
 import type { ScoreRecord } from "../../otlp/score-record.js";
 import { DEFAULT_RETRY } from "../../platform/retry.js";
 import { readTraces } from "../../store/runs/traces.js";

@@ -8,7 +8,7 @@ import { estimateOf, sumsOf } from "../../run-analysis/aggregate/score-aggregate
 import { SCORES } from "../../scoring/scorers.js";
 import { ClusteredMean } from "../../statistics/clustered-mean.js";
 import type { SavedAttempt } from "../../store/runs/saved-attempts.js";
-import { repeatKey } from "./repeat-key.js";
+import { epochKey } from "./epoch-key.js";
 
 const MOST_NEWEST = 10;
 const MOST_FAILURES = 10;
@@ -43,8 +43,8 @@ export class FinishedTasks {
   /** A later attempt at a task takes the place of an earlier one, whose cost still counts. */
   add({ result, startedAt }: SavedAttempt): void {
     const { taskId, ending, scores, spent, judgeCostUsd, usage, retries } = result;
-    const key = repeatKey(result);
-    if (this.tasks.has(key)) this.failures = this.failures.filter((line) => repeatKey(line) !== key);
+    const key = epochKey(result);
+    if (this.tasks.has(key)) this.failures = this.failures.filter((line) => epochKey(line) !== key);
     this.tasks.set(key, { taskId, ending, scores });
     this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
@@ -85,7 +85,7 @@ export class FinishedTasks {
   }
 
   private scoreOf(task: FinishedTaskLine, scorer: string | undefined): number | null {
-    return scorer === undefined ? null : (this.tasks.get(repeatKey(task))?.scores[scorer] ?? null);
+    return scorer === undefined ? null : (this.tasks.get(epochKey(task))?.scores[scorer] ?? null);
   }
 
   /** The repeats of a question are one cluster. */

@@ -3,7 +3,7 @@ import type { RunProcessState } from "../../domain/runs/run-progress.js";
 import type { TaskActivity } from "../../domain/runs/task-activity.js";
 import type { TaskId } from "../../domain/tasks/task-id.js";
 import type { RunActivity } from "../run/answer/task-answerer.js";
-import { repeatKey } from "./repeat-key.js";
+import { epochKey } from "./epoch-key.js";
 
 /** The lists of a state are cut there: a page need not show more. */
 const MOST_TASKS = 100;
@@ -29,14 +29,14 @@ export class TasksUnderWay {
       case "task_started": {
         const { taskId, epoch } = event;
         const now = Date.now();
-        this.tasks.set(repeatKey(event), { taskId, epoch, startedAt: now, activity: null, since: now });
+        this.tasks.set(epochKey(event), { taskId, epoch, startedAt: now, activity: null, since: now });
         break;
       }
       case "task_activity":
-        this.setActivity(repeatKey(event), event.activity);
+        this.setActivity(epochKey(event), event.activity);
         break;
       case "task_answered":
-        this.tasks.delete(repeatKey(event));
+        this.tasks.delete(epochKey(event));
         break;
       case "run_finished":
         this.tasks.clear();

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { UserError } from "../../domain/errors.js";
-import { SCORE_APIS } from "../../otlp/score-apis.js";
+import { SCORE_APIS } from "../../otlp/score-api-names.js";
 import type { Flags } from "../cli/command.js";
 import { oneOf, text } from "../cli/read-flags.js";
 

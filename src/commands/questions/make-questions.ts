@@ -5,7 +5,7 @@ import type { Command } from "../cli/command.js";
 import { numberBetween, readFlags, text, wholeNumber } from "../cli/read-flags.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags/overwrite-flag.js";
 import { CHECKER_FLAGS, checkerShape } from "./checker-flags.js";
-import { estimateText, madeText } from "./making-text.js";
+import { estimateText, madeText } from "./made-questions-text.js";
 
 const schema = z.object({
   inbox: z.array(text).default([]),
