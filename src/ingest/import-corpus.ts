@@ -1,5 +1,6 @@
 import { UserError } from "../domain/errors.js";
 import type { BadEmail, CorpusSource } from "../domain/mail/email.js";
+import { sumOrNull } from "../domain/values/sum-or-null.js";
 import type { Db } from "../store/connection/open-store.js";
 import { type IndexProgress, rebuildIndex } from "../store/import/corpus-index.js";
 import { readCorpusStats, setOlderFrom, updateFingerprint } from "../store/import/corpus-stats.js";
@@ -187,10 +188,6 @@ async function readAll(
     dropped: request.filter === "art" ? dropped : null,
     changed,
   };
-}
-
-function sumOrNull(numbers: readonly (number | null)[]): number | null {
-  return numbers.reduce((sum, number) => (sum === null || number === null ? null : sum + number), 0);
 }
 
 function countSkipped({ strict, onSkipped }: ImportRequest) {

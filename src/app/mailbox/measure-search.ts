@@ -1,8 +1,4 @@
-import type { Question } from "../../domain/tasks/question.js";
 import { measureSearch, type SearchQuality } from "../../run-analysis/search-quality.js";
-import type { AddressBook } from "../../store/search/address-book.js";
-import { endOfDay } from "../../store/search/date-range.js";
-import type { MailQuery } from "../../store/search/mail-search.js";
 import { openMailbox } from "../../tools/open-mailbox.js";
 import {
   type DatasetOptions,
@@ -14,6 +10,7 @@ import {
 import { checkMailboxes } from "../run/plan/check-mailboxes.js";
 import type { AppContext } from "../use-case-context.js";
 import { withStore } from "../with-store.js";
+import { questionQuery } from "./question-query.js";
 
 export interface MeasuredSearch {
   readonly quality: SearchQuality;
@@ -34,23 +31,9 @@ export function measureMailSearch(
     const { search, mails, addresses } = openMailbox(db);
     const quality = measureSearch(
       questions,
-      (question) => search.bestFirst(toMailQuery(question, addresses)).hits.map((hit) => hit.messageId),
+      (question) => search.bestFirst(questionQuery(question, addresses)).hits.map((hit) => hit.messageId),
       (id) => mails.canonicalId(id),
     );
     return { quality, source: set.source };
   });
-}
-
-/** The question itself as the query, as an agent would send it on the day it is asked. */
-export function toMailQuery(question: Question, addresses: AddressBook): MailQuery {
-  const askedAt = endOfDay(question.query_date);
-  return {
-    words: question.question,
-    inboxId: addresses.idOf(question.inbox_address),
-    fromIds: null,
-    toIds: null,
-    period: { after: null, before: askedAt },
-    limit: 10,
-    askedAt,
-  };
 }

@@ -2,6 +2,7 @@ import { UserError } from "../../domain/errors.js";
 import type { Completion, Model, ModelRequest, PriceOf } from "../../domain/models/model.js";
 import { rulesFor, sentOf } from "../catalog/request-parameters.js";
 import { parseModelName } from "../model-name.js";
+import { promptChars } from "../prompt-length.js";
 
 /** Characters for a token, at the least: an estimate that is rather too high. */
 const CHARS_PER_TOKEN = 3;
@@ -76,10 +77,10 @@ export class CostLimit {
 }
 
 function mostOf(modelId: string, request: ModelRequest, priceOf: PriceOf): number {
-  const { system, messages, tools } = request;
-  const chars = JSON.stringify([system, messages, tools]).length;
   // Room for reasoning included.
   const rules = rulesFor(parseModelName(modelId, null), "chat");
   const outputTokens = rules === null ? request.maxTokens : sentOf(rules, request).maxTokens;
-  return priceOf({ inputTokens: Math.ceil(chars / CHARS_PER_TOKEN), outputTokens, cachedInputTokens: 0 }) ?? 0;
+  return (
+    priceOf({ inputTokens: Math.ceil(promptChars(request) / CHARS_PER_TOKEN), outputTokens, cachedInputTokens: 0 }) ?? 0
+  );
 }

@@ -39,23 +39,21 @@ export const POSTINGS_SQL = {
 export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   const matching = db.prepare(POSTINGS_SQL.newest).pluck();
   const matchingOlder = db.prepare(POSTINGS_SQL.newestOfOlder).pluck();
-  // Positions run from 1 without a gap.
   const countMails = openMailCount(db);
+  // Positions run from 1 without a gap.
   const all = db.prepare("SELECT coalesce(max(position), 0) FROM mail_order").pluck();
   const readState = db.prepare("SELECT fingerprint, older_from FROM corpus_state").raw();
   const mailAt = db.prepare(POSTINGS_SQL.mailAt).pluck();
   // Until the next import. An imported corpus never has the fingerprint null.
   let sizes = { fingerprint: null as unknown, all: 0, byInbox: new Map<number, number>() };
-
   // The first position of the second index; null: there is one.
   let olderFrom: number | null = null;
 
   const newest = (expression: string, { first, last }: PositionRange, limit: number): number[] => {
     if (first > last) return [];
-    const found = (
-      olderFrom !== null && first >= olderFrom ? [] : matching.all(expression, first, last, limit)
-    ) as number[];
-    if (olderFrom === null || last < olderFrom || found.length >= limit) return found;
+    const older = olderFrom ?? Number.POSITIVE_INFINITY;
+    const found = first < older ? (matching.all(expression, first, last, limit) as number[]) : [];
+    if (last < older || found.length >= limit) return found;
     return found.concat(matchingOlder.all(expression, first, last, limit - found.length) as number[]);
   };
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { toMailQuery } from "../../../src/app/mailbox/measure-search.js";
+import { questionQuery } from "../../../src/app/mailbox/question-query.js";
 import type { Estimate } from "../../../src/domain/scores/interval-estimate.js";
 import { type Question, questionSchema } from "../../../src/domain/tasks/question.js";
 import { measureSearch, reciprocalRank, type SearchQuality } from "../../../src/run-analysis/search-quality.js";
@@ -135,7 +135,7 @@ function measureWith(signals: readonly RankingSignal[]) {
     const search = openMailSearch(db, signals);
     return measureSearch(
       questions,
-      (question) => search.bestFirst(toMailQuery(question, addresses)).hits.map(({ messageId }) => messageId),
+      (question) => search.bestFirst(questionQuery(question, addresses)).hits.map(({ messageId }) => messageId),
       (id) => mails.canonicalId(id),
     );
   };
@@ -146,7 +146,7 @@ function measurePlain({ questions, db }: QuestionSet): SearchQuality {
   const search = openPlainBm25(db);
   return measureSearch(
     questions,
-    (question) => search(toMailQuery(question, addresses)),
+    (question) => search(questionQuery(question, addresses)),
     (id) => mails.canonicalId(id),
   );
 }

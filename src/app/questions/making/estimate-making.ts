@@ -1,8 +1,10 @@
 import type { Email } from "../../../domain/mail/email.js";
 import { addUsage, type ModelRequest, NO_USAGE, type Usage } from "../../../domain/models/model.js";
+import { sumOrNull } from "../../../domain/values/sum-or-null.js";
 import { priceOf } from "../../../models/catalog/prices.js";
 import { rulesFor } from "../../../models/catalog/request-parameters.js";
 import { parseModelName } from "../../../models/model-name.js";
+import { promptChars } from "../../../models/prompt-length.js";
 import { answerRequest } from "../../../questions/checks/answer-protocol.js";
 import { draftRequest, QUESTIONS_PER_BATCH } from "../../../questions/generation/draft-protocol.js";
 import { verdictProtocol } from "../../../scoring/judge/verdict-judge-prompt.js";
@@ -86,7 +88,7 @@ export function estimateMaking(options: MakeOptions, { settings }: AppContext): 
       expected: writer === null ? null : Math.min(options.number, Math.floor(drafts * PASSING_SHARE)),
       writer,
       checker,
-      costUsd: costs.reduce<number | null>((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
+      costUsd: sumOrNull(costs),
     };
   });
 }
@@ -118,15 +120,14 @@ function estimateCalls(
 ): EstimatedCalls {
   const reasons = rulesFor(parseModelName(model, null), "chat")?.reasons ?? false;
   const outputTokens = tokens.reply + (reasons ? tokens.reasoning : 0);
-  const usages = requests.map(({ system, messages, tools }) => {
-    const chars = JSON.stringify([system, messages, tools]).length;
-    return { ...NO_USAGE, inputTokens: Math.ceil(chars / CHARS_PER_TOKEN), outputTokens };
+  const usages = requests.map((request) => {
+    return { ...NO_USAGE, inputTokens: Math.ceil(promptChars(request) / CHARS_PER_TOKEN), outputTokens };
   });
   const costs = usages.map((usage) => priceOf(model, usage));
   return {
     model,
     calls: requests.length,
     usage: usages.reduce(addUsage, NO_USAGE),
-    costUsd: costs.reduce<number | null>((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
+    costUsd: sumOrNull(costs),
   };
 }

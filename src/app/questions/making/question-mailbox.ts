@@ -3,9 +3,9 @@ import type { Email } from "../../../domain/mail/email.js";
 import { didYouMean } from "../../../platform/nearest-names.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { listImportedInboxes } from "../../../store/import/owners.js";
-import { endOfDay } from "../../../store/search/date-range.js";
 import { openMailboxListing } from "../../../store/search/mailbox-listing.js";
 import { type Mailbox, openMailbox } from "../../../tools/open-mailbox.js";
+import { questionQuery } from "../../mailbox/question-query.js";
 
 /** One mailbox, as questions about it are made and checked. */
 export interface QuestionMailbox {
@@ -47,13 +47,8 @@ function openQuestionMailbox(db: Db, { search, mails, addresses }: Mailbox, addr
       known(
         search
           .bestFirst({
-            words: question,
-            inboxId,
-            fromIds: null,
-            toIds: null,
-            period: { after: null, before: endOfDay(day) },
+            ...questionQuery({ question, inbox_address: address, query_date: day }, addresses),
             limit,
-            askedAt: endOfDay(day),
           })
           .hits.map(({ messageId }) => messageId),
       ),

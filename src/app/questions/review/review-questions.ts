@@ -8,7 +8,7 @@ import type { Db } from "../../../store/connection/open-store.js";
 import { type MailLookup, openMailLookup } from "../../../store/search/mail-lookup.js";
 import { checkOutputs } from "../../output-files/check-outputs.js";
 import { checkQuestion } from "../making/check-question.js";
-import { questionMailboxes } from "../making/question-mailbox.js";
+import { type QuestionMailbox, questionMailboxes } from "../making/question-mailbox.js";
 import { provenancePath } from "../making/write-questions.js";
 import { isUnchanged, openDataset, type ReviewedFile } from "./open-dataset.js";
 import { type EvidenceMail, evidenceOf } from "./question-evidence.js";
@@ -44,18 +44,20 @@ export class DatasetReview {
   readonly reviewedPath: string;
   private readonly byId: ReadonlyMap<number, Question>;
   private readonly mails: MailLookup;
+  private readonly mailboxOf: (address: string) => QuestionMailbox;
   private readonly ruleChecks = new Map<number, readonly QuestionCheck[]>();
   private readonly oneAtATime = pLimit(1);
 
   private constructor(
     private readonly file: ReviewedFile,
     private readonly provenance: ReadonlyMap<number, QuestionProvenance>,
-    private readonly db: Db,
+    db: Db,
   ) {
     this.path = file.path;
     this.reviewedPath = reviewedPath(file.path);
     this.byId = new Map(file.questions.map((question) => [question.id, question]));
     this.mails = openMailLookup(db);
+    this.mailboxOf = questionMailboxes(db);
   }
 
   /** Throws a UserError for a file that cannot be used, and where decisions cannot be written beside it. */
@@ -121,8 +123,12 @@ export class DatasetReview {
   private async checksOf(question: Question): Promise<readonly QuestionCheck[]> {
     const recorded = this.provenance.get(question.id)?.checks ?? this.ruleChecks.get(question.id);
     if (recorded !== undefined) return recorded;
-    const mailbox = questionMailboxes(this.db)(question.inbox_address);
-    const { checks } = await checkQuestion(question, mailbox, null, new AbortController().signal);
+    const { checks } = await checkQuestion(
+      question,
+      this.mailboxOf(question.inbox_address),
+      null,
+      new AbortController().signal,
+    );
     this.ruleChecks.set(question.id, checks);
     return checks;
   }

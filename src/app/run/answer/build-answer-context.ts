@@ -1,7 +1,5 @@
-import type { AgentBackend } from "../../../domain/agents/agent-backend.js";
 import type { RunSettings } from "../../../domain/runs/benchmark-result.js";
 import type { Judge } from "../../../domain/scores/judgement.js";
-import type { Suite } from "../../../domain/tasks/suite.js";
 import { findHostPython } from "../../../sandbox/host-python.js";
 import { isScorerName } from "../../../scoring/scorers.js";
 import type { AttachedTool } from "../../../store/registry/tool-rows.js";
@@ -12,19 +10,14 @@ import type { Scoring } from "../../score/score-trace.js";
 import type { CreatedModel } from "../create-model.js";
 import { agentOf } from "../plan/stored-settings.js";
 import { warnOfOtherModel } from "../warn-of-other-model.js";
-import type { AnswerContext, OnActivity } from "./answer-context.js";
+import type { AnswerContext } from "./answer-context.js";
 
 /** What the answers of a run depend on. */
-export interface AnswerContextParts {
-  readonly runId: string;
+export interface AnswerContextParts extends Pick<AnswerContext, "runId" | "suite" | "backend" | "onActivity"> {
   readonly settings: RunSettings;
   readonly model: CreatedModel;
   readonly tools: readonly AttachedTool[];
-  readonly suite: Pick<Suite, "open">;
   readonly judge: Judge | null;
-  /** An external agent; undefined: the agent loop of this process. */
-  readonly backend?: AgentBackend | undefined;
-  readonly onActivity?: OnActivity | undefined;
 }
 
 /** The resources of a run's tools. */
