@@ -1,6 +1,8 @@
+import { UserError } from "../../../domain/errors.js";
 import type { Split } from "../../../domain/tasks/question.js";
 import type { TableFormat } from "../../../exports/tables/encode-table.js";
 import { shuffled } from "../../../questions/shuffle.js";
+import { count } from "../../../reports/text/format-number.js";
 import { NamedCounts } from "../../../statistics/named-counts.js";
 import { checkOutputs } from "../../output-files/check-outputs.js";
 import type { AppContext, AppSettings } from "../../use-case-context.js";
@@ -48,6 +50,7 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     const read = readMailboxes([...mailboxes.values()]);
     const refusals = new NamedCounts();
     const made = await collectQuestions(options, { mailboxes, usable: read.mailboxes, models, refusals }, context);
+    if (made.questions.length === 0) throw noQuestions(made.stopped, read.mails, refusals);
     const split = splitOf(inboxes, options);
     await writeQuestions(
       options.output,
@@ -86,6 +89,19 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
     { db, overwrite },
   );
   return format;
+}
+
+/** An empty dataset is of no use, and would take the place of one that is. */
+function noQuestions(stopped: string, { usable, leftOut }: MailCounts, refusals: NamedCounts): UserError {
+  const listed = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts).map(([reason, number]) => `${reason} ${count(number)}`);
+  const reasons = listed(usable === 0 ? leftOut : refusals.sorted());
+  return new UserError(
+    "no_questions",
+    `No question was made of ${count(usable)} usable mails, and nothing is written: ${stopped}.`,
+    `${usable === 0 ? "Left out" : "Refused"}: ${reasons.join(", ") || "none"}.`,
+    1,
+  );
 }
 
 /** A mailbox is wholly for training or wholly for testing. */
