@@ -25,8 +25,10 @@ export interface CollectRequest {
 
 export interface Collected {
   readonly questions: readonly VerifiedQuestion[];
-  /** Why no more were made. */
+  /** Why no more were made; a sentence without its full stop. */
   readonly stopped: string;
+  /** What to do about it; empty: nothing. */
+  readonly advice: string;
 }
 
 /** Drafts and checks until there are as many questions as wanted, the mail is used up, or the money is. */
@@ -52,10 +54,10 @@ export async function collectQuestions(
       }
       if (quota.missing === 0) break;
     }
-    return { questions: quota.kept, stopped: "the mail gives no more" };
+    return { questions: quota.kept, stopped: "the mail gives no more", advice: "" };
   } catch (error) {
     if (error instanceof CostLimitReached || error instanceof UnusableModel) {
-      return { questions: quota.kept, stopped: error.message };
+      return { questions: quota.kept, stopped: error.message.replace(/\.$/, ""), advice: error.hint };
     }
     if (!signal.aborted) throw error;
     throw new Interrupted(

@@ -38,7 +38,7 @@ const EVENT =
 const DEADLINE = /\b(?:due|deadline|no later than|by)\W+(?:\w+\W+){0,2}$/i;
 const CURRENCY = "(?:[$€£]|\\b(?:USD|EUR|GBP|CHF)\\b)";
 const UNIT = "(?:\\s?(?:million|billion|thousand|mm|bn|[mbk])\\b)?(?:\\s?\\/\\s?[a-z]+(?:-[a-z]+)?)?";
-const SUM = "\\d(?:[\\d,]*\\d)?(?:\\.\\d+)?";
+const SUM = "\\d(?:[\\d.,]*\\d)?";
 
 /** Ordered by how well a value can be told from others. */
 export const VALUE_PATTERNS: readonly ValuePattern[] = [
