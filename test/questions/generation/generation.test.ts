@@ -39,6 +39,7 @@ describe("usableMails", () => {
     ["newsletter or notice", { sender: "enron.announcements@corp.example", body: long("b") }],
     ["newsletter or notice", { to: ["dl-ga-all_staff@corp.example"], body: long("b") }],
     ["newsletter or notice", { body: long("Click\nhere to be taken off.") }],
+    ["newsletter or notice", { body: long("This is generated - DO NOT REPLY!") }],
     ["newsletter or notice", { to: Array.from({ length: 30 }, (_, i) => `p${i}@x`), body: long("c") }],
   ])("leaves out for %s", (reason, changes) => {
     expect(usableMails([mail(changes)])).toEqual({ usable: [], leftOut: { [reason]: 1 } });

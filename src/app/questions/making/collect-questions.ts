@@ -75,7 +75,7 @@ function draftGroups(
   signal: AbortSignal,
 ): Iterable<QuestionDraft[]> | AsyncIterable<QuestionDraft[]> {
   return writer === null
-    ? draftsOfPatterns(usable, options.seed, refusals)
+    ? draftsOfPatterns(usable, options, refusals)
     : draftsOfModel(usable, writer, options, () => quota.missing, refusals, signal);
 }
 

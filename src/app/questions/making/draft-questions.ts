@@ -12,6 +12,7 @@ import { draftPatternQuestions } from "../../../questions/generation/patterns/dr
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
 import { resolveCitations } from "../../../questions/generation/resolve-citations.js";
 import { stratifiedOrder } from "../../../questions/generation/stratified-order.js";
+import { shuffled } from "../../../questions/shuffle.js";
 import type { NamedCounts } from "../../../statistics/named-counts.js";
 import { FailureStreak } from "./failure-streak.js";
 import type { MakeOptions } from "./make-options.js";
@@ -26,18 +27,28 @@ export interface AddressedBatch {
 /** Batches whose drafts are checked before further ones are asked for, at most. */
 const BATCHES_AT_ONCE = 8;
 
-/** Drafts for values that patterns find, a group at a time, spread over mailboxes, kinds, months and senders. */
+/** Mails that are looked at for each question before the others are: most give a draft or two, or none. */
+const MAILS_PER_QUESTION = 10;
+
+/**
+ * Drafts for values that patterns find, one at a time, spread over mailboxes, kinds, months and senders: of a sample of
+ * each mailbox, and where that does not suffice, of its other mails.
+ */
 export function* draftsOfPatterns(
   mailboxes: readonly UsableMailbox[],
-  seed: number,
+  { number, seed }: Pick<MakeOptions, "number" | "seed">,
   refusals: NamedCounts,
 ): Generator<QuestionDraft[]> {
-  const all = mailboxes.flatMap(({ address, usable, all }) => {
-    const { drafts, refused } = draftPatternQuestions(address, usable, all);
-    refusals.addAll(refused);
-    return drafts;
-  });
-  for (const draft of stratifiedOrder(all, seed)) yield [draft];
+  const sampled = Math.ceil((MAILS_PER_QUESTION * number) / Math.max(1, mailboxes.length));
+  for (const part of [[0, sampled], [sampled]]) {
+    const drafts = mailboxes.flatMap(({ address, usable, all }) => {
+      const sources = shuffled(usable, seed).slice(...part);
+      const { drafts, refused } = draftPatternQuestions(address, sources, all);
+      refusals.addAll(refused);
+      return drafts;
+    });
+    for (const draft of stratifiedOrder(drafts, seed)) yield [draft];
+  }
 }
 
 /** The batches of all mailboxes in turn, each spread over its time; the first ones of different parts of it. */

@@ -41,6 +41,7 @@ export function draftPatternQuestions(inbox: string, usable: readonly Email[], a
     refused.add(reason);
     return null;
   };
+  if (usable.length === 0) return { drafts: [], refused: {} };
   const index = new MailboxIndex(inbox, all);
   const chosen = new Set(usable.map(({ messageId }) => messageId));
   const sources = index.mails.filter(({ mail, own }) => chosen.has(mail.messageId) && own.length >= MIN_OWN_CHARS);

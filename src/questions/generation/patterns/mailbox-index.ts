@@ -35,7 +35,7 @@ export class MailboxIndex {
     mails: readonly Email[],
   ) {
     this.mails = mails.flatMap(indexMail);
-    this.frequencies = documentFrequencies(this.mails.map(({ mail, own }) => `${mail.subject}\n${own}`));
+    this.frequencies = documentFrequencies(this.mails.map(({ stems }) => stems));
     for (const mail of this.mails) {
       for (const stem of mail.stems) append(this.byStem, stem, mail);
       this.addContacts(mail.mail);

@@ -4,9 +4,9 @@ import { contentWords, stemsOf } from "../../../models/baseline/keywords.js";
 /** In how many mails of a mailbox each stem occurs. */
 export type DocumentFrequencies = ReadonlyMap<string, number>;
 
-export function documentFrequencies(texts: Iterable<string>): DocumentFrequencies {
+export function documentFrequencies(mails: Iterable<ReadonlySet<string>>): DocumentFrequencies {
   const counts = new Map<string, number>();
-  for (const text of texts) for (const stem of stemsOf(text)) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  for (const stems of mails) for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
   return counts;
 }
 
@@ -69,7 +69,9 @@ function phrasesOf(text: string): Phrase[] {
       const isWhole = isTopical[end] && !isTopical[end + 1];
       if (!isTopical[end] && !CONNECTIVES.has((tokens[end] ?? "").toLowerCase())) break;
       const isHead = !isTopical[start - 1] || words.length === TOPIC_WORDS.max;
-      if (isWhole && isHead) phrases.push({ text: tokens.slice(start, end + 1).join(" "), words });
+      // "reset" of "Your password has been reset" is no topic; a subject of one word is.
+      const isNoun = words.length > 1 || tokens.length === 1 || /^\p{Lu}/u.test(tokens[start] ?? "");
+      if (isWhole && isHead && isNoun) phrases.push({ text: tokens.slice(start, end + 1).join(" "), words });
     }
   }
   return phrases;

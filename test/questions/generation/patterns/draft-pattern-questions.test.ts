@@ -43,7 +43,11 @@ describe("draftPatternQuestions", () => {
     ["Send your comments on the draft contract by June 15.", "Which deadline did Bo Kim give in", "June 15"],
     ["We signed the contract for the cranes on 6/21.", "Which date did Bo Kim mention in", "6/21"],
     ["The new cranes will cost us $21B in the end.", "What amount of money did Bo Kim mention in", "$21B"],
-    ["Der Kran kostet die Hafenbehörde 1.250,00 EUR im Monat.", "What amount of money did Bo Kim mention in", "1.250,00 EUR"],
+    [
+      "Der Kran kostet die Hafenbehörde 1.250,00 EUR im Monat.",
+      "What amount of money did Bo Kim mention in",
+      "1.250,00 EUR",
+    ],
     ["If you have questions, call Ann at +44 20 7946 0958.", "Which telephone number did Bo Kim", "+44 20 7946 0958"],
     ["Please send the signed copies to 403 White Hall Avenue.", "Which street address did", "403 White Hall Avenue"],
   ])("of %j asks %j", (body, question, answer) => {
@@ -82,6 +86,9 @@ describe("draftPatternQuestions", () => {
   ])("names of the subject %j the topic %j", (subject, topic) => {
     expect(asked("who", mail({ subject }))[0]?.question).toBe(`Who wrote to me about ${topic} in May 2001?`);
   });
+
+  it("names nothing of a subject that is a sentence of common words", () =>
+    expect(asked("who", mail({ subject: "It has been reset" }))).toEqual([]));
 
   it("asks who wrote by the address where it holds no name, and asks nothing about what two wrote of", () => {
     expect(asked("who", mail({ sender: "bk42@example.com" }))[0]?.answer).toBe("bk42@example.com");
