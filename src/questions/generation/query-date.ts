@@ -4,8 +4,8 @@ const DAYS_AFTER = { min: 1, max: 30 } as const;
 const DAY_MS = 86_400_000;
 
 /**
- * The day of a question, `YYYY-MM-DD`: 1 to 30 days after its newest source. Mails that repeat the source may come later:
- * those before the day are sources too, and a day on which one came is passed over.
+ * The day of a question, `YYYY-MM-DD`: 1 to 30 days after its newest source. Mails that repeat the source may come
+ * later: those before the day are sources too, and a day on which one came is passed over.
  * @param askableFrom date of the mail that must be there, ISO 8601
  * @param sources dates of all mails that answer
  */

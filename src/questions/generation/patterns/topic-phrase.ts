@@ -56,7 +56,7 @@ interface Phrase {
   readonly words: readonly string[];
 }
 
-/** The stretches of a text between words that no phrase begins or ends with; of a long one its end, its head in English. */
+/** The stretches of a text between words that no phrase begins or ends with; of a long one its end. */
 function phrasesOf(text: string): Phrase[] {
   const tokens = text.split(/\s+/).filter((token) => token !== "");
   const isTopical = tokens.map(isTopicWord);
