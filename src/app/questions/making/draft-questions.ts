@@ -21,7 +21,7 @@ import type { UsableMailbox } from "./usable-mailboxes.js";
 /** Mails that a model is shown in one call, and their mailbox. */
 export interface AddressedBatch {
   readonly address: string;
-  readonly mails: readonly Email[];
+  read(): readonly Email[];
 }
 
 /** Batches whose drafts are checked before further ones are asked for, at most. */
@@ -41,9 +41,10 @@ export function* draftsOfPatterns(
 ): Generator<QuestionDraft[]> {
   const sampled = Math.ceil((MAILS_PER_QUESTION * number) / Math.max(1, mailboxes.length));
   for (const part of [[0, sampled], [sampled]]) {
-    const drafts = mailboxes.flatMap(({ address, usable, all }) => {
+    const drafts = mailboxes.flatMap(({ address, usable, readAll }) => {
       const sources = shuffled(usable, seed).slice(...part);
-      const { drafts, refused } = draftPatternQuestions(address, sources, all);
+      if (sources.length === 0) return [];
+      const { drafts, refused } = draftPatternQuestions(address, sources, readAll());
       refusals.addAll(refused);
       return drafts;
     });
@@ -53,8 +54,8 @@ export function* draftsOfPatterns(
 
 /** The batches of all mailboxes in turn, each spread over its time; the first ones of different parts of it. */
 export function batchesInTurn(mailboxes: readonly UsableMailbox[]): readonly AddressedBatch[] {
-  const lists = mailboxes.map(({ address, usable }, i) => {
-    const batches = mailBatches(usable).map((mails) => ({ address, mails }));
+  const lists = mailboxes.map(({ address, usable, read }, i) => {
+    const batches = mailBatches(usable).map((mails) => ({ address, read: () => read(mails) }));
     const first = batches.length === 0 ? 0 : i % batches.length;
     return [...batches.slice(first), ...batches.slice(0, first)];
   });
@@ -118,12 +119,13 @@ interface WrittenBatch {
 }
 
 async function writeBatch(
-  { address, mails }: AddressedBatch,
+  { address, read }: AddressedBatch,
   absent: number,
   model: Model,
   refusals: NamedCounts,
   signal: AbortSignal,
 ): Promise<WrittenBatch> {
+  const mails = read();
   const reply = await callOrFailure(() => model.complete(draftRequest(address, mails, absent), signal));
   if (reply instanceof CostLimitReached) return { drafts: [], problem: reply };
   const failed = (reason: string, problem = reason) => {

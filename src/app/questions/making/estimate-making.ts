@@ -67,7 +67,7 @@ export function estimateMaking(options: MakeOptions, { settings }: AppContext): 
     const batches = available.slice(0, batchesFor(options.number));
     const { writer: writerId, checker: checkerId } = modelsOf(options);
     const drafts = writerId === null ? options.number : batches.length * QUESTIONS_PER_BATCH;
-    const requests = batches.map(({ address, mails }) => draftRequest(address, mails, 0));
+    const requests = batches.map(({ address, read }) => draftRequest(address, read(), 0));
     const writer = writerId === null ? null : estimateCalls(writerId, WRITTEN_TOKENS, requests);
     const checker =
       checkerId === null ? null : estimateCalls(checkerId, CHECKED_TOKENS, checkRequests(batches, drafts));
@@ -99,7 +99,8 @@ function checkRequests(batches: readonly AddressedBatch[], drafts: number): Mode
   if (batches.length === 0) return [];
   return Array.from({ length: drafts }, (_, i) => batches[i % batches.length] as AddressedBatch).flatMap((batch) => {
     const question = { question: SAMPLE.question, inbox_address: batch.address, query_date: SAMPLE.query_date };
-    const shown = [batch.mails.slice(0, 1), [], batch.mails.slice(0, OTHER_MATCHES)];
+    const mails = batch.read();
+    const shown = [mails.slice(0, 1), [], mails.slice(0, OTHER_MATCHES)];
     const verdict = verdictProtocol.request({ question: SAMPLE.question, gold: SAMPLE.answer, answer: SAMPLE.answer });
     return [...shown.map((mails) => answerRequest(question, mails)), verdict];
   });

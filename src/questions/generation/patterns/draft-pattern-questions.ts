@@ -35,13 +35,16 @@ type Refuse = (reason: string) => null;
  * @param usable mails that questions are made of
  * @param all mails of the mailbox
  */
-export function draftPatternQuestions(inbox: string, usable: readonly Email[], all: readonly Email[]): PatternDrafts {
+export function draftPatternQuestions(
+  inbox: string,
+  usable: readonly Pick<Email, "messageId">[],
+  all: readonly Email[],
+): PatternDrafts {
   const refused = new NamedCounts();
   const refuse: Refuse = (reason) => {
     refused.add(reason);
     return null;
   };
-  if (usable.length === 0) return { drafts: [], refused: {} };
   const index = new MailboxIndex(inbox, all);
   const chosen = new Set(usable.map(({ messageId }) => messageId));
   const sources = index.mails.filter(({ mail, own }) => chosen.has(mail.messageId) && own.length >= MIN_OWN_CHARS);
