@@ -349,6 +349,20 @@ describe("questions check", () => {
     ]);
   });
 
+  it("stops at a checker that fails every time, and names its error", async () => {
+    const provider = await startFakeProvider(() => ({ fail: "status", status: 400, message: "no such tool" }));
+    const { code, stderr } = await artE(
+      `questions check --dataset ${MAIL}/../questions.jsonl --checker anthropic/claude-haiku-4-5 --cache-dir failing`,
+      { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url },
+    ).finally(() => provider.close());
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /claude-haiku-4-5 gave nothing usable 8 times in a row, the last time because .*no such tool/,
+    );
+    expect(stderr).not.toContain("MaxListeners");
+    expect(provider.requests.length).toBeLessThan(73);
+  });
+
   it("finds nothing doubtful in the demo's questions but what it can say why", async () => {
     const { stdout } = await artE(`questions check --dataset ${MAIL}/../questions.jsonl --json`);
     const { questions } = JSON.parse(stdout);

@@ -1,8 +1,10 @@
+import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { ModelError } from "../../../domain/models/model.js";
 import type { Question } from "../../../domain/tasks/question.js";
 import type { QuestionCheck } from "../../../domain/tasks/question-provenance.js";
 import { CostLimitReached } from "../../../models/middleware/limit-cost.js";
+import { UNREADABLE_REPLY } from "../../../questions/checks/check-by-model.js";
 import { NearDuplicates } from "../../../questions/generation/near-duplicates.js";
 import { count } from "../../../reports/text/format-number.js";
 import { checkMailboxes } from "../../run/plan/check-mailboxes.js";
@@ -57,24 +59,34 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
     const open = questionMailboxes(db);
     const duplicates = new NearDuplicates();
     const streak = new FailureStreak(checker?.id ?? "");
+    // A checker that fails for good ends the calls under way too.
+    const failing = new AbortController();
+    const stop = AbortSignal.any([signal, failing.signal]);
+    // Every question under way listens to it.
+    setMaxListeners(0, stop);
     const bar = progress("Checking");
     let done = 0;
     const checked = await pLimit(JUDGE_CONCURRENCY)
       .map([...questions], async (question) => {
-        if (signal.aborted) return null;
+        if (stop.aborted) return null;
         const mailbox = open(question.inbox_address);
         const duplicate = !duplicates.add({ inbox: question.inbox_address, question: question.question });
-        const outcome = await callOrFailure(() => checkQuestion(question, mailbox, checker, signal));
+        const outcome = await callOrFailure(() => checkQuestion(question, mailbox, checker, stop));
         if (outcome instanceof CostLimitReached) return null;
         bar.update(++done, questions.length, `${count(done)} of ${count(questions.length)}`);
-        streak.add(outcome instanceof ModelError ? outcome.message : null);
         const checks = outcome instanceof ModelError ? [] : outcome.checks;
+        const isUnread = checks.some(({ reason }) => reason === UNREADABLE_REPLY);
+        streak.add(outcome instanceof ModelError ? outcome.message : isUnread ? UNREADABLE_REPLY : null);
         const failed = checks.flatMap(({ passed, reason }) => (passed ? [] : [reason]));
         const doubts = [
           ...(outcome instanceof ModelError ? ["the checker's call failed"] : failed),
           ...(duplicate ? ["it asks nearly the same as one before it"] : []),
         ];
         return { question, checks, easy: isEasy(question, mailbox), duplicate, doubts };
+      })
+      .catch((error) => {
+        failing.abort();
+        throw error;
       })
       .finally(() => bar.stop());
     if (signal.aborted) {
