@@ -40,8 +40,8 @@ export interface CorrectionSource {
 /** Shorter words have too many others near them; names of four letters gained nothing (+0.005 MRR@10, by chance). */
 const MIN_LETTERS = 5;
 
-/** Bounds the lookups, of which a word has 53 for each letter. */
-const MAX_LETTERS = 20;
+/** More letters are no word, nor two that were joined. */
+const MAX_LETTERS = 30;
 
 /** So many words of a query are corrected. Each takes some 450 lookups in the index: 4 ms, in a large file 6. */
 const MAX_CORRECTIONS = 4;
@@ -67,7 +67,7 @@ export function correctTerms(
   const absent = terms.filter((term, i) => lists[i]?.length === 0 && isCorrectable(term));
   if (correctors.length === 0 || absent.length === 0) return { ...query, corrections: [] };
   const mailbox = source.openMailbox();
-  const unknown = absent.slice(0, MAX_CORRECTIONS).filter((term) => mailbox.postingsOf(term).length === 0);
+  const unknown = absent.filter((term) => mailbox.postingsOf(term).length === 0).slice(0, MAX_CORRECTIONS);
   const tokens = tokenize(words.slice(0, MAX_QUERY_CHARS));
   const corrected = { terms: [...terms], lists: [...lists], corrections: [] as TermCorrection[] };
   for (const word of unknown) {
@@ -117,13 +117,13 @@ function firstFound(
 
 /**
  * A word as it stands in texts that hold it in some form. The index knows stems only, and "online" is a letter away
- * from a word with the stem of "only". Null: in no form that was proposed, or its plural.
+ * from a word with the stem of "only". Null: in no form that was proposed.
  */
 function asWritten(term: string, proposed: ReadonlySet<string>, texts: readonly string[]): string | null {
   if (!/^\p{L}+$/u.test(term)) return term;
   const find = termMatcher([term]);
   const forms = texts.flatMap((text) => find(text).map(({ start, end }) => foldText(text.slice(start, end)).text));
-  return forms.find((form) => proposed.has(form)) ?? forms.find((form) => proposed.has(form.replace(/s$/, ""))) ?? null;
+  return forms.find((form) => proposed.has(form)) ?? null;
 }
 
 /** The text of a query with words in place of words, as the ranking signals read names and months in it. */

@@ -11,6 +11,9 @@ export interface TermCorrector {
 /** Letters of the shorter part of a compound. */
 const MIN_PART = 3;
 
+/** Letters of a word whose spelling is corrected: it takes 53 lookups for each. */
+const MAX_EDITED = 20;
+
 /**
  * The first that finds any mail is followed. Compounds and beginnings have all letters that were typed, so they come
  * before what has others.
@@ -19,7 +22,7 @@ export const TERM_CORRECTORS: readonly TermCorrector[] = [
   { name: "joined", candidates: joinWithNeighbours },
   { name: "split", candidates: splitInTwo },
   { name: "prefix", candidates: prefixOf },
-  { name: "spelling", candidates: editVariants },
+  { name: "spelling", candidates: nearWords },
 ];
 
 /** `trade mark` for "trademark": the word with the one before it, and with the one after it. */
@@ -44,4 +47,9 @@ function splitInTwo(word: string): string[] {
 /** `config` for "configuration". The index holds stems, so that a word with another stem begins none of them. */
 function prefixOf(word: string): string[] {
   return stemOf(word) === word ? [`${word}*`] : [];
+}
+
+/** `hanevold` for "hanvold". */
+function nearWords(word: string): string[] {
+  return [...word].length > MAX_EDITED ? [] : editVariants(word);
 }

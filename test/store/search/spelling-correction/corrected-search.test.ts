@@ -16,6 +16,7 @@ const db = openCorpus([
   mail("moscow", { body: "Встреча в Москва, кафе Müller", date: on(6) }),
   mail("budget", { body: "会議室の予算 part AB1200 of invoice 2001", date: on(7) }),
   mail("january", { body: "It opens in January.", date: on(8) }),
+  mail("long-words", { body: "International registration takes a year and many dollars.", date: on(8) }),
   mail("of-others", { body: "Kristofersen knows the secret sunflower", sender: CAT, to: [DAN], date: on(9) }),
   mail("of-cat", { body: "contract price", sender: CAT, date: on(10) }),
   mail("contact", { body: "contact me", sender: DAN, date: on(11) }),
@@ -45,6 +46,12 @@ describe("a word that is in no mail", () => {
     ["Tanevold", ["tanevold", "hanevold", "spelling", 1], "hanevold"],
     ["trademark", ["trademark", "trade mark", "split", 1], "trade-mark"],
     ["day light", ["light", "daylight", "joined", 1], "daylight"],
+    ["ofregisteredtrademarks", null, null],
+    [
+      "internationalregistration",
+      ["internationalregistration", "international registration", "split", 1],
+      "long-words",
+    ],
     ["day-light", ["light", "daylight", "joined", 1], "daylight"],
     ["config", ["config", "config*", "prefix", 1], "configuration"],
     ["janaury", ["janaury", "january", "spelling", 1], "january"],
@@ -64,7 +71,8 @@ describe("a word that is in no mail", () => {
     ["short words", "gaz prixe1 dsk"],
     ["a word with the stem of a word near it", "online"],
     ["a word with nothing near it", "Kowalczyk"],
-    ["a very long word", "hanevold".repeat(500)],
+    ["a word near one that mails have in another form alone", "collar"],
+    ["a very long word", `${"hanevold".repeat(500)} gaspriceofthegaspriceofthegaspriceofthe`],
   ])("%s stay as they are", (_, words) => expect(correctionsOf(ofBen(words))).toEqual([]));
 
   it("is not corrected to a word of the query, or twice", () => {
