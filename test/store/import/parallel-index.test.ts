@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { largestMailboxes } from "../../../src/app/import/largest-mailboxes.js";
 import type { importCorpus } from "../../../src/ingest/import-corpus.js";
+import { prepareSource } from "../../../src/ingest/prepare-mail.js";
 import { checkHealth, repairIndex } from "../../../src/store/connection/health.js";
 import { type Db, openStore } from "../../../src/store/connection/open-store.js";
 import { wordFrequency } from "../../../src/store/evals/word-frequency.js";
@@ -59,7 +60,7 @@ async function importInto(name: string, { onThreads, onIndexed, signal = never }
     await built.importCorpus(
       file.db,
       {
-        sources: [{ name: "a test", source: sourceOf(mails) }],
+        sources: [{ name: "a test", source: prepareSource(sourceOf(mails), "none") }],
         filter: "none",
         limit: 0,
         batchSize: 100,
@@ -178,7 +179,7 @@ async function importMore(name: string): Promise<void> {
   await built.importCorpus(
     file.db,
     {
-      sources: [{ name: "more", source }],
+      sources: [{ name: "more", source: prepareSource(source, "none") }],
       filter: "none",
       limit: 0,
       batchSize: 100,
