@@ -20,16 +20,21 @@ export function openArtSearch(db: Database.Database) {
 
 /** iofold's search over the tables of `naive-import.ts`: best match, one inbox per mail. */
 export function openNaiveSearch(db: Database.Database) {
-  const best = db.prepare(
-    `SELECT e.message_id, e.subject, e.sender, e.date,
-            snippet(emails_fts, 0, '', '', '...', 10) AS s, snippet(emails_fts, 1, '', '', '...', 32) AS b
-     FROM emails_fts JOIN emails e ON e.id = emails_fts.rowid
-     WHERE emails_fts MATCH ? AND e.inbox = ? ORDER BY rank LIMIT 10`,
-  );
+  const best = (condition: string) =>
+    db.prepare(
+      `SELECT e.message_id, e.subject, e.sender, e.date,
+              snippet(emails_fts, 0, '', '', '...', 10) AS s, snippet(emails_fts, 1, '', '', '...', 32) AS b
+       FROM emails_fts JOIN emails e ON e.id = emails_fts.rowid
+       WHERE emails_fts MATCH ? AND e.inbox = ? ${condition} ORDER BY rank LIMIT 10`,
+    );
+  const always = best("");
+  const before = best("AND e.date < ?");
   const get = db.prepare("SELECT * FROM emails WHERE message_id = ?");
   return {
-    best: (words: readonly string[], folder: string) => best.all(quoted(words, " "), folder) as SqlHit[],
-    any: (words: readonly string[], folder: string) => best.all(quoted(words, " OR "), folder) as SqlHit[],
+    best: (words: readonly string[], folder: string) => always.all(quoted(words, " "), folder) as SqlHit[],
+    any: (words: readonly string[], folder: string) => always.all(quoted(words, " OR "), folder) as SqlHit[],
+    anyBefore: (words: readonly string[], folder: string, day: string) =>
+      before.all(quoted(words, " OR "), folder, day) as SqlHit[],
     get: (messageId: string) => get.all(messageId) as SqlHit[],
   };
 }

@@ -29,7 +29,6 @@ interface Owner {
   readonly address: string;
 }
 
-const ALWAYS = { after: null, before: null };
 const QUERIES = 300;
 /** The SQL takes long over a whole question. */
 const QUESTIONS = 100;
@@ -57,21 +56,29 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
       if (all.length >= 20) return Array.from({ length: count }, () => all[below(random, all.length)] ?? "");
     }
   };
-  const query = (text: readonly string[], owner: Owner): MailQuery => ({
+  const dateAt = db.prepare("SELECT date FROM mail_order WHERE position = ?").pluck();
+  const dated = db.prepare("SELECT count(date) FROM mail_order").pluck().get() as number;
+  const query = ({ text, owner, before }: Asked): MailQuery => ({
     words: text.join(" "),
     inboxId: book.idOf(owner.address),
     fromIds: null,
     toIds: null,
-    period: ALWAYS,
+    period: { after: null, before },
     limit: 10,
-    askedAt: null,
+    askedAt: before,
   });
   const owners = ownersOf(db);
   const anyOwner = () => owners[below(random, owners.length)] as Owner;
-  const few = Array.from({ length: QUERIES }, () => ({ text: words(2 + below(random, 2)), owner: anyOwner() }));
+  const few = Array.from({ length: QUERIES }, () => ({
+    text: words(2 + below(random, 2)),
+    owner: anyOwner(),
+    before: null,
+  }));
   const [largest] = owners;
   if (largest === undefined) throw new Error("the mail has no owners to search for");
-  const questions = Array.from({ length: QUESTIONS }, () => ({ text: words(8), owner: largest }));
+  const questions = Array.from({ length: QUESTIONS }, () => ({ text: words(8), owner: largest, before: null }));
+  // Mails without a date come last.
+  const datedQuestions = questions.map((one) => ({ ...one, before: dateAt.get(1 + below(random, dated)) as string }));
   const ids = db.prepare("SELECT message_id FROM messages ORDER BY random() LIMIT 2000").pluck().all() as string[];
   const inLargest = db
     .prepare("SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?")
@@ -83,13 +90,13 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
   // Ours fills up with mails that hold some of the words; the SQL lists those with all of them, and so are compared
   // those.
   const withAll = (hits: readonly MailHit[]) => idsOf(hits.filter(({ match }) => match === "all_words"));
-  const bestOf = (search: MailSearch, { text, owner }: Asked) => idsOf(search.bestFirst(query(text, owner)).hits);
+  const bestOf = (search: MailSearch, asked: Asked) => idsOf(search.bestFirst(query(asked)).hits);
   const lines = [
     compare(
       db,
       "all words, newest first (ART)",
       few,
-      (search, { text, owner }) => idsOf(search.newestFirst(query(text, owner))),
+      (search, asked) => idsOf(search.newestFirst(query(asked))),
       ({ text, owner }) => art(text, owner.address),
       canonical,
     ),
@@ -97,7 +104,7 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
       db,
       "all words, best first (iofold)",
       few,
-      (search, { text, owner }) => withAll(search.bestFirst(query(text, owner)).hits),
+      (search, asked) => withAll(search.bestFirst(query(asked)).hits),
       ({ text, owner }) => naive.best(text, owner.folder),
       canonical,
     ),
@@ -109,6 +116,14 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
       ({ text, owner }) => naive.any(text, owner.folder),
       canonical,
     ),
+    compare(
+      db,
+      "the same, before a day",
+      datedQuestions,
+      bestOf,
+      ({ text, owner, before }) => naive.anyBefore(text, owner.folder, before),
+      canonical,
+    ),
     { ...compare(db, "email_get", ids, (_search, id) => [mails.get(id)?.messageId ?? ""], naive.get), overlap: null },
   ];
   for (const one of [db, naiveDb, artDb]) one.close();
@@ -118,6 +133,8 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
 interface Asked {
   readonly text: readonly string[];
   readonly owner: Owner;
+  /** Mail sent before it (ISO 8601 UTC). */
+  readonly before: string | null;
 }
 
 function openReading(file: string): Database.Database {
@@ -174,7 +191,7 @@ function openFresh(db: Db): MailSearch {
     inboxId: null,
     fromIds: null,
     toIds: null,
-    period: ALWAYS,
+    period: { after: null, before: null },
     limit: 1,
     askedAt: null,
   });

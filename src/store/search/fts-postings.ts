@@ -27,11 +27,16 @@ export interface FtsPostings {
   mailAt(position: number): number;
 }
 
+/** better-sqlite3 binds numbers as reals, and of those FTS5 takes no range: it would read each match before it. */
+export const rowidBetween = (rowid: string) => `${rowid} BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`;
+
+// `+?`: SQLite plans a statement by the value of a bare `LIMIT ?`, so it prepares it again for each new value.
+const newestOf = (table: string) =>
+  `SELECT rowid FROM ${table} WHERE ${table} MATCH ? AND ${rowidBetween("rowid")} ORDER BY rowid LIMIT +?`;
+
 export const POSTINGS_SQL = {
-  // `+?`: SQLite plans a statement by the value of a bare `LIMIT ?`, so it prepares it again for each new value.
-  newest: "SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT +?",
-  newestOfOlder: `SELECT rowid FROM emails_fts_older
-    WHERE emails_fts_older MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT +?`,
+  newest: newestOf("emails_fts"),
+  newestOfOlder: newestOf("emails_fts_older"),
   mailAt: "SELECT mail_id FROM mail_order WHERE position = ?",
 } as const;
 

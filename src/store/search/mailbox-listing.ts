@@ -1,6 +1,7 @@
 import type { Db } from "../connection/open-store.js";
 import { openAddressBook, PARTY } from "./address-book.js";
 import { openDateRanges } from "./date-range.js";
+import { rowidBetween } from "./fts-postings.js";
 import { openMailLookup } from "./mail-lookup.js";
 
 /** A mail in a mailbox listing. */
@@ -29,7 +30,7 @@ const listFrom = (table: string) =>
   `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
           m.subject, m.sender, m.date
    FROM ${table} f JOIN mail_order o ON o.position = f.rowid JOIN mails m ON m.id = o.mail_id
-   WHERE ${table} MATCH ? AND f.rowid BETWEEN ? AND ? ORDER BY f.rowid LIMIT ?`;
+   WHERE ${table} MATCH ? AND ${rowidBetween("f.rowid")} ORDER BY f.rowid LIMIT ?`;
 
 export const LISTING_SQL = {
   list: listFrom("emails_fts"),

@@ -140,7 +140,7 @@ export class DocumentIndex {
 
   /** Made for the hits only, since it reads the text. */
   #snippet(expression: string, id: number): string {
-    const sql = `SELECT snippet(words, 1, '', '', '…', ${SNIPPET_TOKENS}) FROM words WHERE words MATCH ? AND rowid = ?`;
+    const sql = `SELECT snippet(words, 1, '', '', '…', ${SNIPPET_TOKENS}) FROM words WHERE words MATCH ? AND rowid = CAST(? AS INTEGER)`;
     return this.db.prepare<[string, number], string>(sql).pluck().get(expression, id) ?? "";
   }
 }
