@@ -122,6 +122,10 @@ describe("an index in two tables", () => {
     expect(largestInboxes(two, 9)).toEqual(largestInboxes(one, 9));
   });
 
+  it("refers to no row that is not there", () => {
+    for (const db of [one, two]) expect(db.pragma("foreign_key_check")).toEqual([]);
+  });
+
   it("finds and lists what one table does, in 500 searches", () => {
     const [inOne, inTwo] = [answersOf(one), answersOf(two)];
     let found = 0;
