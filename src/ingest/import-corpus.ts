@@ -1,5 +1,5 @@
 import { UserError } from "../domain/errors.js";
-import type { BadEmail, CorpusSource } from "../domain/mail/email.js";
+import type { BadEmail } from "../domain/mail/email.js";
 import { sumOrNull } from "../domain/values/sum-or-null.js";
 import type { Db } from "../store/connection/open-store.js";
 import { type IndexProgress, rebuildIndex } from "../store/import/corpus-index.js";
@@ -8,18 +8,20 @@ import { openCorpusWriter } from "../store/import/corpus-writer.js";
 import { rebuildMailOrder } from "../store/import/mail-order.js";
 import { buildIndexOnThreads, type WhileReadable } from "../store/import/parallel-index.js";
 import { ART_RULES, type ArtRule, artFilter } from "./art-filter.js";
+import type { ImportFilter, PreparedSource } from "./prepare-mail.js";
 import { resolveOwners } from "./resolve-owners.js";
 
 export interface NamedSource {
   /** As the user named it; stored in the file. */
   readonly name: string;
-  readonly source: CorpusSource;
+  readonly source: PreparedSource;
 }
 
 export interface ImportRequest {
   /** Read in order, all or none. */
   readonly sources: readonly NamedSource[];
-  readonly filter: "none" | "art";
+  /** By which the sources were prepared. */
+  readonly filter: ImportFilter;
   /** Mails to read, without bad ones; 0: all. */
   readonly limit: number;
   /** Mails stored between two checks of the signal. */
@@ -147,7 +149,7 @@ async function readAll(
   signal: AbortSignal,
 ) {
   const { sources, limit } = request;
-  const rule = request.filter === "art" ? artFilter() : () => null;
+  const dropRule = artFilter();
   const dropped = Object.fromEntries(ART_RULES.map((name) => [name, 0])) as Record<ArtRule, number>;
   const outcomes = { new: 0, copy: 0, known: 0, renamed: 0 };
   const skipped = countSkipped(request);
@@ -163,12 +165,12 @@ async function readAll(
       signal.throwIfAborted();
       for (const bad of batch.bad) skipped.add(bad);
       read += batch.bad.length;
-      for (const email of batch.emails) {
+      for (const mail of batch.mails) {
         read++;
         mails++;
-        const drop = rule(email);
+        const drop = mail.art === null ? null : dropRule(mail.art);
         if (drop !== null) dropped[drop]++;
-        else outcomes[writer.add(email)]++;
+        else outcomes[writer.add(mail)]++;
         changed ||= writer.changed;
         if (mails === limit) break reading;
         if (mails % request.batchSize === 0) await checkAbort(signal);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Email } from "../../src/domain/mail/email.js";
-import { artFilter } from "../../src/ingest/art-filter.js";
+import { applyArtRules, artFilter as openArtFilter } from "../../src/ingest/art-filter.js";
 import { accountedFor, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 
 const { emptyDb, path, write } = importFolder();
@@ -15,6 +15,12 @@ const MAIL: Email = {
   date: null,
   body: "Hello.",
 };
+/** The rules of a mail alone, and of the mail before it. */
+function artFilter() {
+  const filter = openArtFilter();
+  return (email: Email) => filter(applyArtRules(email));
+}
+
 const people = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `p${from + n}@example.com`);
 
 describe("ART's filter", () => {
@@ -84,6 +90,17 @@ describe("ART's filter", () => {
 });
 
 describe("an import with ART's filter", () => {
+  it("stores a mail whose first copy it dropped for the white space at its end", async () => {
+    const header = { From: "a@example.com", To: "b@example.com", Subject: "white space" };
+    const text = "x".repeat(4_990);
+    write("ends/doe-j/inbox/1.", mailText({ ...header, "Message-ID": "<1@x>" }, `${text}${"\n".repeat(20)}`));
+    write("ends/doe-j/inbox/2.", mailText({ ...header, "Message-ID": "<2@x>" }, text));
+    const db = emptyDb();
+    const { summary } = await importFrom(db, path("ends"), { filter: "art" });
+    expect(summary).toMatchObject({ read: 2, stored: 1, dropped: { long_body: 1 } });
+    expect(db.prepare("SELECT body FROM emails").pluck().get()).toBe(text);
+  });
+
   it("drops by each rule what the rule names, and stores the rest", async () => {
     const header = { From: "a@example.com", To: "b@example.com" };
     const mails = [

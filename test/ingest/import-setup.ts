@@ -12,6 +12,7 @@ import {
   type ImportSummary,
   importCorpus,
 } from "../../src/ingest/import-corpus.js";
+import { prepareSource } from "../../src/ingest/prepare-mail.js";
 import { type Db, openStore } from "../../src/store/connection/open-store.js";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -58,10 +59,10 @@ export async function importFrom(db: Db, mail: string | CorpusSource, options: O
   const { signal = new AbortController().signal, onProgress, ...asked } = options;
   const skipped: BadEmail[] = [];
   const progress: ImportProgress[] = [];
+  const name = typeof mail === "string" ? mail : "test";
+  const corpus = typeof mail === "string" ? await openCorpus(mail, null) : mail;
   const request: ImportRequest = {
-    sources: [
-      typeof mail === "string" ? { name: mail, source: await openCorpus(mail, null) } : { name: "test", source: mail },
-    ],
+    sources: [{ name, source: prepareSource(corpus, asked.filter ?? "none") }],
     filter: "none",
     limit: 0,
     batchSize: 1000,

@@ -1,12 +1,12 @@
 import { availableParallelism } from "node:os";
 import { openCorpus } from "../../corpus/open-corpus.js";
-import { readInWorker } from "../../corpus/reader-worker-client.js";
 import { UserError } from "../../domain/errors.js";
 import type { CorpusFormat } from "../../domain/mail/email.js";
 import { EMAILS_DATASET } from "../../huggingface/dataset-names.js";
 import { downloadEnronEmails } from "../../huggingface/enron-emails.js";
 import { type ImportProgress, type ImportSummary, importCorpus, type NamedSource } from "../../ingest/import-corpus.js";
 import { readOwnerMap } from "../../ingest/owner-map.js";
+import { readOnThread } from "../../ingest/reader-thread-client.js";
 import { isSameFile } from "../../platform/same-file.js";
 import { count, rate } from "../../reports/text/format-number.js";
 import { importFailure, openForImport } from "../../store/import/atomic-import.js";
@@ -113,11 +113,11 @@ async function openSources(options: ImportOptions, context: AppContext): Promise
   if (options.sources.length === 0) {
     const path = await download(context);
     const corpus = await openCorpus(path, options.format ?? "parquet");
-    return [{ name: EMAILS_DATASET, source: readInWorker(path, corpus) }];
+    return [{ name: EMAILS_DATASET, source: readOnThread(path, corpus, options.filter) }];
   }
   const opened: NamedSource[] = [];
   for (const path of options.sources) {
-    opened.push({ name: path, source: readInWorker(path, await openCorpus(path, options.format)) });
+    opened.push({ name: path, source: readOnThread(path, await openCorpus(path, options.format), options.filter) });
   }
   return opened;
 }

@@ -108,7 +108,7 @@ async function sectionOf({ name, type, content, text, isMail, isInBody }: Attach
 
 async function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buffer, depth: number): Promise<Section> {
   const text = decodePlain(bodyHeaders, body) ?? (await decodeWithLibrary(body, raw, depth));
-  const mail = buildEmail({ ...fields, body: text });
+  const mail = buildEmail(fields, text);
   const header = [
     `From: ${mail.sender}`,
     `To: ${mail.to.join(", ")}`,

@@ -83,7 +83,10 @@ function offsetMinutes(zone: string): number {
 
 /** Removes comments in parentheses, which may be nested. */
 function withoutComments(text: string): string {
-  if (!text.includes("(")) return text;
+  const first = text.indexOf("(");
+  if (first === -1) return text;
+  // Nearly always one comment at the end: `+0000 (UTC)`.
+  if (text.indexOf("(", first + 1) === -1 && text.indexOf(")", first) === text.length - 1) return text.slice(0, first);
   let depth = 0;
   let result = "";
   for (const char of text) {

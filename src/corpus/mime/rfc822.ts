@@ -19,7 +19,7 @@ export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | st
   const mail = readMailFields(bytes);
   if (typeof mail === "string") return mail;
   const { fields, bodyHeaders, body } = mail;
-  const mailWith = (text: string) => buildEmail({ ...fields, body: text });
+  const mailWith = (text: string) => buildEmail(fields, text);
   const text = decodeBody(bodyHeaders, body, bytes);
   return typeof text === "string" ? mailWith(text) : text.then(mailWith, unreadable);
 }

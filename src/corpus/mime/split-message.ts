@@ -1,4 +1,5 @@
 import { isAscii } from "node:buffer";
+import { withLineFeeds } from "./mail-text.js";
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -37,20 +38,34 @@ export function splitMessage(raw: Buffer): SplitMessage {
   return { headers: readFields(text), body: raw.subarray(bodyStart) };
 }
 
-function readFields(text: string): Map<string, string[]> {
+function readFields(block: string): Map<string, string[]> {
   const headers = new Map<string, string[]>();
-  const unfolded = text.replace(/\r\n?/g, "\n").replace(/\n(?=[ \t])/g, "");
-  for (const line of unfolded.split("\n")) {
-    const colon = line.indexOf(":");
+  const text = withLineFeeds(block);
+  for (let start = 0, end = 0; start < text.length; start = end + 1) {
+    end = endOfField(text, start);
+    // Half of the fields of most mail; none of those read begins so.
+    if (text[start] === "X") continue;
+    const field = text.slice(start, end);
+    const colon = field.indexOf(":");
     if (colon <= 0) continue;
-    const name = line.slice(0, colon).trimEnd().toLowerCase();
+    const name = field.slice(0, colon).trimEnd().toLowerCase();
     if (!READ_HEADERS.has(name)) continue;
-    const value = line.slice(colon + 1).trim();
+    const value = field
+      .slice(colon + 1)
+      .replaceAll("\n", "")
+      .trim();
     const values = headers.get(name);
     if (values === undefined) headers.set(name, [value]);
     else values.push(value);
   }
   return headers;
+}
+
+/** The line end after a field and its folded lines. */
+function endOfField(text: string, start: number): number {
+  let end = text.indexOf("\n", start);
+  while (end !== -1 && (text[end + 1] === " " || text[end + 1] === "\t")) end = text.indexOf("\n", end + 1);
+  return end === -1 ? text.length : end;
 }
 
 /** Skips a byte order mark and blank lines before the header. */

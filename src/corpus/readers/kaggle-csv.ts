@@ -4,7 +4,7 @@ import type { CorpusSource, Email } from "../../domain/mail/email.js";
 import { batchMails, type ReadResult } from "../batching.js";
 import { parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { CsvFile, type CsvRow, readCsvHeader } from "./csv-file.js";
-import { locateMail } from "./mail-location.js";
+import { fileEmail, locateMail } from "./mail-location.js";
 
 /** Kaggle's form (`wcukierski/enron-email-dataset`): `file` is the path under maildir, `message` the raw mail. */
 export async function openKaggleCsv(path: string): Promise<CorpusSource> {
@@ -37,7 +37,7 @@ async function* readMails(csv: CsvFile, names: readonly string[]): AsyncGenerato
   const toFound = (email: Email | string, { row, fields }: CsvRow): ReadResult =>
     typeof email === "string"
       ? { bad: { where: `${csv.name} row ${row}`, reason: email } }
-      : { email: { ...email, ...locateMail(fields[fileColumn]?.toString("utf8") ?? ""), inbox: null } };
+      : { email: fileEmail(email, locateMail(fields[fileColumn]?.toString("utf8") ?? ""), null) };
   for await (const rows of csv.rows()) {
     let ready: ReadResult[] = [];
     for (const row of rows) {

@@ -5,7 +5,7 @@ import type { CorpusSource } from "../../domain/mail/email.js";
 import { batchMails, type ReadResult } from "../batching.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { unreadable } from "../source-errors.js";
-import { locateMail } from "./mail-location.js";
+import { fileEmail, locateMail } from "./mail-location.js";
 
 /**
  * One file per mail: the CMU layout (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one
@@ -53,7 +53,7 @@ async function readMail({ file, path, refused }: Entry): Promise<FileRead> {
     const raw = readFileSync(file);
     const email = await parseEmail(raw);
     if (typeof email === "string") return { ...bad(email), bytes: raw.length };
-    return { found: { email: { ...email, ...locateMail(path), inbox: null } }, bytes: raw.length };
+    return { found: { email: fileEmail(email, locateMail(path), null) }, bytes: raw.length };
   } catch (error) {
     return bad(unreadable(file, error).message);
   }

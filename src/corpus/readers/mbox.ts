@@ -7,6 +7,7 @@ import { isGzip, readHead } from "../magic-bytes.js";
 import { parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { brokenSource, isSystemError, unreadable } from "../source-errors.js";
 import { gunzip } from "./gunzip.js";
+import { fileEmail } from "./mail-location.js";
 import { MboxMessages } from "./mbox-messages.js";
 
 /**
@@ -41,7 +42,7 @@ async function* readFile(path: string, progress: { bytes: number }): AsyncGenera
     number++;
     const email = raw === null ? TOO_LARGE : await parseEmail(raw);
     if (typeof email === "string") return { bad: { where: `${name} mail ${number}`, reason: email } };
-    return { email: { ...email, path: "", owner, inbox: null } };
+    return { email: fileEmail(email, { path: "", owner }, null) };
   };
   try {
     const bytes = readBytes(path, progress);

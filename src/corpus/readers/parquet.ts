@@ -17,7 +17,7 @@ import { batchMails, type ReadResult } from "../batching.js";
 import { buildEmailFromRow } from "../mime/build-email.js";
 import { isoSeconds, parseIsoDate, parseMailDate } from "../mime/mail-date.js";
 import { brokenSource } from "../source-errors.js";
-import { locateMail } from "./mail-location.js";
+import { fileEmail, locateMail } from "./mail-location.js";
 import { type Column, type Columns, mailColumns } from "./table-columns.js";
 
 /** Rows in memory at once. Fewer would read more pages twice, at the borders. */
@@ -139,7 +139,7 @@ function readMail(row: Record<string, unknown>, columns: Columns, where: string)
     body: text("body"),
   });
   if (typeof email === "string") return { bad: { where, reason: email } };
-  return { email: { ...email, ...locateMail(text("path")), inbox: text("inbox").trim().toLowerCase() || null } };
+  return { email: fileEmail(email, locateMail(text("path")), text("inbox").trim().toLowerCase() || null) };
 }
 
 /** Null becomes empty, a list a comma list. */

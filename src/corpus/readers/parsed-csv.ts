@@ -7,7 +7,7 @@ import { buildEmailFromRow, type EmailFields } from "../mime/build-email.js";
 import { parseIsoDate, parseMailDate } from "../mime/mail-date.js";
 import { TOO_LARGE } from "../mime/rfc822.js";
 import { CsvFile, type CsvRow, readCsvHeader } from "./csv-file.js";
-import { locateMail } from "./mail-location.js";
+import { fileEmail, locateMail } from "./mail-location.js";
 import { type Column, mailColumns } from "./table-columns.js";
 
 /**
@@ -50,7 +50,7 @@ function readMail(
       ? buildEmailFromRow(fieldsOf(text))
       : `it has ${fields.length} fields where the header has ${width}`;
   if (typeof email === "string") return { bad: { where: `${file} row ${row}`, reason: email } };
-  return { email: { ...email, ...locateMail(text("path")), inbox: text("inbox").trim().toLowerCase() || null } };
+  return { email: fileEmail(email, locateMail(text("path")), text("inbox").trim().toLowerCase() || null) };
 }
 
 function fieldsOf(text: (column: Column) => string): EmailFields {

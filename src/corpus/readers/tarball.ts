@@ -7,7 +7,7 @@ import { batchMails, type ReadResult } from "../batching.js";
 import { isGzip, readHead } from "../magic-bytes.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime/rfc822.js";
 import { brokenSource, isSystemError, unreadable } from "../source-errors.js";
-import { locateMail } from "./mail-location.js";
+import { fileEmail, locateMail } from "./mail-location.js";
 import { TarBytes } from "./tar-bytes.js";
 
 /**
@@ -65,7 +65,7 @@ async function readEntry(entry: Entry, archive: string): Promise<ReadResult | nu
   if (header.type === "directory") return null;
   const email = refused ?? (await parseEmail(Buffer.concat(chunks)));
   if (typeof email === "string") return { bad: { where: `${archive} entry ${header.name}`, reason: email } };
-  return { email: { ...email, ...locateMail(header.name), inbox: null } };
+  return { email: fileEmail(email, locateMail(header.name), null) };
 }
 
 function refusalOf({ name, type, size }: Header): string | null {

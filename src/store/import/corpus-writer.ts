@@ -1,7 +1,7 @@
-import { hash as digest } from "node:crypto";
-import type { CorpusFormat, Email, FiledEmail } from "../../domain/mail/email.js";
+import type { CorpusFormat } from "../../domain/mail/email.js";
 import type { Db } from "../connection/open-store.js";
 import { bigramText } from "../tokenizer/bigrams.js";
+import type { StorableMail } from "./storable-mail.js";
 
 /**
  * `new` content; a `copy` of known content under a new Message-ID; `known`: both are in the file already; `renamed`:
@@ -11,7 +11,8 @@ import { bigramText } from "../tokenizer/bigrams.js";
 export type InsertOutcome = "new" | "copy" | "known" | "renamed";
 
 export interface CorpusWriter {
-  add(email: FiledEmail): InsertOutcome;
+  /** Its content may be left out where a mail with the same was added before. */
+  add(mail: StorableMail): InsertOutcome;
   /** Whether anything was added that affects the index. */
   readonly changed: boolean;
 }
@@ -50,42 +51,41 @@ export function openCorpusWriter(
   const ownerId = openOwnerIds(db);
   let changed = false;
 
-  function addMessageAndMail(email: FiledEmail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
+  function addMessageAndMail(mail: StorableMail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
     const known = findMail.get(hash) as number | undefined;
-    const mailId = known ?? insertMail(email, hash);
-    addMessage.run(messageId, mailId, owner, email.path, importId);
+    const mailId = known ?? insertMail(mail, hash);
+    addMessage.run(messageId, mailId, owner, mail.path, importId);
     addToMailbox(mailId, owner);
     changed = true;
     return known === undefined ? "new" : "copy";
   }
 
-  function insertMail(email: Email, hash: Buffer): number {
-    const { recipients, toCount, ccCount } = joinRecipients(email);
-    const mailId = addMail.run(
-      hash,
-      email.subject,
-      email.sender,
-      JSON.stringify(recipients),
-      toCount,
-      ccCount,
-      email.date,
-      email.body,
-    ).lastInsertRowid as number;
-    const bigrams = bigramText(email.subject, email.body);
-    if (bigrams !== null) addBigrams.run(mailId, bigrams);
-    return mailId;
+  function insertMail({ messageId, content }: StorableMail, hash: Buffer): number {
+    if (content === null) throw new Error(`the content of ${messageId} was not added before`);
+    const { subject, sender, recipients, toCount, ccCount, date, body } = content;
+    const { lastInsertRowid } = addMail.run(hash, subject, sender, recipients, toCount, ccCount, date, body);
+    const bigrams = bigramText(subject, body);
+    if (bigrams !== null) addBigrams.run(lastInsertRowid, bigrams);
+    return lastInsertRowid as number;
   }
 
   function addToMailbox(mailId: number, owner: number | null): void {
     if (owner !== null && addFiling.run(mailId, owner).changes > 0) changed = true;
   }
 
+  /** With eight digits of the hash; with all where a third mail of this Message-ID has the same eight. */
+  function renamedId(messageId: string, hash: Buffer): string {
+    const short = `${messageId}~${hash.toString("hex", 0, 4)}`;
+    const found = findMessage.get(short) as Message | undefined;
+    return found === undefined || found.hash.equals(hash) ? short : `${messageId}~${hash.toString("hex")}`;
+  }
+
   /** The same mail under the same Message-ID once more. */
-  function addKnown(email: FiledEmail, messageId: string, message: Message, owner: number | null): "known" {
+  function addKnown(mail: StorableMail, messageId: string, message: Message, owner: number | null): "known" {
     addToMailbox(message.mailId, owner);
     // The alphabetically first path wins, whatever the reading order; a format without paths removes none.
-    if (email.path !== "" && (message.path === "" || email.path < message.path)) {
-      refile.run(owner, email.path, messageId);
+    if (mail.path !== "" && (message.path === "" || mail.path < message.path)) {
+      refile.run(owner, mail.path, messageId);
       changed = true;
     }
     return "known";
@@ -95,28 +95,24 @@ export function openCorpusWriter(
     get changed() {
       return changed;
     },
-    add(email) {
-      const hash = contentHash(email);
-      const owner = ownerId(email);
-      const message = findMessage.get(email.messageId) as Message | undefined;
-      if (message === undefined) return addMessageAndMail(email, email.messageId, hash, owner);
-      if (message.hash.equals(hash)) return addKnown(email, email.messageId, message, owner);
-      const ownId = `${email.messageId}~${hashSuffix(hash)}`;
+    add(mail) {
+      const hash = Buffer.from(mail.contentHash, "latin1");
+      const owner = ownerId(mail);
+      const message = findMessage.get(mail.messageId) as Message | undefined;
+      if (message === undefined) return addMessageAndMail(mail, mail.messageId, hash, owner);
+      if (message.hash.equals(hash)) return addKnown(mail, mail.messageId, message, owner);
+      const ownId = renamedId(mail.messageId, hash);
       const renamed = findMessage.get(ownId) as Message | undefined;
-      if (renamed !== undefined) return addKnown(email, ownId, renamed, owner);
+      if (renamed !== undefined) return addKnown(mail, ownId, renamed, owner);
       const keepsId = hash.compare(message.hash) < 0;
-      if (keepsId) rename.run(`${email.messageId}~${hashSuffix(message.hash)}`, email.messageId);
-      addMessageAndMail(email, keepsId ? email.messageId : ownId, hash, owner);
+      if (keepsId) rename.run(renamedId(mail.messageId, message.hash), mail.messageId);
+      addMessageAndMail(mail, keepsId ? mail.messageId : ownId, hash, owner);
       return "renamed";
     },
   };
 }
 
-function hashSuffix(hash: Buffer): string {
-  return hash.toString("hex", 0, 4);
-}
-
-function openOwnerIds(db: Db): (email: FiledEmail) => number | null {
+function openOwnerIds(db: Db): (mail: StorableMail) => number | null {
   const find = db.prepare("SELECT id FROM owners WHERE folder = ?").pluck();
   const add = db.prepare("INSERT INTO owners (folder, address, basis) VALUES (?, ?, ?)");
   const ids = new Map<string, number>();
@@ -129,24 +125,4 @@ function openOwnerIds(db: Db): (email: FiledEmail) => number | null {
     ids.set(folder, id);
     return id;
   };
-}
-
-/** To, cc, bcc, each address once. In the Enron mail every bcc repeats a cc. */
-function joinRecipients(email: Email): { recipients: string[]; toCount: number; ccCount: number } {
-  const seen = new Set(email.to);
-  const toCount = seen.size;
-  for (const address of email.cc) seen.add(address);
-  const ccCount = seen.size - toCount;
-  for (const address of email.bcc) seen.add(address);
-  return { recipients: [...seen], toCount, ccCount };
-}
-
-/**
- * Mails with the same subject, body, sender, recipients (as a set) and date are one mail. Readers replace NUL in all
- * of these, so it can separate them.
- */
-function contentHash(email: Email): Buffer {
-  const { recipients } = joinRecipients(email);
-  const fields = [email.subject, email.sender, recipients.sort().join("\0"), email.date ?? "", email.body];
-  return digest("sha256", fields.join("\0\0"), "buffer").subarray(0, 16);
 }

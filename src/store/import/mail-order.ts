@@ -1,12 +1,7 @@
 import type { Db } from "../connection/open-store.js";
 import { PARTY } from "../search/address-book.js";
 
-interface MailRow {
-  id: number;
-  sender: string;
-  recipients: string;
-  date: string | null;
-}
+type MailRow = readonly [id: number, sender: string, recipients: string, date: string | null];
 
 /**
  * Rebuilds the mail order: by date, newest first, with the parties of each mail. Runs inside the caller's transaction.
@@ -16,23 +11,29 @@ export function rebuildMailOrder(db: Db): number {
   db.exec("DELETE FROM mail_order");
   const addressId = openAddressIds(db);
   const ownerIds = readFilings(db, addressId);
-  const mails = db.prepare(
-    "SELECT id, sender, recipients, date FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC",
-  );
+  const mails = db
+    .prepare("SELECT id, sender, recipients, date FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC")
+    .raw();
   const add = db.prepare("INSERT INTO mail_order (position, mail_id, date, parties) VALUES (?, ?, ?, ?)");
   // better-sqlite3 runs no other statement during an iteration, so all rows are read first.
   const order = mails.all() as MailRow[];
-  order.forEach((mail, i) => {
-    add.run(i + 1, mail.id, mail.date, partiesText(mail, addressId, ownerIds.get(mail.id) ?? []));
+  order.forEach(([id, sender, recipients, date], i) => {
+    const senders = sender === "" ? [] : [addressId(sender)];
+    const addressed = (JSON.parse(recipients) as string[]).map(addressId);
+    add.run(i + 1, id, date, partiesText(senders, addressed, ownerIds.get(id) ?? []));
   });
   return order.length;
 }
 
-function partiesText(mail: MailRow, addressId: (address: string) => number, owners: readonly number[]): string {
-  const sender = mail.sender === "" ? [] : [addressId(mail.sender)];
-  const recipients = (JSON.parse(mail.recipients) as string[]).map(addressId);
-  const inboxes = new Set([...sender, ...recipients, ...owners]);
-  return [...[...inboxes].map(PARTY.in), ...sender.map(PARTY.from), ...recipients.map(PARTY.to)].join(" ");
+function partiesText(senders: readonly number[], recipients: readonly number[], owners: readonly number[]): string {
+  const inboxes = new Set(senders);
+  for (const id of recipients) inboxes.add(id);
+  for (const id of owners) inboxes.add(id);
+  let text = "";
+  for (const id of inboxes) text += `${PARTY.in(id)} `;
+  for (const id of senders) text += `${PARTY.from(id)} `;
+  for (const id of recipients) text += `${PARTY.to(id)} `;
+  return text.trimEnd();
 }
 
 function openAddressIds(db: Db): (address: string) => number {

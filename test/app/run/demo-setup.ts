@@ -6,6 +6,7 @@ import { inject } from "vitest";
 import { openCorpus } from "../../../src/corpus/open-corpus.js";
 import type { Question, QuestionSet } from "../../../src/domain/tasks/question.js";
 import { type ImportRequest, importCorpus } from "../../../src/ingest/import-corpus.js";
+import { prepareSource } from "../../../src/ingest/prepare-mail.js";
 import { loadQuestionFile } from "../../../src/questions/local-file.js";
 import { type Db, openStore } from "../../../src/store/connection/open-store.js";
 
@@ -49,7 +50,7 @@ export async function openWith(mail: string): Promise<TestDb> {
 
 export async function importInto(file: string, mail: string): Promise<Db> {
   const db = openStore(file, { mustExist: false });
-  const source = await openCorpus(mail, null);
+  const source = prepareSource(await openCorpus(mail, null), "none");
   const request: ImportRequest = {
     sources: [{ name: mail, source }],
     filter: "none",

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { BadEmail, CorpusBatch, CorpusSource, FiledEmail } from "../../../src/domain/mail/email.js";
 import { type ImportRequest, type ImportSummary, importCorpus } from "../../../src/ingest/import-corpus.js";
+import { prepareSource } from "../../../src/ingest/prepare-mail.js";
 import type { Db } from "../../../src/store/connection/open-store.js";
 import { readFingerprint } from "../../../src/store/import/corpus-stats.js";
 import { never, openEmpty, type TestDb } from "../../app/run/demo-setup.js";
@@ -50,7 +51,7 @@ type Wish = Partial<ImportRequest> & {
 export function importFrom(db: Db, source: CorpusSource, wish: Wish = {}): Promise<ImportSummary> {
   const { onProgress = () => undefined, signal = never, ...changes } = wish;
   const request: ImportRequest = {
-    sources: [{ name: "a test", source }],
+    sources: [{ name: "a test", source: prepareSource(source, wish.filter ?? "none") }],
     filter: "none",
     limit: 0,
     batchSize: 100,

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { FiledEmail } from "../../../src/domain/mail/email.js";
 import { readCorpusStats, readFingerprint } from "../../../src/store/import/corpus-stats.js";
 import { openCorpusWriter } from "../../../src/store/import/corpus-writer.js";
+import { toStorableMail } from "../../../src/store/import/storable-mail.js";
 import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { seeded } from "../../bench/random.js";
@@ -12,7 +14,16 @@ beforeEach(() => {
 });
 afterEach(() => test.close());
 
-const openWriter = () => openCorpusWriter(test.db, { source: "a test", format: "maildir", filter: "none" });
+function openWriter() {
+  const writer = openCorpusWriter(test.db, { source: "a test", format: "maildir", filter: "none" });
+  return {
+    add: (email: FiledEmail) => writer.add(toStorableMail(email, () => false)),
+    addWithoutContent: (email: FiledEmail) => writer.add(toStorableMail(email, () => true)),
+    get changed() {
+      return writer.changed;
+    },
+  };
+}
 
 const first = mail({ messageId: "<a@x>", to: ["bob@x.example"], cc: ["cy@x.example"], body: "Lunch at noon?" });
 
@@ -44,6 +55,14 @@ describe("what becomes of a mail", () => {
     expect(writer.add({ ...first, messageId: "<c@x>", to: ["cy@x.example", "bob@x.example"], cc: [] })).toBe("copy");
   });
 
+  it("copy: without its content, where a mail with the same was added before, and only there", () => {
+    const writer = openWriter();
+    expect(() => writer.addWithoutContent(first)).toThrow("<a@x>");
+    writer.add(first);
+    expect(writer.addWithoutContent({ ...first, messageId: "<b@x>" })).toBe("copy");
+    expect(() => writer.addWithoutContent({ ...first, messageId: "<c@x>", body: "Other" })).toThrow("<c@x>");
+  });
+
   it("known: the same Message-ID with the same content, and nothing changes", () => {
     openWriter().add({ ...first, path: "bob/inbox/1.", owner: "bob" });
     const again = openWriter();
@@ -72,6 +91,25 @@ describe("what becomes of a mail", () => {
     const ids = test.db.prepare("SELECT message_id FROM messages ORDER BY 1").pluck().all() as string[];
     expect(ids).toEqual(["<a@x>", expect.stringMatching(/^<a@x>~[0-9a-f]{8}$/)]);
     expect(new Set(ids.map((id) => mails.get(id)?.body))).toEqual(new Set([first.body, other.body]));
+  });
+
+  it("renamed with all digits of its hash where another mail of its Message-ID has the same eight", () => {
+    const bodies = new Map<string, string>();
+    let pair: readonly string[] = [];
+    // Of 300,000 hashes some ten pairs agree in their first 32 bits.
+    for (let n = 0; pair.length === 0 && n < 300_000; n++) {
+      const start = toStorableMail({ ...first, body: `${n}` }, () => true).contentHash.slice(0, 4);
+      const other = bodies.get(start);
+      if (other === undefined) bodies.set(start, `${n}`);
+      else pair = [other, `${n}`];
+    }
+    const writer = openWriter();
+    const [one = "", two = ""] = pair;
+    for (const body of [one, two, first.body]) writer.add({ ...first, body });
+    expect(writer.add({ ...first, body: two })).toBe("known");
+    const bodyOf = test.db.prepare("SELECT body FROM emails WHERE message_id = ?").pluck();
+    const ids = test.db.prepare("SELECT message_id FROM messages").pluck().all() as string[];
+    expect(new Set(ids.map((id) => bodyOf.get(id)))).toEqual(new Set([one, two, first.body]));
   });
 
   it("renamed and met again in another owner's folders, lies in both", async () => {

@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { largestMailboxes } from "../../../src/app/import/largest-mailboxes.js";
 import type { importCorpus } from "../../../src/ingest/import-corpus.js";
+import { prepareSource } from "../../../src/ingest/prepare-mail.js";
 import { checkHealth, repairIndex } from "../../../src/store/connection/health.js";
 import { type Db, openStore } from "../../../src/store/connection/open-store.js";
 import { wordFrequency } from "../../../src/store/evals/word-frequency.js";
@@ -59,7 +60,7 @@ async function importInto(name: string, { onThreads, onIndexed, signal = never }
     await built.importCorpus(
       file.db,
       {
-        sources: [{ name: "a test", source: sourceOf(mails) }],
+        sources: [{ name: "a test", source: prepareSource(sourceOf(mails), "none") }],
         filter: "none",
         limit: 0,
         batchSize: 100,
@@ -119,6 +120,10 @@ describe("an index in two tables", () => {
     expect(healthy(two)).toBe(true);
     expect(largestMailboxes(two, 9)).toEqual(largestMailboxes(one, 9));
     expect(largestInboxes(two, 9)).toEqual(largestInboxes(one, 9));
+  });
+
+  it("refers to no row that is not there", () => {
+    for (const db of [one, two]) expect(db.pragma("foreign_key_check")).toEqual([]);
   });
 
   it("finds and lists what one table does, in 500 searches", () => {
@@ -192,7 +197,7 @@ async function importMore(name: string): Promise<void> {
   await built.importCorpus(
     file.db,
     {
-      sources: [{ name: "more", source }],
+      sources: [{ name: "more", source: prepareSource(source, "none") }],
       filter: "none",
       limit: 0,
       batchSize: 100,

@@ -5,6 +5,7 @@ import { rebuildCorpusIndex } from "../../../src/store/import/corpus-index.js";
 import { updateFingerprint } from "../../../src/store/import/corpus-stats.js";
 import { type InsertOutcome, openCorpusWriter } from "../../../src/store/import/corpus-writer.js";
 import { listOwners, setOwnerAddress } from "../../../src/store/import/owners.js";
+import { toStorableMail } from "../../../src/store/import/storable-mail.js";
 import { openAddressBook } from "../../../src/store/search/address-book.js";
 import type { MailQuery } from "../../../src/store/search/mail-search.js";
 
@@ -42,7 +43,7 @@ export function fill(
   return db
     .transaction(() => {
       const writer = openCorpusWriter(db, { source: "made for a test", format: "maildir", filter: "none" });
-      const outcomes = mails.map((email) => writer.add(email));
+      const outcomes = mails.map((email) => writer.add(toStorableMail(email, () => false)));
       for (const { id, folder } of listOwners(db)) {
         const address = owners[folder];
         if (address !== undefined) setOwnerAddress(db, id, address, "map");

@@ -1,16 +1,19 @@
 import { type ExitCode, UserError } from "../domain/errors.js";
-import type { CorpusBatch, CorpusFormat } from "../domain/mail/email.js";
+import type { CorpusFormat } from "../domain/mail/email.js";
+import type { PackedBatch } from "./packed-batch.js";
+import type { ImportFilter } from "./prepare-mail.js";
 
 /** The request to the reading thread. */
 export interface ReadRequest {
   readonly path: string;
   readonly format: CorpusFormat;
+  readonly filter: ImportFilter;
   readonly ahead: number;
 }
 
 /** Its messages: batches, then one of the others. */
 export type ReadMessage =
-  | { readonly batch: CorpusBatch }
+  | { readonly batch: PackedBatch }
   | { readonly failure: Failure }
   | { readonly aborted: true }
   | { readonly end: true };

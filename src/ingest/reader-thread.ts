@@ -1,21 +1,23 @@
 /** The reading thread: posts the batches of a source, at most `ahead` before the main thread takes one. */
 import { once } from "node:events";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { setLibraryDecoder } from "./mime/decode-body.js";
-import { MimeThread } from "./mime/mime-worker-client.js";
-import { openCorpus } from "./open-corpus.js";
-import { type ReadMessage, type ReadRequest, serializeError } from "./reader-worker-messages.js";
+import { setLibraryDecoder } from "../corpus/mime/decode-body.js";
+import { MimeThread } from "../corpus/mime/mime-worker-client.js";
+import { openCorpus } from "../corpus/open-corpus.js";
+import { packBatch } from "./packed-batch.js";
+import { prepareSource } from "./prepare-mail.js";
+import { type ReadMessage, type ReadRequest, serializeError } from "./reader-thread-messages.js";
 
-async function read(port: MessagePort, { path, format, ahead }: ReadRequest): Promise<void> {
+async function read(port: MessagePort, { path, format, filter, ahead }: ReadRequest): Promise<void> {
   const post = (message: ReadMessage) => port.postMessage(message);
   let free = ahead;
   port.on("message", () => free++);
   try {
-    const source = await openCorpus(path, format);
+    const source = prepareSource(await openCorpus(path, format), filter);
     for await (const batch of source.batches(new AbortController().signal)) {
       while (free === 0) await once(port, "message");
       free--;
-      post({ batch });
+      post({ batch: packBatch(batch) });
     }
     post({ end: true });
   } catch (error) {

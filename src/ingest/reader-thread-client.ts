@@ -1,7 +1,9 @@
 import { Worker } from "node:worker_threads";
 import { UserError } from "../domain/errors.js";
-import type { CorpusBatch, CorpusSource } from "../domain/mail/email.js";
-import { deserializeError, type ReadMessage, type ReadRequest, serializeError } from "./reader-worker-messages.js";
+import type { CorpusSource } from "../domain/mail/email.js";
+import { unpackBatch } from "./packed-batch.js";
+import type { ImportFilter, PreparedBatch, PreparedSource } from "./prepare-mail.js";
+import { deserializeError, type ReadMessage, type ReadRequest, serializeError } from "./reader-thread-messages.js";
 
 /** A source that needs more memory is broken or malicious. */
 const LIMIT_MB = 2_048;
@@ -9,15 +11,15 @@ const LIMIT_MB = 2_048;
 /** Batches buffered before the reader waits. */
 const AHEAD = 4;
 
-/** The same source, read and parsed on a thread while this one stores. The thread opens `path` again. */
-export function readInWorker(path: string, source: CorpusSource): CorpusSource {
+/** A source read and prepared on a thread while this one stores. The thread opens `path` again. */
+export function readOnThread(path: string, source: CorpusSource, filter: ImportFilter): PreparedSource {
   const { format, totalBytes } = source;
-  return { format, totalBytes, batches: (signal) => receive({ path, format, ahead: AHEAD }, signal) };
+  return { format, totalBytes, batches: (signal) => receive({ path, format, filter, ahead: AHEAD }, signal) };
 }
 
-async function* receive(order: ReadRequest, signal: AbortSignal): AsyncGenerator<CorpusBatch> {
+async function* receive(order: ReadRequest, signal: AbortSignal): AsyncGenerator<PreparedBatch> {
   signal.throwIfAborted();
-  const worker = new Worker(new URL("./reader-worker.js", import.meta.url), {
+  const worker = new Worker(new URL("./reader-thread.js", import.meta.url), {
     workerData: order,
     // Nearly all objects are short-lived: a large young generation saves a third of the collector's work.
     resourceLimits: { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: LIMIT_MB },
@@ -49,7 +51,7 @@ async function* receive(order: ReadRequest, signal: AbortSignal): AsyncGenerator
       signal.throwIfAborted();
       if ("failure" in message) throw deserializeError(message.failure);
       if (!("batch" in message)) return;
-      yield message.batch;
+      yield unpackBatch(message.batch);
       worker.postMessage("next");
     }
   } finally {
