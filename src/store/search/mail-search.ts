@@ -17,12 +17,7 @@ import {
   scoreMail,
 } from "./ranking/score-mail.js";
 import { snippet } from "./snippet.js";
-import {
-  type CorrectedTerms,
-  correctTerms,
-  mailboxFilter,
-  type TermCorrection,
-} from "./spelling-correction/correct-terms.js";
+import { type CorrectedTerms, correctTerms, type TermCorrection } from "./spelling-correction/correct-terms.js";
 import { TERM_CORRECTORS } from "./spelling-correction/term-correctors.js";
 import { distinctTerms, type TermMatch, termMatcher } from "./term-matches.js";
 
@@ -131,7 +126,8 @@ export function openMailSearch(db: Db, signals = RANKING_SIGNALS, correctors = T
     const lists = terms.map((term) => candidates.postingsOf(term));
     return correctTerms({ words, terms, lists }, correctors, {
       searched: candidates,
-      openMailbox: () => postingsFor(mailboxFilter(filter)),
+      filter,
+      postingsFor,
       textAt: (position) => rankedText(readAt(candidates, position)),
     });
   };
