@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { EXIT } from "../domain/errors.js";
+import { correctedWords } from "../reports/text/search/corrected-words.js";
 import { explainedScore } from "../reports/text/search/explained-score.js";
 import { searchHits } from "../reports/text/search/search-hits.js";
 import type { Command } from "./cli/command.js";
@@ -41,19 +42,20 @@ export const searchCommand: Command = {
       requiresArg: true,
       describe: "As for a question of this day: later mail is invisible",
     },
-    explain: { type: "boolean", describe: "Show which part of each hit's score comes from what" },
+    explain: {
+      type: "boolean",
+      describe: "Show where each hit's score comes from, and which words were corrected",
+    },
   },
   async run(argv, { settings, out }) {
     const flags = readFlags("search", schema, argv);
     const { searchMailbox } = await import("../app/mailbox/search-mailbox.js");
     const { explainSearch } = await import("../app/mailbox/explain-search.js");
     if (flags.explain) {
-      const { emails, total } = await explainSearch(flags, settings);
-      out.result({ emails, total }, () =>
-        searchHits(
-          { emails, total },
-          emails.map(({ score }) => explainedScore(score)),
-        ),
+      const found = await explainSearch(flags, settings);
+      const scores = found.emails.map(({ score }) => explainedScore(score));
+      out.result(found, () =>
+        [correctedWords(found.corrections), searchHits(found, scores)].filter(Boolean).join("\n\n"),
       );
     } else {
       const value = await searchMailbox(flags, settings);

@@ -343,7 +343,7 @@ describe("--help", () => {
             --after    Only mail sent on or after this day                                                            [string]
             --before   Only mail sent before this day                                                                 [string]
             --cutoff   As for a question of this day: later mail is invisible                                         [string]
-            --explain  Show which part of each hit's score comes from what                                           [boolean]
+            --explain  Show where each hit's score comes from, and which words were corrected                        [boolean]
       "
     `);
   });

@@ -48,6 +48,21 @@ describe("search", () => {
     );
   });
 
+  it.concurrent("--explain names the words that are in no mail, and what was searched for instead", async ({
+    expect,
+  }) => {
+    const asked = ["search", MARCUS, "Meriwell citygate confi", "-l", "1", "--explain"];
+    const [shown, json] = await Promise.all([artE(asked), artE([...asked, "--json"])]);
+    expect(shown.stdout.split("\n\n")[0]?.split("\n")).toEqual([
+      "meriwell: in no mail; searched for merriwell (spelling), in 27 mails",
+      'citygate: in no mail; searched for "city gate" (split), in 10 mails',
+      "confi: in no mail; searched for words that begin with confi (prefix), in 11 mails",
+    ]);
+    const { emails, corrections } = JSON.parse(json.stdout);
+    expect(corrections[0]).toEqual({ word: "meriwell", taken: "merriwell", by: "spelling", mails: 27 });
+    expect(emails[0].snippet).toMatch(/Merriwell/);
+  });
+
   it.concurrent("has no scores to explain where the newest come first", async ({ expect }) => {
     const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--explain is about scores")]);

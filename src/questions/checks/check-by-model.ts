@@ -67,7 +67,10 @@ export async function checkByModel(
   return { checks, equivalent };
 }
 
-const UNREADABLE: Outcome = { passed: false, answer: null, reason: "the checker's reply could not be read" };
+/** The reason of a check whose reply has not the right form. */
+export const UNREADABLE_REPLY = "the checker's reply could not be read";
+
+const UNREADABLE: Outcome = { passed: false, answer: null, reason: UNREADABLE_REPLY };
 
 async function goldInSources(context: CheckContext): Promise<Outcome | null> {
   const compared = await compare(context, context.sources);
@@ -123,7 +126,7 @@ async function sameInOthers(context: CheckContext): Promise<Outcome | null> {
   if (!found) return { passed: true, answer: null, reason: "no other mail gives an answer" };
   if (!isGold) return { passed: false, answer, reason: "other mails give a different answer" };
   const shown = new Map(context.others.map(({ messageId }) => [bareMessageId(messageId), messageId]));
-  const equivalent = messageIds.flatMap((id) => shown.get(bareMessageId(id)) ?? []);
+  const equivalent = [...new Set(messageIds.flatMap((id) => shown.get(bareMessageId(id)) ?? []))];
   return { passed: true, answer, reason: "other mails give the same answer", equivalent };
 }
 

@@ -5,11 +5,14 @@ import { chunk } from "../../platform/split-into-chunks.js";
 /** As in ART: a model is shown so many mails at once. */
 export const BATCH_MAILS = 20;
 
+/** What batches are made by. */
+export type MailHeading = Pick<Email, "messageId" | "subject" | "date">;
+
 /**
  * Batches of 20 mails in the order of time, the mails of a thread (same subject) together in the batch of its first.
  * Ordered so that any first part of them is spread over time: middle, quarters, eighths...
  */
-export function mailBatches<T extends Email>(mails: readonly T[]): readonly (readonly T[])[] {
+export function mailBatches<T extends MailHeading>(mails: readonly T[]): readonly (readonly T[])[] {
   const threads = new Map<string, T[]>();
   const byDate = [...mails].sort((a, b) => ((a.date ?? "") < (b.date ?? "") ? -1 : 1));
   for (const mail of byDate) {
@@ -32,7 +35,7 @@ export function mailBatches<T extends Email>(mails: readonly T[]): readonly (rea
 }
 
 /** A mail without a subject is a thread of its own. */
-function threadOf({ subject, messageId }: Email): string {
+function threadOf({ subject, messageId }: MailHeading): string {
   const plain = plainSubject(subject).toLowerCase();
   return plain === "" ? messageId : plain;
 }

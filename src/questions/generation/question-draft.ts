@@ -21,5 +21,7 @@ export interface QuestionDraft {
   readonly sender: string;
   /** ISO 8601 date after which the question may be asked. */
   readonly askableFrom: string;
+  /** How it is asked before the mail that answers came; null: other mails may answer it then. */
+  readonly askedTooEarly: string | null;
   readonly unanswerable: "mail_later" | "detail_absent" | null;
 }

@@ -21,14 +21,15 @@ export function resolveCitations(
     mail === undefined || mail.date === null ? [] : [{ ...mail, date: mail.date }],
   );
   if (known.length < cited.length) return { refused: "it cites a mail that was not shown" };
-  if (written.detail_absent !== (known.length === 0)) return { refused: "it cites no mail" };
+  if (written.detail_absent && known.length > 0) return { refused: "it cites a mail for a detail that no mail holds" };
+  if (!written.detail_absent && known.length === 0) return { refused: "it cites no mail" };
   if (written.kind === "change" && new Set(known.map(({ date }) => date)).size === 1) {
     return { refused: "it asks for a change and cites one mail" };
   }
   const passages = written.detail_absent
     ? []
     : written.passages.flatMap(({ message_id, text }) => {
-        const mail = byId.get(bareMessageId(message_id));
+        const mail = known.find((one) => bareMessageId(one.messageId) === bareMessageId(message_id));
         return mail !== undefined && holds(mail, text) ? [{ message_id: mail.messageId, text }] : [];
       });
   if (!written.detail_absent && (passages.length === 0 || passages.length < written.passages.length)) {
@@ -46,6 +47,7 @@ export function resolveCitations(
       sender: (known[0] ?? shown[0])?.sender ?? inbox,
       // A question without a source belongs after the mails it is about.
       askableFrom: newest(known.length > 0 ? known : shown),
+      askedTooEarly: written.question,
       unanswerable: written.detail_absent ? "detail_absent" : null,
     },
   };

@@ -3,7 +3,7 @@ import { ownText } from "../../domain/mail/quoted-text.js";
 import { NamedCounts } from "../../statistics/named-counts.js";
 
 /** Why no question is made of a mail. */
-type UnusableReason = "no date" | "too short" | "too long" | "newsletter" | "copy";
+type UnusableReason = "no date" | "too short" | "too long" | "newsletter or notice" | "copy";
 
 /** As in ART: shorter mails hold no answer, longer ones are reports and lists. Characters of the body. */
 const USABLE_CHARS = { min: 200, max: 5_000 } as const;
@@ -12,10 +12,13 @@ const USABLE_CHARS = { min: 200, max: 5_000 } as const;
 const MAX_RECIPIENTS = 25;
 
 const LIST_SENDER =
-  /^(no[-._]?reply|no[-._]?address|do-?not-?reply|news(letter)?|listserv|majordomo|mailer-daemon|postmaster|announce\w*|alerts?|subscri\w+|info|promo\w*|deals|offers|updates?)\b|\b(newsletter|mailing-?list|bounce)/i;
+  /^(no[-._]?reply|no[-._]?address|do-?not-?reply|news(letter)?|listserv|majordomo|mailer-daemon|postmaster|announce\w*|alerts?|subscri\w+|info|promo\w*|deals|offers|updates?)\b|\b(newsletter|mailing-?list|bounce)|(^|[._-])(announcements?|admin|administrator|mailsweeper|notifications?)([._-]|@)/i;
+
+/** Everyone in a company or at a site. */
+const MASS_RECIPIENT = /(^|[._-])(all|everyone)([._-]|@)/i;
 
 const LIST_TEXT =
-  /\bunsubscribe\b|\bto be removed from\b|\bclick here\b|\bopt[- ]out\b|\bthis (e-?mail|message) was sent to\b|\byou are receiving this\b|\bview this (e-?mail|message) (in|as)\b/i;
+  /\bunsubscribe\b|\bto\s+be\s+removed\s+from\b|\bto\s+remove\s+your\b|\bclick\s+here\b|\bopt[-\s]out\b|\bthis\s+(e-?mail|message)\s+was\s+sent\s+to\b|\byou\s+are\s+receiving\s+this\b|\bdo\s+not\s+reply\b|\b(automatically|computer)[-\s]generated\b|\bno\s+longer\s+wish\s+to\s+receive\b|\bview\s+this\s+(e-?mail|message)\s+(in|as)\b/i;
 
 /**
  * The mails of which questions are made, and how many are left out for which reason. A copy is a mail whose own text
@@ -38,7 +41,7 @@ function unusableReason(mail: Email, seen: Set<string>): UnusableReason | null {
   if (mail.date === null) return "no date";
   if (mail.body.length > USABLE_CHARS.max) return "too long";
   if (mail.body.length < USABLE_CHARS.min) return "too short";
-  if (isNewsletter(mail)) return "newsletter";
+  if (isNewsletter(mail)) return "newsletter or notice";
   const key = `${mail.sender}\n${ownText(mail.body).replace(/\s+/g, " ")}`;
   if (seen.has(key)) return "copy";
   seen.add(key);
@@ -46,5 +49,11 @@ function unusableReason(mail: Email, seen: Set<string>): UnusableReason | null {
 }
 
 function isNewsletter({ sender, to, cc, bcc, body }: Email): boolean {
-  return to.length + cc.length + bcc.length > MAX_RECIPIENTS || LIST_SENDER.test(sender) || LIST_TEXT.test(body);
+  const recipients = [...to, ...cc, ...bcc];
+  return (
+    recipients.length > MAX_RECIPIENTS ||
+    recipients.some((address) => MASS_RECIPIENT.test(address)) ||
+    LIST_SENDER.test(sender) ||
+    LIST_TEXT.test(body)
+  );
 }

@@ -60,9 +60,13 @@ function phraseExpression(pieces: readonly Piece[]): string {
   return termExpression(phrase.join(" "));
 }
 
-/** One word by its stem, or a character pair; a single character matches as the first of any pair. */
+/**
+ * One word by its stem, several as a phrase, or a character pair; a single character matches as the first of any pair,
+ * and `config*` all words that begin so.
+ */
 export function termExpression(term: string): string {
-  const last = term.slice(term.lastIndexOf(" ") + 1);
+  const words = term.replace(/\*$/, "");
+  const last = words.slice(words.lastIndexOf(" ") + 1);
   const isSingle = isUnsegmentedAt(last, 0) && [...last].length === 1;
-  return isSingle ? `"${term}" *` : `"${term}"`;
+  return isSingle || words !== term ? `"${words}" *` : `"${words}"`;
 }

@@ -6,7 +6,6 @@ import { allWordsExpression, contentTokens, MAX_QUERY_CHARS, queryTokens } from 
 import { hasPosting, idfWeights, intersectionRange, type PostingLists } from "./posting-lists.js";
 import { explainScore, type ScoreExplanation } from "./ranking/explain-score.js";
 import { rankCandidates } from "./ranking/rank-candidates.js";
-import type { RankingSignal } from "./ranking/ranking-signal.js";
 import { RANKING_SIGNALS } from "./ranking/ranking-signals.js";
 import {
   detectSignals,
@@ -18,6 +17,13 @@ import {
   scoreMail,
 } from "./ranking/score-mail.js";
 import { snippet } from "./snippet.js";
+import {
+  type CorrectedTerms,
+  correctTerms,
+  mailboxFilter,
+  type TermCorrection,
+} from "./spelling-correction/correct-terms.js";
+import { TERM_CORRECTORS } from "./spelling-correction/term-correctors.js";
 import { distinctTerms, type TermMatch, termMatcher } from "./term-matches.js";
 
 export interface MailQuery {
@@ -54,13 +60,18 @@ export interface MailHits<Hit = MailHit> {
   readonly total: number;
 }
 
+export interface ExplainedHits extends MailHits<ExplainedHit> {
+  /** The words in no mail, and what was searched for instead. */
+  readonly corrections: readonly TermCorrection[];
+}
+
 export interface MailSearch {
   /** Mails with every word, newest first (ART's search). */
   newestFirst(query: MailQuery): readonly MailHit[];
   /** Mails with every word, best first; filled up by the best matches on any word. */
   bestFirst(query: MailQuery): MailHits;
   /** The hits of `bestFirst`, each with its score explained. */
-  explainBestFirst(query: MailQuery): MailHits<ExplainedHit>;
+  explainBestFirst(query: MailQuery): ExplainedHits;
 }
 
 /** The newest so many of the mails with every word are ranked. */
@@ -80,6 +91,7 @@ type ListedRow = readonly [messageId: string];
 /** The best hits of a query, before their snippets are made. */
 interface RankedHits {
   readonly ranking: Ranking;
+  readonly corrections: readonly TermCorrection[];
   readonly best: readonly { readonly scored: ScoredMail; readonly match: MailHit["match"] }[];
   readonly total: number;
 }
@@ -89,8 +101,8 @@ export const SEARCH_SQL = {
   listed: "SELECT min(message_id) FROM messages WHERE mail_id = ?",
 } as const;
 
-/** `signals` are those to rank by, so that one can be left out to measure it. */
-export function openMailSearch(db: Db, signals: readonly RankingSignal[] = RANKING_SIGNALS): MailSearch {
+/** `signals` and `correctors` are those to use, so that one can be left out to measure it. */
+export function openMailSearch(db: Db, signals = RANKING_SIGNALS, correctors = TERM_CORRECTORS): MailSearch {
   const dateRanges = openDateRanges(db);
   const postingsFor = openPostings(db);
   const selectAddress = db.prepare("SELECT address FROM addresses WHERE id = ?").pluck();
@@ -114,16 +126,25 @@ export function openMailSearch(db: Db, signals: readonly RankingSignal[] = RANKI
     return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
   };
 
-  const openRanking = (query: MailQuery, candidates: FtsPostings): Ranking => {
-    const terms = distinctTerms(contentTokens(query.words));
+  const correct = (words: string, filter: MailFilter, candidates: FtsPostings): CorrectedTerms => {
+    const terms = distinctTerms(contentTokens(words));
     const lists = terms.map((term) => candidates.postingsOf(term));
+    return correctTerms({ words, terms, lists }, correctors, {
+      searched: candidates,
+      openMailbox: () => postingsFor(mailboxFilter(filter)),
+      textAt: (position) => rankedText(readAt(candidates, position)),
+    });
+  };
+
+  const openRanking = (query: MailQuery, corrected: CorrectedTerms, candidates: FtsPostings): Ranking => {
+    const { words, terms, lists } = corrected;
     const owner = query.inboxId === null ? null : (selectAddress.get(query.inboxId) as string);
     return {
       terms,
       lists,
       weights: idfWeights(lists, candidates.mailboxSize),
       find: termMatcher(terms),
-      signals: detectSignals(signals, { words: query.words.slice(0, MAX_QUERY_CHARS), owner, askedAt: query.askedAt }),
+      signals: detectSignals(signals, { words: words.slice(0, MAX_QUERY_CHARS), owner, askedAt: query.askedAt }),
     };
   };
 
@@ -133,7 +154,8 @@ export function openMailSearch(db: Db, signals: readonly RankingSignal[] = RANKI
     const { limit } = query;
     const filter = filterOf(query);
     const candidates = postingsFor(filter);
-    const ranking = openRanking(query, candidates);
+    const corrected = correct(query.words, filter, candidates);
+    const ranking = openRanking(query, corrected, candidates);
     const { lists, weights } = ranking;
     const matching = candidates.newestMatching(words, intersectionRange(lists, filter.range), ALL_WORDS_COUNT_LIMIT);
     const allWords = matching.slice(0, MAX_ALL_WORDS_RANKED);
@@ -156,7 +178,7 @@ export function openMailSearch(db: Db, signals: readonly RankingSignal[] = RANKI
       ...allWordsBest.map((scored) => ({ scored, match: "all_words" as const })),
       ...anyWordBest.map((scored) => ({ scored, match: "best_match" as const })),
     ];
-    return { ranking, best, total: Math.max(matching.length, best.length) };
+    return { ranking, corrections: corrected.corrections, best, total: Math.max(matching.length, best.length) };
   };
   const toBestHit = ({ lists, find }: Ranking, { scored, match }: RankedHits["best"][number]) => {
     const inBody = hasUnlocatedTerm(scored, lists) ? find(snippetSource(scored.mail), scored.terms) : scored.inBody;
@@ -186,14 +208,18 @@ export function openMailSearch(db: Db, signals: readonly RankingSignal[] = RANKI
 
     explainBestFirst: db.transaction((query: MailQuery) => {
       const ranked = rank(query);
-      if (ranked === null) return { hits: [], total: 0 };
+      if (ranked === null) return { hits: [], total: 0, corrections: [] };
       const hits = ranked.best.map((one) => ({
         ...toBestHit(ranked.ranking, one),
         explanation: explainScore(one.scored, ranked.ranking),
       }));
-      return { hits, total: ranked.total };
+      return { hits, total: ranked.total, corrections: ranked.corrections };
     }),
   };
+}
+
+function rankedText([, subject, body]: RankedRow): string {
+  return `${subject}\n${body.slice(0, RANKED_BODY_CHARS)}`;
 }
 
 function snippetSource([, , body]: RankedRow): string {

@@ -41,13 +41,17 @@ export type FindTermMatches = (text: string, among?: readonly number[]) => TermM
 type FindTerm = (folded: string, found: (start: number, end: number) => void) => void;
 
 /**
- * Finds the words of a text that share a stem with one of the terms, tokenized like the index. Terms are searched one
- * by one, so that the caller can exclude those that the text cannot hold, which is most of the speed.
+ * Finds the words of a text that share a stem with one of the terms, tokenized like the index; both words of a term of
+ * two, where they stand together; and the words that begin with a term that ends in `*`. Terms are searched one by one,
+ * so that the caller can exclude those that the text cannot hold, which is most of the speed.
  */
 export function termMatcher(terms: readonly string[]): FindTermMatches {
   const finders = terms.map((term) => {
-    const { text } = foldText(term);
-    return isUnsegmentedAt(text, 0) ? findCharacters(text) : findWord(text);
+    const { text } = foldText(term.replace(/\*$/, ""));
+    if (isUnsegmentedAt(text, 0)) return findCharacters(text);
+    if (term.endsWith("*")) return findPrefix(text);
+    const [first = "", second] = text.split(" ");
+    return second === undefined ? findWord(first) : findPair(first, second);
   });
   const every = terms.map((_, term) => term);
   return (text, among = every) => {
@@ -87,6 +91,30 @@ function findWord(word: string): FindTerm {
       }
     }
   };
+}
+
+/** Words that begin so. */
+function findPrefix(prefix: string): FindTerm {
+  return (folded, found) => {
+    for (let start = folded.indexOf(prefix); start !== -1; ) {
+      const end = endOfWord(folded, start + prefix.length);
+      if (!isInWord(folded, start - 1)) found(start, end);
+      start = folded.indexOf(prefix, end);
+    }
+  };
+}
+
+/** Two words with nothing but separators between them. */
+function findPair(first: string, second: string): FindTerm {
+  const findFirst = findWord(first);
+  const stem = stemOf(second);
+  return (folded, found) =>
+    findFirst(folded, (start, endOfFirst) => {
+      let next = endOfFirst;
+      while (next < folded.length && !isWordUnit(folded.charCodeAt(next))) next++;
+      const end = endOfWord(folded, next);
+      if (stemOf(folded.slice(next, end)) === stem) found(start, end);
+    });
 }
 
 function endOfWord(text: string, from: number): number {

@@ -1,30 +1,14 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { questionQuery } from "../../../src/app/mailbox/question-query.js";
 import type { Estimate } from "../../../src/domain/scores/interval-estimate.js";
-import { type Question, questionSchema } from "../../../src/domain/tasks/question.js";
 import { measureSearch, reciprocalRank, type SearchQuality } from "../../../src/run-analysis/search-quality.js";
 import { pairedDifference } from "../../../src/statistics/paired-difference.js";
-import { type Db, openStore } from "../../../src/store/connection/open-store.js";
 import { openMailSearch } from "../../../src/store/search/mail-search.js";
 import type { RankingSignal } from "../../../src/store/search/ranking/ranking-signal.js";
 import { RANKING_SIGNALS } from "../../../src/store/search/ranking/ranking-signals.js";
+import { TERM_CORRECTORS } from "../../../src/store/search/spelling-correction/term-correctors.js";
 import { openMailbox } from "../../../src/tools/open-mailbox.js";
 import { openPlainBm25 } from "./plain-bm25.js";
-
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-
-/** The ranking is tuned on `tune`; `test` is reported. No mailbox is in both, except the shared five in `tune`. */
-export type Part = "tune" | "test";
-
-interface QuestionSet {
-  readonly name: string;
-  readonly part: Part;
-  readonly questions: readonly Question[];
-  readonly db: Db;
-}
+import type { Part, QuestionSet } from "./question-sets.js";
 
 export interface SetQuality {
   readonly set: string;
@@ -46,15 +30,8 @@ export interface SearchQualityBench {
   readonly differences: readonly QualityDifference[];
 }
 
-/** Mailboxes of the hand-written questions; those made by patterns are cut in the same way. */
-const MAILBOXES: Readonly<Record<Part, readonly string[]>> = {
-  tune: ["sean.crandall", "steven.south", "susan.scott", "chris.germany", "bill.iii"],
-  test: ["stacy.dickson", "ryan.slinger", "stephanie.panus", "steven.kean", "kate.symes"],
-};
-
 /** The search, without each of its signals, without any, and plain bm25, over sets of questions about real mail. */
-export function benchSearchQuality(enron: string, folder: string): SearchQualityBench {
-  const sets = openSets(enron, folder);
+export function benchSearchQuality(sets: readonly QuestionSet[]): SearchQualityBench {
   const rivals = [
     ...RANKING_SIGNALS.map(({ name }) => ({
       name: `without ${name}`,
@@ -78,61 +55,13 @@ export function benchSearchQuality(enron: string, folder: string): SearchQuality
       over("all of test", ({ part }) => part === "test"),
     ];
   });
-  for (const { db } of sets) if (db.open) db.close();
   return { sets: measured.map(({ set: { name, part }, quality }) => ({ set: name, part, quality })), differences };
 }
 
-function openSets(enron: string, folder: string): QuestionSet[] {
-  const real = importMail(join(folder, "quality-real.db"), [
-    join(enron, "maildir.tar.gz"),
-    join(enron, "folders.tar.gz"),
-  ]);
-  const demo = importMail(join(folder, "quality-demo.db"), [join(ROOT, "fixtures/demo/maildir")]);
-  const realDb = openStore(real, { mustExist: true });
-  const written = (part: Part) => readQuestions(join(ROOT, `fixtures/search/hand-written-${part}.jsonl`));
-  const made = (part: Part) => readQuestions(makeQuestions(real, join(folder, `quality-${part}.jsonl`), part));
-  return [
-    { name: "shared 60", part: "tune", questions: readQuestions(join(enron, "questions.jsonl")), db: realDb },
-    {
-      name: "demo",
-      part: "tune",
-      questions: readQuestions(join(ROOT, "fixtures/demo/questions.jsonl")),
-      db: openStore(demo, { mustExist: true }),
-    },
-    { name: "hand-written", part: "tune", questions: written("tune"), db: realDb },
-    { name: "patterns", part: "tune", questions: made("tune"), db: realDb },
-    { name: "hand-written", part: "test", questions: written("test"), db: realDb },
-    { name: "patterns", part: "test", questions: made("test"), db: realDb },
-  ];
-}
-
-/** Once for a folder that is kept. */
-function importMail(db: string, sources: readonly string[]): string {
-  if (!existsSync(db)) for (const source of sources) runProgram("import", source, "--db", db, "--quiet");
-  return db;
-}
-
-function makeQuestions(db: string, file: string, part: Part): string {
-  const inboxes = MAILBOXES[part].map((name) => `${name}@enron.com`);
-  const flags = ["-n", "400", "--unanswerable", "0", "--seed", "1"];
-  if (!existsSync(file))
-    runProgram("questions", "make", "--inbox", ...inboxes, ...flags, "-o", file, "--db", db, "--quiet");
-  return file;
-}
-
-function runProgram(...args: readonly string[]): void {
-  execFileSync(process.execPath, [join(ROOT, "bin/art-e.js"), ...args], { stdio: ["ignore", "ignore", "inherit"] });
-}
-
-function readQuestions(file: string): Question[] {
-  const lines = readFileSync(file, "utf8").trim().split("\n");
-  return lines.map((line) => questionSchema.parse(JSON.parse(line)));
-}
-
-function measureWith(signals: readonly RankingSignal[]) {
-  return ({ questions, db }: QuestionSet): SearchQuality => {
+export function measureWith(signals: readonly RankingSignal[], correctors = TERM_CORRECTORS) {
+  return ({ questions, db }: Pick<QuestionSet, "questions" | "db">): SearchQuality => {
     const { mails, addresses } = openMailbox(db);
-    const search = openMailSearch(db, signals);
+    const search = openMailSearch(db, signals, correctors);
     return measureSearch(
       questions,
       (question) => search.bestFirst(questionQuery(question, addresses)).hits.map(({ messageId }) => messageId),
@@ -151,7 +80,8 @@ function measurePlain({ questions, db }: QuestionSet): SearchQuality {
   );
 }
 
-function pairRanks(ours: SearchQuality, theirs: SearchQuality): number[] {
+/** Reciprocal ranks of ours less theirs, question by question. */
+export function pairRanks(ours: SearchQuality, theirs: SearchQuality): number[] {
   return ours.ranks.map((rank, i) => reciprocalRank(rank) - reciprocalRank(theirs.ranks[i] ?? rank));
 }
 

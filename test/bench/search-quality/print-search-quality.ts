@@ -2,13 +2,18 @@ import { differenceText } from "../../../src/reports/text/difference-text.js";
 import { estimate } from "../../../src/reports/text/format-estimate.js";
 import { share } from "../../../src/reports/text/format-number.js";
 import { table } from "../../../src/reports/text/text-table.js";
+import { benchMisspelled, type MisspelledQuality } from "./bench-misspelled.js";
 import { benchSearchQuality } from "./bench-search-quality.js";
+import { openSets } from "./question-sets.js";
 
 /** `enron`: the folder of real mail that ART_E_ENRON names. */
 export function printSearchQuality(enron: string, folder: string, asJson: boolean): void {
-  const { sets, differences } = benchSearchQuality(enron, folder);
+  const questionSets = openSets(enron, folder);
+  const { sets, differences } = benchSearchQuality(questionSets);
+  const misspelled = benchMisspelled(questionSets);
+  for (const { db } of questionSets) if (db.open) db.close();
   if (asJson) {
-    console.log(JSON.stringify({ sets, differences }, null, 2));
+    console.log(JSON.stringify({ sets, differences, misspelled }, null, 2));
     return;
   }
   console.log(
@@ -33,5 +38,20 @@ export function printSearchQuality(enron: string, folder: string, asJson: boolea
         `${better} / ${worse}`,
       ]),
     )}`,
+  );
+  console.log(`\n${misspelledTable(misspelled)}`);
+}
+
+function misspelledTable(lines: readonly MisspelledQuality[]): string {
+  return table(
+    ["misspelled", "part", "n", "recall@10", "corrected", "MRR@10", "corrected", "difference", "by its corrector"],
+    lines.map(({ misspelling, part, questions, recallAt10, mrrAt10, difference, ofCorrector }) => [
+      misspelling,
+      part,
+      String(questions),
+      ...[recallAt10.before, recallAt10.after, mrrAt10.before, mrrAt10.after].map(share),
+      differenceText(difference),
+      ofCorrector === null ? "" : differenceText(ofCorrector),
+    ]),
   );
 }

@@ -195,12 +195,11 @@ describe("by a model", () => {
     ["is of no known kind", { kind: "why" }, "the model wrote no whole question"],
   ])("refuses one that %s", async (_, changes, reason) => {
     await serve({ write: (request, batch) => [written(request, batch, changes)] });
-    const { stdout } = await make(
-      `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --overwrite --json --seed ${reason.length}`,
+    const { code, stderr } = await make(
+      `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --seed ${reason.length}`,
     );
-    const { questions, refused } = JSON.parse(stdout);
-    expect(questions).toBe(0);
-    expect(Object.keys(refused)).toEqual([reason]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`Refused: ${reason} \\d+[.,]`));
   });
 
   it.each([
@@ -219,26 +218,33 @@ describe("by a model", () => {
     ],
   ])("refuses one that %s", async (_, check, verdict, reason) => {
     await serve({ write: (request, batch) => [written(request, batch)], ...(check && { check }), verdict });
-    const { stdout } = await make(
-      `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --overwrite --json --cache-dir ${verdict}${reason.length}`,
+    const { code, stderr } = await make(
+      `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --cache-dir ${verdict}${reason.length}`,
     );
-    const { questions, refused } = JSON.parse(stdout);
-    expect(questions).toBe(0);
-    expect(Object.keys(refused)).toEqual([reason]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`Refused: ${reason} \\d+[.,]`));
   });
 
-  it("adds mails that give the same answer to the gold", async () => {
+  it("adds mails that give the same answer to the gold, and not those that a checker only names", async () => {
     await serve({
       write: (request, batch) => [written(request, batch)],
       check: (request) => {
         const shown = [...request.question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
-        return { found: shown.length > 0, answer: "what it said", message_ids: shown.slice(0, 1) };
+        return { found: shown.length > 0, answer: "what it said", message_ids: shown };
       },
     });
     expect(await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o more.jsonl --cache-dir more`)).toMatchObject({
       code: 0,
     });
-    expect(made("more.jsonl")[0]?.message_ids).toHaveLength(2);
+    const gold = made("more.jsonl")[0]?.message_ids ?? [];
+    expect(gold.length).toBeGreaterThan(1);
+    expect(gold.length).toBeLessThan(11);
+  });
+
+  it("asks and checks no more than a few questions take", async () => {
+    await serve({ write: (request, batch) => [0, 1, 2].map((i) => written(request, 3 * batch + i)) });
+    const { stdout } = await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o one.jsonl --cache-dir one --json`);
+    expect(JSON.parse(stdout)).toMatchObject({ questions: 1, calls: 5 });
   });
 
   it("stops at --max-cost, writes what it has, and goes on where it stopped", async () => {
@@ -259,16 +265,53 @@ describe("by a model", () => {
     provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "invalid x-api-key" }));
     const { code, stderr } = await make(`--inbox ${MARCUS} -n 2 -o none.jsonl --cache-dir none`);
     expect(code).toBe(1);
-    expect(stderr).toContain("No questions were written");
+    expect(stderr).toContain("Nothing was written, as no call can succeed: anthropic/claude-haiku-4-5: 401");
     expect(stderr).not.toContain("test-key");
   });
 
-  it("passes over replies that are no questions", async () => {
+  it("stops after some replies that are no questions, and leaves the dataset that is there alone", async () => {
+    await serve({ write: (request, batch) => [written(request, batch)] });
+    await make(`-n 1 --unanswerable 0 -o before.jsonl --cache-dir before`);
+    const before = read("before.jsonl");
+    await provider.close();
     provider = await startFakeProvider(() => ({ content: "I would rather not.", usage: USAGE }));
-    const { stdout } = await make(`--inbox ${MARCUS} -n 2 -o refusal.jsonl --json --cache-dir refusal`);
-    const { questions, refused } = JSON.parse(stdout);
-    expect(questions).toBe(0);
-    expect(Object.keys(refused)).toEqual(["the model's reply records no questions"]);
+    const { code, stderr } = await make(`-n 20 -o before.jsonl --overwrite --cache-dir refusal`);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      "claude-haiku-4-5 gave nothing usable 8 times in a row, the last time because the model's reply records no questions",
+    );
+    expect(stderr).toContain("Refused: the model's reply records no questions 8.");
+    expect(provider.requests).toHaveLength(8);
+    expect(read("before.jsonl")).toBe(before);
+  });
+
+  it("stops where the checker's replies cannot be read", async () => {
+    await serve({ write: (request, batch) => [written(request, batch)], check: () => ({ found: "maybe" }) });
+    const { code, stderr } = await make(`-n 9 --unanswerable 0 -o unread.jsonl --cache-dir unread`);
+    expect(code).toBe(1);
+    expect(stderr).toContain("8 times in a row, the last time because the checker's reply could not be read");
+  });
+
+  it("asks for the same dates where a batch that failed before does not fail now", async () => {
+    let fails = true;
+    await serve({ write: (request, batch) => [written(request, firstMail(request).id.length * 100 + batch)] });
+    await provider.close();
+    provider = await startFakeProvider((request) => {
+      const [tool] = request.tools;
+      const number = Number.parseInt(firstMail(request).id.slice(1, 7), 10);
+      if (tool === "record_questions" && fails && number % 2 === 0)
+        return { fail: "status", status: 400, message: "no" };
+      if (tool === "record_questions") return call(tool, { questions: [written(request, number)] });
+      if (tool === "record_answer") return call(tool, answersFromSource(request));
+      return call("record_verdict", { reason: "so", verdict: "correct" });
+    });
+    const line = `--inbox ${MARCUS} -n 50 --unanswerable 0 -o dates.jsonl --overwrite --json --cache-dir dates`;
+    const first = JSON.parse((await make(line)).stdout);
+    expect(first.refused["the model's call failed"]).toBeGreaterThan(0);
+    fails = false;
+    const second = JSON.parse((await make(line)).stdout);
+    expect(second.questions).toBeGreaterThan(first.questions);
+    expect(second.cachedReplies).toBe(first.calls + first.cachedReplies);
   });
 });
 

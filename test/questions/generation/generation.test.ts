@@ -3,7 +3,6 @@ import type { Email } from "../../../src/domain/mail/email.js";
 import { readWrittenQuestions } from "../../../src/questions/generation/draft-protocol.js";
 import { BATCH_MAILS, mailBatches } from "../../../src/questions/generation/mail-batches.js";
 import { NearDuplicates } from "../../../src/questions/generation/near-duplicates.js";
-import { draftPatternQuestions } from "../../../src/questions/generation/patterns/draft-pattern-questions.js";
 import { personName } from "../../../src/questions/generation/person-name.js";
 import { queryDate, queryDateBefore } from "../../../src/questions/generation/query-date.js";
 import { resolveCitations } from "../../../src/questions/generation/resolve-citations.js";
@@ -35,10 +34,13 @@ describe("usableMails", () => {
     ["no date", { date: null, body: long("a") }],
     ["too short", { body: "Thanks!" }],
     ["too long", { body: "x".repeat(5_001) }],
-    ["newsletter", { sender: "no-reply@shop.example", body: long("b") }],
-    ["newsletter", { sender: "no.address@corp.example", body: long("b") }],
-    ["newsletter", { body: long("Click here to unsubscribe.") }],
-    ["newsletter", { to: Array.from({ length: 30 }, (_, i) => `p${i}@x`), body: long("c") }],
+    ["newsletter or notice", { sender: "no-reply@shop.example", body: long("b") }],
+    ["newsletter or notice", { sender: "no.address@corp.example", body: long("b") }],
+    ["newsletter or notice", { sender: "enron.announcements@corp.example", body: long("b") }],
+    ["newsletter or notice", { to: ["dl-ga-all_staff@corp.example"], body: long("b") }],
+    ["newsletter or notice", { body: long("Click\nhere to be taken off.") }],
+    ["newsletter or notice", { body: long("This is generated - DO NOT REPLY!") }],
+    ["newsletter or notice", { to: Array.from({ length: 30 }, (_, i) => `p${i}@x`), body: long("c") }],
   ])("leaves out for %s", (reason, changes) => {
     expect(usableMails([mail(changes)])).toEqual({ usable: [], leftOut: { [reason]: 1 } });
   });
@@ -62,9 +64,14 @@ it.each([
 ])("the name in %j is %j", (address, name) => expect(personName(address)).toBe(name));
 
 it("asks 1 to 30 days after the newest source, or before the oldest", () => {
-  expect(queryDate("2001-12-31T23:00:00Z", () => 0)).toBe("2002-01-01");
-  expect(queryDate("2001-12-01T00:00:00Z", (limit) => limit - 1)).toBe("2001-12-31");
+  expect(queryDate("2001-12-31T23:00:00Z", [], () => 0)).toBe("2002-01-01");
+  expect(queryDate("2001-12-01T00:00:00Z", [], (limit) => limit - 1)).toBe("2001-12-31");
   expect(queryDateBefore("2001-03-01T00:00:00Z", () => 0)).toBe("2001-02-28");
+});
+
+it("asks on no day on which a mail came that answers too", () => {
+  const sources = ["2001-12-01T09:00:00Z", "2001-12-02T23:59:59Z", "2001-12-03T00:00:00Z", "2001-12-05T00:00:00Z"];
+  expect(queryDate("2001-12-01T09:00:00Z", sources, () => 0)).toBe("2001-12-04");
 });
 
 it("knows a question that asks the same in other words' order, in its own mailbox only", () => {
@@ -113,47 +120,6 @@ describe("mailBatches", () => {
   it("makes none of no mail", () => expect(mailBatches([])).toEqual([]));
 });
 
-describe("draftPatternQuestions", () => {
-  it("asks for a value by its sender, topic and month", () => {
-    const source = mail();
-    const other = mail({ subject: "Lunch", body: long("Nothing of the kind.") });
-    const { drafts } = draftPatternQuestions(INBOX, [source], [source, other]);
-    const amount = drafts.find(({ kind }) => kind === "how_much");
-    expect(amount).toMatchObject({ answer: "$12,500", sources: [{ messageId: source.messageId }] });
-    expect(amount?.question).toMatch(/^What amount of money did Bo Kim name for .+ in May 2001\?$/);
-  });
-
-  it("asks nothing where another mail of the sender and month has another value", () => {
-    const source = mail();
-    const rival = mail({ body: source.body.replace("$12,500", "$13,000") });
-    const { drafts, refused } = draftPatternQuestions(INBOX, [source, rival], [source, rival]);
-    expect(drafts.filter(({ kind }) => kind === "how_much")).toEqual([]);
-    expect(refused["another mail holds a different value"]).toBeGreaterThan(0);
-  });
-
-  it("takes a mail that quotes the passage for gold too", () => {
-    const source = mail();
-    const reply = mail({
-      sender: INBOX,
-      body: `Agreed.\n\n-----Original Message-----\nFrom: Bo Kim\nSubject: Harbor lease\n\n${source.body}`,
-    });
-    const { drafts } = draftPatternQuestions(INBOX, [source], [source, reply]);
-    expect(drafts.find(({ kind }) => kind === "how_much")?.sources).toHaveLength(2);
-  });
-
-  it.each([
-    "",
-    "\u0000\ud800",
-    "$".repeat(20_000),
-    "1/1 ".repeat(5_000),
-    `${"a ".repeat(5_000)}@x`,
-    "555-555-5555 ".repeat(2_000),
-  ])("stands hostile text %#", (body) => {
-    const source = mail({ body });
-    expect(draftPatternQuestions(INBOX, [source], [source]).drafts.length).toBeLessThan(10);
-  });
-});
-
 describe("what a model wrote", () => {
   const shown = [mail(), mail({ body: "Moved to June 4 at 3 pm." })];
   const [first] = shown;
@@ -183,6 +149,11 @@ describe("what a model wrote", () => {
   it.each([
     [{ message_ids: ["<other@x>"] }, "it cites a mail that was not shown"],
     [{ message_ids: [] }, "it cites no mail"],
+    [{ detail_absent: true }, "it cites a mail for a detail that no mail holds"],
+    [
+      { passages: [{ message_id: shown[1]?.messageId ?? "", text: "Moved to June 4" }] },
+      "it quotes what the mail does not say",
+    ],
     [{ passages: [] }, "it quotes what the mail does not say"],
     [
       { passages: [{ message_id: first?.messageId ?? "", text: "stays at $13,000" }] },

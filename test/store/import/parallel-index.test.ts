@@ -140,6 +140,20 @@ describe("an index in two tables", () => {
     expect(found).toBeGreaterThan(100);
   });
 
+  it("takes for words that are in no mail what one table does", () => {
+    const words = "contarct mettings tradingfloor repor";
+    const query = { words, inboxId: null, fromIds: null, toIds: null, limit: 9, askedAt: null };
+    const explained = (db: Db) =>
+      openMailSearch(db).explainBestFirst({ ...query, period: { after: null, before: null } });
+    expect(explained(two)).toEqual(explained(one));
+    expect(explained(two).corrections.map(({ taken }) => taken)).toEqual([
+      "contract",
+      "meetings",
+      "trading floor",
+      "repor*",
+    ]);
+  });
+
   it("is copied with the mail", () => {
     copyMail({ from: path("two.db"), to: path("copy.db") });
     const copy = openStore(path("copy.db"), { mustExist: true });

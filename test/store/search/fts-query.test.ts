@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { allWordsExpression, contentTokens, tokenize } from "../../../src/store/search/fts-query.js";
+import { allWordsExpression, contentTokens, termExpression, tokenize } from "../../../src/store/search/fts-query.js";
 import { openMailSearch } from "../../../src/store/search/mail-search.js";
 import { mail, openWithMails } from "../import/corpus-setup.js";
 
@@ -36,6 +36,14 @@ describe("an expression", () => {
   ])("of %j holds quoted words and nothing else", (text, expression) => {
     expect(allWordsExpression(text)).toBe(expression);
   });
+
+  it.each([
+    ["gas", '"gas"'],
+    ["trade mark", '"trade mark"'],
+    ["config*", '"config" *'],
+    ["会議", '"会議"'],
+    ["会", '"会" *'],
+  ])("of the term %s looks it up", (term, expression) => expect(termExpression(term)).toBe(expression));
 
   it("has no more than 64 parts", () => {
     const words = Array.from({ length: 70 }, (_, n) => `w${n}`);

@@ -19,8 +19,8 @@ afterAll(() => {
 function corpusOf(mails: readonly FiledEmail[]) {
   const db = openCorpus(mails, FOLDERS);
   open.push(db);
-  // The reference ranks by words alone.
-  const search = openMailSearch(db, []);
+  // The reference ranks by words alone, and as they are typed.
+  const search = openMailSearch(db, [], []);
   const id = (address: string) => addressId(db, address);
   const toQuery = ({ words, inbox, from, to, after, before, limit }: PlainQuery): MailQuery => ({
     words,

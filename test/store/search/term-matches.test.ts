@@ -165,6 +165,25 @@ describe("an occurrence", () => {
     expect(termMatcher([`${long}s`])(`${long} ${long}s`)).toHaveLength(1);
   });
 
+  test("of two words stands where both do, with nothing but separators between them", () => {
+    const find = termMatcher(["trade mark"]);
+    expect(find("trade Trade-marks, mark; trades (Märk) trade of mark trade")).toEqual([
+      { start: 6, end: 17, term: 0 },
+      { start: 25, end: 37, term: 0 },
+    ]);
+    expect(find("fairtrade mark, trade market")).toEqual([]);
+  });
+
+  test("that ends in an asterisk is the beginning of words", () => {
+    const find = termMatcher(["config*", "москв*"]);
+    expect(find("Configuration, config reconfigure CONFIGS Москве")).toEqual([
+      { start: 0, end: 13, term: 0 },
+      { start: 15, end: 21, term: 0 },
+      { start: 34, end: 41, term: 0 },
+      { start: 42, end: 48, term: 1 },
+    ]);
+  });
+
   test("stands where it stood before capitals were made small", () => {
     const find = termMatcher(["gas"]);
     expect(find("İİ GAS")).toEqual([{ start: 3, end: 6, term: 0 }]);

@@ -20,10 +20,11 @@ export async function checkQuestion(
   signal: AbortSignal,
   isChange = false,
 ): Promise<{ readonly checks: readonly QuestionCheck[]; readonly equivalent: readonly string[] }> {
-  const cited = question.message_ids.map((messageId) => {
+  const citedMail = (messageId: string) => {
     const found = mailbox.get(messageId);
     return { messageId, mail: found?.mail ?? null, isInInbox: found?.isInInbox ?? false };
-  });
+  };
+  const cited = question.message_ids.map(citedMail);
   const gold = checkGold(question, cited);
   if (!gold.passed || checker === null) return { checks: [gold], equivalent: [] };
   const canonical = new Set(question.message_ids.map((id) => mailbox.canonicalId(id)));
@@ -33,7 +34,9 @@ export async function checkQuestion(
     .slice(0, OTHER_MATCHES);
   const sources = cited.flatMap(({ mail }) => mail ?? []);
   const { checks, equivalent } = await checkByModel(question, { sources, others, isChange }, checker, signal);
-  return { checks: [gold, ...checks], equivalent };
+  // A checker may name more mails than it answered from.
+  const holding = equivalent.filter((id) => checkGold(question, [citedMail(id)]).passed);
+  return { checks: [gold, ...checks], equivalent: holding };
 }
 
 /** Whether the question repeats a phrase of its mail, and finds it first. */

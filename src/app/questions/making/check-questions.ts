@@ -1,4 +1,5 @@
 import pLimit from "p-limit";
+import { ModelError } from "../../../domain/models/model.js";
 import type { Question } from "../../../domain/tasks/question.js";
 import type { QuestionCheck } from "../../../domain/tasks/question-provenance.js";
 import { CostLimitReached } from "../../../models/middleware/limit-cost.js";
@@ -10,7 +11,8 @@ import { type AppContext, Interrupted } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
 import { type DatasetOptions, loadDataset, type SelectionOptions, select } from "../load-dataset.js";
 import { checkQuestion, isEasy } from "./check-question.js";
-import { callOrNull } from "./draft-questions.js";
+import { callOrFailure } from "./draft-questions.js";
+import { FailureStreak } from "./failure-streak.js";
 import { ModelSpending } from "./model-spending.js";
 import { openModels } from "./open-models.js";
 import { questionMailboxes } from "./question-mailbox.js";
@@ -54,6 +56,7 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
     const { checker } = await openModels({ ...options, writer: null }, spending, context);
     const open = questionMailboxes(db);
     const duplicates = new NearDuplicates();
+    const streak = new FailureStreak(checker?.id ?? "");
     const bar = progress("Checking");
     let done = 0;
     const checked = await pLimit(JUDGE_CONCURRENCY)
@@ -61,13 +64,14 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
         if (signal.aborted) return null;
         const mailbox = open(question.inbox_address);
         const duplicate = !duplicates.add({ inbox: question.inbox_address, question: question.question });
-        const outcome = await unlessSpent(() => callOrNull(() => checkQuestion(question, mailbox, checker, signal)));
-        if (outcome === "spent") return null;
+        const outcome = await callOrFailure(() => checkQuestion(question, mailbox, checker, signal));
+        if (outcome instanceof CostLimitReached) return null;
         bar.update(++done, questions.length, `${count(done)} of ${count(questions.length)}`);
-        const checks = outcome?.checks ?? [];
+        streak.add(outcome instanceof ModelError ? outcome.message : null);
+        const checks = outcome instanceof ModelError ? [] : outcome.checks;
         const failed = checks.flatMap(({ passed, reason }) => (passed ? [] : [reason]));
         const doubts = [
-          ...(outcome === null ? ["the checker's call failed"] : failed),
+          ...(outcome instanceof ModelError ? ["the checker's call failed"] : failed),
           ...(duplicate ? ["it asks nearly the same as one before it"] : []),
         ];
         return { question, checks, easy: isEasy(question, mailbox), duplicate, doubts };
@@ -85,13 +89,4 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
       costUsd: spending.limit.spentUsd,
     };
   });
-}
-
-async function unlessSpent<T>(call: () => Promise<T>): Promise<T | "spent"> {
-  try {
-    return await call();
-  } catch (error) {
-    if (error instanceof CostLimitReached) return "spent";
-    throw error;
-  }
 }

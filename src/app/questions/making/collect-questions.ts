@@ -1,18 +1,20 @@
 import pLimit from "p-limit";
+import { ModelError } from "../../../domain/models/model.js";
 import { CostLimitReached } from "../../../models/middleware/limit-cost.js";
-import { NearDuplicates } from "../../../questions/generation/near-duplicates.js";
+import { UNREADABLE_REPLY } from "../../../questions/checks/check-by-model.js";
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
 import { count } from "../../../reports/text/format-number.js";
 import type { NamedCounts } from "../../../statistics/named-counts.js";
-import { seededRandom } from "../../../statistics/seeded-random.js";
 import { JUDGE_CONCURRENCY } from "../../score/create-judge.js";
 import { type AppContext, Interrupted } from "../../use-case-context.js";
-import { callOrNull, draftsOfModel, draftsOfPatterns } from "./draft-questions.js";
+import { callOrFailure, draftsOfModel, draftsOfPatterns } from "./draft-questions.js";
+import { FailureStreak, UnusableModel } from "./failure-streak.js";
 import type { MakeOptions } from "./make-options.js";
 import type { OpenedModels } from "./open-models.js";
 import type { QuestionMailbox } from "./question-mailbox.js";
+import { QuestionQuota } from "./question-quota.js";
 import type { UsableMailbox } from "./usable-mailboxes.js";
-import { asAskedTooEarly, type VerifiedQuestion, verifyDraft } from "./verify-draft.js";
+import { type VerifiedQuestion, verifyDraft } from "./verify-draft.js";
 
 export interface CollectRequest {
   readonly mailboxes: ReadonlyMap<string, QuestionMailbox>;
@@ -23,8 +25,10 @@ export interface CollectRequest {
 
 export interface Collected {
   readonly questions: readonly VerifiedQuestion[];
-  /** Why no more were made. */
+  /** Why no more were made; a sentence without its full stop. */
   readonly stopped: string;
+  /** What to do about it; empty: nothing. */
+  readonly advice: string;
 }
 
 /** Drafts and checks until there are as many questions as wanted, the mail is used up, or the money is. */
@@ -33,20 +37,28 @@ export async function collectQuestions(
   request: CollectRequest,
   { signal, progress }: AppContext,
 ): Promise<Collected> {
-  const quota = new Quota(options.number, Math.round(options.number * options.unanswerable));
+  const quota = new QuestionQuota(options.number, options.unanswerable, request.refusals);
+  const streak = new FailureStreak(request.models.checker?.id ?? "");
   const bar = progress("Questions");
   try {
-    for await (const drafts of draftGroups(options, request, signal)) {
-      signal.throwIfAborted();
-      const { verified, limit } = await verifyGroup(drafts, options, request, quota, signal);
-      for (const question of verified) quota.add(question);
-      bar.update(quota.kept.length, options.number, `${count(quota.kept.length)} of ${count(options.number)}`);
-      if (quota.isFull) break;
-      if (limit !== null) throw limit;
+    for await (const drafts of draftGroups(options, request, quota, signal)) {
+      const queue = [...drafts];
+      while (queue.length > 0 && quota.missing > 0) {
+        signal.throwIfAborted();
+        const verified = await verifyAll(quota.takeFrom(queue), options, request, signal);
+        quota.kept.push(...verified.flatMap((one) => ("kept" in one ? [one.kept] : [])));
+        bar.update(quota.kept.length, options.number, `${count(quota.kept.length)} of ${count(options.number)}`);
+        for (const one of verified) recordRefusal(one, request.refusals, streak);
+        const limit = verified.find((one) => one instanceof CostLimitReached);
+        if (limit !== undefined) throw limit;
+      }
+      if (quota.missing === 0) break;
     }
-    return { questions: quota.kept, stopped: "the mail gives no more" };
+    return { questions: quota.kept, stopped: "the mail gives no more", advice: "" };
   } catch (error) {
-    if (error instanceof CostLimitReached) return { questions: quota.kept, stopped: error.message };
+    if (error instanceof CostLimitReached || error instanceof UnusableModel) {
+      return { questions: quota.kept, stopped: error.message.replace(/\.$/, ""), advice: error.hint };
+    }
     if (!signal.aborted) throw error;
     throw new Interrupted(
       `stopped after ${count(quota.kept.length)} questions; nothing is written. The same command goes on: replies that are paid for are in the cache.`,
@@ -59,80 +71,43 @@ export async function collectQuestions(
 function draftGroups(
   options: MakeOptions,
   { usable, models: { writer }, refusals }: CollectRequest,
+  quota: QuestionQuota,
   signal: AbortSignal,
 ): Iterable<QuestionDraft[]> | AsyncIterable<QuestionDraft[]> {
   return writer === null
-    ? draftsOfPatterns(usable, options.seed, refusals)
-    : draftsOfModel(usable, writer, options, refusals, signal);
+    ? draftsOfPatterns(usable, options, refusals)
+    : draftsOfModel(usable, writer, options, () => quota.missing, refusals, signal);
 }
 
-/** The questions of a group of drafts that pass, in the drafts' order; and the limit, if a check could not be paid. */
-async function verifyGroup(
+/** A draft that passed, why it did not, or the limit of cost that left it unchecked. */
+type Verified =
+  | { readonly kept: VerifiedQuestion }
+  | { readonly refused: string; readonly fault: string | null }
+  | CostLimitReached;
+
+/** In the drafts' order. */
+function verifyAll(
   drafts: readonly QuestionDraft[],
   { model, seed }: MakeOptions,
-  { mailboxes, models, refusals }: CollectRequest,
-  quota: Quota,
+  { mailboxes, models: { writer, checker } }: CollectRequest,
   signal: AbortSignal,
-): Promise<{ readonly verified: readonly VerifiedQuestion[]; readonly limit: CostLimitReached | null }> {
-  let limit: CostLimitReached | null = null;
-  const wanted = drafts.flatMap((draft) => quota.plan(draft, refusals) ?? []);
-  const checked = await pLimit(JUDGE_CONCURRENCY).map(wanted, async ({ draft, number }) => {
+): Promise<Verified[]> {
+  const settings = { madeBy: model, synthetic: writer === null, checker, seed };
+  return pLimit(JUDGE_CONCURRENCY).map(drafts, async (draft): Promise<Verified> => {
     const mailbox = mailboxes.get(draft.inbox);
-    if (mailbox === undefined) return null;
-    const settings = {
-      madeBy: model,
-      synthetic: models.writer === null,
-      checker: models.checker,
-      random: seededRandom(seed + number),
-    };
-    const verified = await callOrNull(() => verifyDraft(draft, mailbox, settings, signal)).catch((error) => {
-      if (!(error instanceof CostLimitReached)) throw error;
-      limit = error;
-      return "not paid" as const;
-    });
-    if (verified === "not paid") return null;
-    if (verified !== null && "kept" in verified) return verified.kept;
-    refusals.add(verified?.refused ?? "the checker's call failed");
-    return null;
+    if (mailbox === undefined) throw new Error(`No mailbox ${draft.inbox} is open.`);
+    const verified = await callOrFailure(() => verifyDraft(draft, mailbox, settings, signal));
+    if (verified instanceof CostLimitReached || "kept" in verified) return verified;
+    if (verified instanceof ModelError) return { refused: "the checker's call failed", fault: verified.message };
+    const { refused } = verified;
+    return { refused, fault: refused === UNREADABLE_REPLY ? refused : null };
   });
-  return { verified: checked.filter((one) => one !== null), limit };
 }
 
-/** Which drafts are taken: no near-duplicates, and so many of them unanswerable. */
-class Quota {
-  readonly kept: VerifiedQuestion[] = [];
-  private readonly duplicates = new NearDuplicates();
-  private planned = 0;
-  private plannedUnanswerable = 0;
-
-  constructor(
-    private readonly number: number,
-    private readonly unanswerable: number,
-  ) {}
-
-  get isFull(): boolean {
-    return this.kept.length >= this.number;
-  }
-
-  /** The draft as it is to be checked, with its number; null where one like it was taken before. */
-  plan(draft: QuestionDraft, refusals: NamedCounts): { draft: QuestionDraft; number: number } | null {
-    if (!this.duplicates.add(draft)) {
-      refusals.add("it asks the same as another");
-      return null;
-    }
-    const number = ++this.planned;
-    const share = this.unanswerable / this.number;
-    const isBehind = this.plannedUnanswerable < Math.floor(number * share);
-    const planned = isBehind && draft.unanswerable === null ? asAskedTooEarly(draft) : draft;
-    if (planned.unanswerable !== null) this.plannedUnanswerable++;
-    return { draft: planned, number };
-  }
-
-  /** Adds a question, unless there are enough of its sort. */
-  add(question: VerifiedQuestion): void {
-    const isUnanswerable = (one: VerifiedQuestion) => one.provenance.unanswerable !== null;
-    const sort = isUnanswerable(question);
-    const enough = sort ? this.unanswerable : this.number - this.unanswerable;
-    if (this.kept.filter((one) => isUnanswerable(one) === sort).length < enough) this.kept.push(question);
-  }
+/** Throws where the checker gives nothing usable. */
+function recordRefusal(verified: Verified, refusals: NamedCounts, streak: FailureStreak): void {
+  if (verified instanceof CostLimitReached) return;
+  const refused = "kept" in verified ? null : verified;
+  if (refused !== null) refusals.add(refused.refused);
+  streak.add(refused?.fault ?? null);
 }

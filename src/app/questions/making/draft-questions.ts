@@ -1,4 +1,3 @@
-import pLimit from "p-limit";
 import { UserError } from "../../../domain/errors.js";
 import type { Email } from "../../../domain/mail/email.js";
 import { type Model, ModelError } from "../../../domain/models/model.js";
@@ -13,31 +12,53 @@ import { draftPatternQuestions } from "../../../questions/generation/patterns/dr
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
 import { resolveCitations } from "../../../questions/generation/resolve-citations.js";
 import { stratifiedOrder } from "../../../questions/generation/stratified-order.js";
+import { shuffled } from "../../../questions/shuffle.js";
 import type { NamedCounts } from "../../../statistics/named-counts.js";
+import { FailureStreak } from "./failure-streak.js";
+import type { MakeOptions } from "./make-options.js";
 import type { UsableMailbox } from "./usable-mailboxes.js";
 
-/** Batches whose drafts are checked before further ones are asked for. */
-export const BATCHES_AT_ONCE = 8;
-
-/** Drafts for values that patterns find, a group at a time, spread over mailboxes, kinds, months and senders. */
-export function* draftsOfPatterns(
-  mailboxes: readonly UsableMailbox[],
-  seed: number,
-  refusals: NamedCounts,
-): Generator<QuestionDraft[]> {
-  const all = mailboxes.flatMap(({ address, usable, all }) => {
-    const { drafts, refused } = draftPatternQuestions(address, usable, all);
-    refusals.addAll(refused);
-    return drafts;
-  });
-  for (const draft of stratifiedOrder(all, seed)) yield [draft];
+/** Mails that a model is shown in one call, and their mailbox. */
+export interface AddressedBatch {
+  readonly address: string;
+  read(): readonly Email[];
 }
 
-/** The batches of all mailboxes in turn, each spread over its time. */
-export function batchesInTurn(
+/** Batches whose drafts are checked before further ones are asked for, at most. */
+const BATCHES_AT_ONCE = 8;
+
+/** Mails that are looked at for each question before the others are: most give a draft or two, or none. */
+const MAILS_PER_QUESTION = 10;
+
+/**
+ * Drafts for values that patterns find, one at a time, spread over mailboxes, kinds, months and senders: of a sample of
+ * each mailbox, and where that does not suffice, of its other mails.
+ */
+export function* draftsOfPatterns(
   mailboxes: readonly UsableMailbox[],
-): { readonly address: string; readonly mails: readonly Email[] }[] {
-  const lists = mailboxes.map(({ address, usable }) => mailBatches(usable).map((mails) => ({ address, mails })));
+  { number, seed }: Pick<MakeOptions, "number" | "seed">,
+  refusals: NamedCounts,
+): Generator<QuestionDraft[]> {
+  const sampled = Math.ceil((MAILS_PER_QUESTION * number) / Math.max(1, mailboxes.length));
+  for (const part of [[0, sampled], [sampled]]) {
+    const drafts = mailboxes.flatMap(({ address, usable, readAll }) => {
+      const sources = shuffled(usable, seed).slice(...part);
+      if (sources.length === 0) return [];
+      const { drafts, refused } = draftPatternQuestions(address, sources, readAll());
+      refusals.addAll(refused);
+      return drafts;
+    });
+    for (const draft of stratifiedOrder(drafts, seed)) yield [draft];
+  }
+}
+
+/** The batches of all mailboxes in turn, each spread over its time; the first ones of different parts of it. */
+export function batchesInTurn(mailboxes: readonly UsableMailbox[]): readonly AddressedBatch[] {
+  const lists = mailboxes.map(({ address, usable, read }, i) => {
+    const batches = mailBatches(usable).map((mails) => ({ address, read: () => read(mails) }));
+    const first = batches.length === 0 ? 0 : i % batches.length;
+    return [...batches.slice(first), ...batches.slice(0, first)];
+  });
   const longest = Math.max(0, ...lists.map((list) => list.length));
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list[i] ?? [])).flat();
 }
@@ -51,69 +72,91 @@ export function batchesFor(questions: number): number {
 }
 
 /**
- * Drafts that a model writes, some batches at a time. A batch whose call fails is counted and passed over. At the limit
- * of cost, gives what was paid for, then throws.
+ * Drafts that a model writes, of no more batches at a time than the missing questions probably need, spread over
+ * mailboxes, kinds, months and senders. A batch whose call fails is counted and passed over. At the limit of cost, and
+ * of a model that gives nothing usable, gives what was paid for, then throws.
  */
 export async function* draftsOfModel(
   mailboxes: readonly UsableMailbox[],
   model: Model,
-  { number, unanswerable }: { readonly number: number; readonly unanswerable: number },
+  { number, unanswerable, seed }: Pick<MakeOptions, "number" | "unanswerable" | "seed">,
+  missing: () => number,
   refusals: NamedCounts,
   signal: AbortSignal,
 ): AsyncGenerator<QuestionDraft[]> {
   const batches = batchesInTurn(mailboxes);
-  const limit = pLimit(BATCHES_AT_ONCE);
+  const streak = new FailureStreak(model.id);
   // Half of the unanswerable ones ask for a detail that no mail holds; the others are asked before their mail came.
   const everyNth =
     unanswerable === 0 ? 0 : Math.max(1, Math.round(batchesFor(number) / Math.max(1, unanswerable * number)));
-  for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
-    let reached: CostLimitReached | null = null;
-    const drafts = await limit.map(batches.slice(from, from + BATCHES_AT_ONCE), ({ address, mails }, i) => {
-      const absent = everyNth > 0 && (from + i) % everyNth === 0 ? 1 : 0;
-      return writeBatch(address, mails, absent, model, refusals, signal).catch((error) => {
-        if (!(error instanceof CostLimitReached)) throw error;
-        reached = error;
-        return [];
-      });
-    });
-    yield drafts.flat();
-    if (reached !== null) throw reached;
+  let from = 0;
+  while (from < batches.length) {
+    const group = batches.slice(from, from + Math.min(BATCHES_AT_ONCE, batchesFor(missing())));
+    const written = await Promise.all(
+      group.map((batch, i) => {
+        const absent = everyNth > 0 && (from + i) % everyNth === 0 ? 1 : 0;
+        return writeBatch(batch, absent, model, refusals, signal);
+      }),
+    );
+    from += group.length;
+    yield [
+      ...stratifiedOrder(
+        written.flatMap(({ drafts }) => drafts),
+        seed,
+      ),
+    ];
+    for (const { problem } of written) {
+      if (problem instanceof CostLimitReached) throw problem;
+      streak.add(problem);
+    }
   }
 }
 
+interface WrittenBatch {
+  readonly drafts: readonly QuestionDraft[];
+  /** Why there are none that could be read; null: there are, or the mails gave none. */
+  readonly problem: CostLimitReached | string | null;
+}
+
 async function writeBatch(
-  address: string,
-  mails: readonly Email[],
+  { address, read }: AddressedBatch,
   absent: number,
   model: Model,
   refusals: NamedCounts,
   signal: AbortSignal,
-): Promise<QuestionDraft[]> {
-  const reply = await callOrNull(() => model.complete(draftRequest(address, mails, absent), signal));
-  const written = reply === null ? null : readWrittenQuestions(reply);
-  if (written === null) {
-    refusals.add(reply === null ? "the model's call failed" : "the model's reply records no questions");
-    return [];
-  }
+): Promise<WrittenBatch> {
+  const mails = read();
+  const reply = await callOrFailure(() => model.complete(draftRequest(address, mails, absent), signal));
+  if (reply instanceof CostLimitReached) return { drafts: [], problem: reply };
+  const failed = (reason: string, problem = reason) => {
+    refusals.add(reason);
+    return { drafts: [], problem };
+  };
+  if (reply instanceof ModelError) return failed("the model's call failed", reply.message);
+  const written = readWrittenQuestions(reply);
+  if (written === null) return failed("the model's reply records no questions");
   refusals.add("the model wrote no whole question", written.malformed);
-  return written.questions.flatMap((one) => {
+  const drafts = written.questions.flatMap((one) => {
     const located = resolveCitations(one, address, mails);
     if ("draft" in located) return [located.draft];
     refusals.add(located.refused);
     return [];
   });
+  const isNoneWhole = written.malformed > 0 && written.questions.length === 0;
+  return { drafts, problem: isNoneWhole ? "the model wrote no whole question" : null };
 }
 
-/** Null for a call that failed after its retries. What fails for every call ends the command. */
-export async function callOrNull<T>(call: () => Promise<T>): Promise<T | null> {
+/** What a call failed with after its retries, or the limit that forbids it. What fails for every call is thrown. */
+export async function callOrFailure<T>(call: () => Promise<T>): Promise<T | ModelError | CostLimitReached> {
   try {
     return await call();
   } catch (error) {
+    if (error instanceof CostLimitReached) return error;
     if (!(error instanceof ModelError)) throw error;
-    if (!["auth", "not_found"].includes(error.kind) && !error.unreachable) return null;
+    if (!["auth", "not_found"].includes(error.kind) && !error.unreachable) return error;
     throw new UserError(
       "model_failed",
-      `No questions were written: ${error.message}`,
+      `Nothing was written, as no call can succeed: ${error.message}`,
       "Replies so far are in the cache: the same command goes on from there.",
       1,
       { cause: error },

@@ -1,4 +1,3 @@
-import type { Email } from "../../../domain/mail/email.js";
 import { addUsage, type ModelRequest, NO_USAGE, type Usage } from "../../../domain/models/model.js";
 import { sumOrNull } from "../../../domain/values/sum-or-null.js";
 import { priceOf } from "../../../models/catalog/prices.js";
@@ -11,7 +10,7 @@ import { verdictProtocol } from "../../../scoring/judge/verdict-judge-prompt.js"
 import type { AppContext } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
 import { OTHER_MATCHES } from "./check-question.js";
-import { BATCHES_AT_ONCE, batchesFor, batchesInTurn, PASSING_SHARE } from "./draft-questions.js";
+import { type AddressedBatch, batchesFor, batchesInTurn, PASSING_SHARE } from "./draft-questions.js";
 import { type MakeOptions, PATTERNS_MODEL } from "./make-options.js";
 import { checkQuestionOutputs } from "./make-questions.js";
 import { questionMailboxes } from "./question-mailbox.js";
@@ -55,11 +54,6 @@ const SAMPLE = {
   query_date: "2001-07-20",
 };
 
-interface Batch {
-  readonly address: string;
-  readonly mails: readonly Email[];
-}
-
 /**
  * What `questions make` would take, without a call: of the very prompts it would send, if every second draft passes
  * and each is checked in full. Replies in the cache are not subtracted.
@@ -70,11 +64,10 @@ export function estimateMaking(options: MakeOptions, { settings }: AppContext): 
     const inboxes = chooseInboxes(db, options.inbox);
     const read = readMailboxes(inboxes.map(questionMailboxes(db)));
     const available = batchesInTurn(read.mailboxes);
-    const rounds = Math.ceil(batchesFor(options.number) / BATCHES_AT_ONCE);
-    const batches = available.slice(0, rounds * BATCHES_AT_ONCE);
+    const batches = available.slice(0, batchesFor(options.number));
     const { writer: writerId, checker: checkerId } = modelsOf(options);
     const drafts = writerId === null ? options.number : batches.length * QUESTIONS_PER_BATCH;
-    const requests = batches.map(({ address, mails }) => draftRequest(address, mails, 0));
+    const requests = batches.map(({ address, read }) => draftRequest(address, read(), 0));
     const writer = writerId === null ? null : estimateCalls(writerId, WRITTEN_TOKENS, requests);
     const checker =
       checkerId === null ? null : estimateCalls(checkerId, CHECKED_TOKENS, checkRequests(batches, drafts));
@@ -102,11 +95,12 @@ function modelsOf({ model, checker, baseUrl, checkerBaseUrl }: MakeOptions) {
 }
 
 /** Of each draft: an answer from its mail, from none and from other mails, and a verdict. */
-function checkRequests(batches: readonly Batch[], drafts: number): ModelRequest[] {
+function checkRequests(batches: readonly AddressedBatch[], drafts: number): ModelRequest[] {
   if (batches.length === 0) return [];
-  return Array.from({ length: drafts }, (_, i) => batches[i % batches.length] as Batch).flatMap((batch) => {
+  return Array.from({ length: drafts }, (_, i) => batches[i % batches.length] as AddressedBatch).flatMap((batch) => {
     const question = { question: SAMPLE.question, inbox_address: batch.address, query_date: SAMPLE.query_date };
-    const shown = [batch.mails.slice(0, 1), [], batch.mails.slice(0, OTHER_MATCHES)];
+    const mails = batch.read();
+    const shown = [mails.slice(0, 1), [], mails.slice(0, OTHER_MATCHES)];
     const verdict = verdictProtocol.request({ question: SAMPLE.question, gold: SAMPLE.answer, answer: SAMPLE.answer });
     return [...shown.map((mails) => answerRequest(question, mails)), verdict];
   });

@@ -1,11 +1,13 @@
+import { UserError } from "../../../domain/errors.js";
 import type { Split } from "../../../domain/tasks/question.js";
 import type { TableFormat } from "../../../exports/tables/encode-table.js";
 import { shuffled } from "../../../questions/shuffle.js";
+import { count } from "../../../reports/text/format-number.js";
 import { NamedCounts } from "../../../statistics/named-counts.js";
 import { checkOutputs } from "../../output-files/check-outputs.js";
 import type { AppContext, AppSettings } from "../../use-case-context.js";
 import { withStore } from "../../with-store.js";
-import { collectQuestions } from "./collect-questions.js";
+import { type Collected, collectQuestions } from "./collect-questions.js";
 import { type MakeOptions, PATTERNS_MODEL } from "./make-options.js";
 import { ModelSpending } from "./model-spending.js";
 import { openModels } from "./open-models.js";
@@ -48,6 +50,7 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     const read = readMailboxes([...mailboxes.values()]);
     const refusals = new NamedCounts();
     const made = await collectQuestions(options, { mailboxes, usable: read.mailboxes, models, refusals }, context);
+    if (made.questions.length === 0) throw noQuestions(made, read.mails, refusals);
     const split = splitOf(inboxes, options);
     await writeQuestions(
       options.output,
@@ -86,6 +89,28 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
     { db, overwrite },
   );
   return format;
+}
+
+/** An empty dataset is of no use, and would take the place of one that is. */
+function noQuestions(
+  { stopped, advice }: Collected,
+  { usable, leftOut }: MailCounts,
+  refusals: NamedCounts,
+): UserError {
+  const listed = (title: string, counts: Readonly<Record<string, number>>) => {
+    const reasons = Object.entries(counts).map(([reason, number]) => `${reason} ${count(number)}`);
+    return reasons.length === 0 ? [] : [`${title}: ${reasons.join(", ")}.`];
+  };
+  return new UserError(
+    "no_questions",
+    `No question was made of ${count(usable)} usable mails, and nothing is written: ${stopped}.`,
+    [
+      ...(usable === 0 ? listed("Left out", leftOut) : []),
+      ...listed("Refused", refusals.sorted()),
+      advice || "Import more mail.",
+    ].join(" "),
+    1,
+  );
 }
 
 /** A mailbox is wholly for training or wholly for testing. */

@@ -1,16 +1,19 @@
 import { UserError } from "../../../domain/errors.js";
 import type { Email } from "../../../domain/mail/email.js";
+import type { MailHeading } from "../../../questions/generation/mail-batches.js";
 import { usableMails } from "../../../questions/generation/usable-mail.js";
 import { NamedCounts } from "../../../statistics/named-counts.js";
 import type { Db } from "../../../store/connection/open-store.js";
 import { listImportedInboxes } from "../../../store/import/owners.js";
 import { type QuestionMailbox, requireInboxes } from "./question-mailbox.js";
 
-/** The mails of one mailbox: those that questions are made of, and all. */
+/** One mailbox with what questions are made of. Bodies are read when they are needed: those of all take gigabytes. */
 export interface UsableMailbox {
   readonly address: string;
-  readonly usable: readonly Email[];
-  readonly all: readonly Email[];
+  readonly usable: readonly MailHeading[];
+  /** All mails of the mailbox, newest first. */
+  readAll(): readonly Email[];
+  read(mails: readonly MailHeading[]): readonly Email[];
 }
 
 export interface MailCounts {
@@ -35,19 +38,19 @@ export function readMailboxes(opened: readonly QuestionMailbox[]): {
   readonly mails: MailCounts;
 } {
   const leftOut = new NamedCounts();
-  const mailboxes = opened.map((mailbox) => {
+  const counts = { all: 0, usable: 0 };
+  const mailboxes = opened.map((mailbox): UsableMailbox => {
     const all = mailbox.mails();
     const { usable, leftOut: reasons } = usableMails(all);
     leftOut.addAll(reasons);
-    return { address: mailbox.address, usable, all };
+    counts.all += all.length;
+    counts.usable += usable.length;
+    return {
+      address: mailbox.address,
+      usable: usable.map(({ messageId, subject, date }) => ({ messageId, subject, date })),
+      readAll: () => mailbox.mails(),
+      read: (mails) => mails.flatMap(({ messageId }) => mailbox.get(messageId)?.mail ?? []),
+    };
   });
-  const sum = (of: (mailbox: UsableMailbox) => number) => mailboxes.reduce((total, one) => total + of(one), 0);
-  return {
-    mailboxes,
-    mails: {
-      all: sum(({ all }) => all.length),
-      usable: sum(({ usable }) => usable.length),
-      leftOut: leftOut.sorted(),
-    },
-  };
+  return { mailboxes, mails: { ...counts, leftOut: leftOut.sorted() } };
 }

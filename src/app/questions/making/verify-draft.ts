@@ -1,8 +1,10 @@
 import type { Question } from "../../../domain/tasks/question.js";
 import type { QuestionProvenance } from "../../../domain/tasks/question-provenance.js";
+import { sha256Of } from "../../../platform/download/download-cache.js";
 import type { Checker } from "../../../questions/checks/checker.js";
 import { queryDate, queryDateBefore } from "../../../questions/generation/query-date.js";
 import type { QuestionDraft } from "../../../questions/generation/question-draft.js";
+import { seededRandom } from "../../../statistics/seeded-random.js";
 import { checkQuestion, isEasy } from "./check-question.js";
 import type { QuestionMailbox } from "./question-mailbox.js";
 
@@ -17,28 +19,21 @@ export interface VerifySettings {
   readonly synthetic: boolean;
   /** Null: rules alone check. */
   readonly checker: Checker | null;
-  readonly random: (limit: number) => number;
-}
-
-/** The same question asked before any mail that answers it. */
-export function asAskedTooEarly(draft: QuestionDraft): QuestionDraft {
-  return { ...draft, answer: "I don't know", unanswerable: "mail_later" };
+  readonly seed: number;
 }
 
 /** Checks a draft by rules, then by the checker; refused with the reason of the first check that fails. */
 export async function verifyDraft(
   draft: QuestionDraft,
   mailbox: QuestionMailbox,
-  { madeBy, synthetic, checker, random }: VerifySettings,
+  settings: VerifySettings,
   signal: AbortSignal,
 ): Promise<{ readonly kept: VerifiedQuestion } | { readonly refused: string }> {
-  const dates = draft.sources.map(({ date }) => date).sort();
+  const { madeBy, synthetic, checker, seed } = settings;
   const isTooEarly = draft.unanswerable === "mail_later";
-  const day = isTooEarly
-    ? queryDateBefore(dates[0] ?? draft.askableFrom, random)
-    : queryDate(draft.askableFrom, random);
+  const day = dayOf(draft, seed);
   // A mail that quotes the source may come after the question.
-  const cited = isTooEarly ? [] : draft.sources.filter(({ date }) => date.slice(0, 10) <= day);
+  const cited = isTooEarly ? [] : draft.sources.filter(({ date }) => date.slice(0, 10) < day);
   const question: Question = {
     id: 0,
     question: draft.question,
@@ -57,6 +52,12 @@ export async function verifyDraft(
   );
   const failed = checks.find(({ passed }) => !passed);
   if (failed !== undefined) return { refused: failed.reason };
+  const found = equivalent.map((messageId) => ({ messageId, date: mailbox.get(messageId)?.mail.date ?? "" }));
+  // One of the day itself is a source too: the question is asked later, and checked again.
+  const sameDay = found.filter(({ date }) => date.startsWith(day));
+  if (sameDay.length > 0) {
+    return verifyDraft({ ...draft, sources: [...draft.sources, ...sameDay] }, mailbox, settings, signal);
+  }
   const { id: _, ...rest } = question;
   return {
     kept: {
@@ -72,4 +73,13 @@ export async function verifyDraft(
       },
     },
   };
+}
+
+/** Drawn by the question itself: a draft that another run did not have moves no date, and so changes no cached call. */
+function dayOf({ question, sources, askableFrom, unanswerable }: QuestionDraft, seed: number): string {
+  const random = seededRandom(seed + Number.parseInt(sha256Of(question).slice(0, 8), 16));
+  const dates = sources.map(({ date }) => date).sort();
+  return unanswerable === "mail_later"
+    ? queryDateBefore(dates[0] ?? askableFrom, random)
+    : queryDate(askableFrom, dates, random);
 }

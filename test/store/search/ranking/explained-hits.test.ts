@@ -99,5 +99,5 @@ test("names each signal that the query asks for, with what the mail shows of it"
 });
 
 test("words that no mail can have find nothing", () => {
-  expect(search.explainBestFirst(ask("?!"))).toEqual({ hits: [], total: 0 });
+  expect(search.explainBestFirst(ask("?!"))).toEqual({ hits: [], total: 0, corrections: [] });
 });

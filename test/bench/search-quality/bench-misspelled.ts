@@ -1,0 +1,95 @@
+import type { Estimate } from "../../../src/domain/scores/interval-estimate.js";
+import { type GoldRank, reciprocalRank } from "../../../src/run-analysis/search-quality.js";
+import { pairedDifference } from "../../../src/statistics/paired-difference.js";
+import { openAddressBook } from "../../../src/store/search/address-book.js";
+import { openPostings } from "../../../src/store/search/fts-postings.js";
+import { RANKING_SIGNALS } from "../../../src/store/search/ranking/ranking-signals.js";
+import { TERM_CORRECTORS } from "../../../src/store/search/spelling-correction/term-correctors.js";
+import { seeded } from "../random.js";
+import { measureWith, pairRanks } from "./bench-search-quality.js";
+import { type KnownWords, MISSPELLINGS, type Misspelling, misspell } from "./misspell-question.js";
+import type { Part, QuestionSet } from "./question-sets.js";
+
+/** Questions with one word misspelled, searched as typed and with words that are in no mail corrected. */
+export interface MisspelledQuality {
+  readonly misspelling: string;
+  readonly part: Part;
+  readonly questions: number;
+  readonly recallAt10: Compared;
+  readonly mrrAt10: Compared;
+  /** MRR@10, after less before. */
+  readonly difference: Estimate;
+  /** MRR@10 of all correctors less that of all but the one that is meant. Null: the questions are as they were. */
+  readonly ofCorrector: Estimate | null;
+}
+
+interface Compared {
+  readonly before: number;
+  readonly after: number;
+}
+
+const SEED = 1;
+const AS_WRITTEN = "none";
+
+/** Each misspelling over all sets of a part; the first line is of the questions as they are. */
+export function benchMisspelled(sets: readonly QuestionSet[]): MisspelledQuality[] {
+  return (["tune", "test"] as const).flatMap((part) =>
+    [null, ...MISSPELLINGS].map((misspelling) => {
+      const pairs = sets
+        .filter((set) => set.part === part)
+        .map((set) => measurePair(misspelling === null ? set : misspellSet(set, misspelling), misspelling));
+      const before = pairs.flatMap((pair) => pair.before.ranks);
+      const after = pairs.flatMap((pair) => pair.after.ranks);
+      return {
+        misspelling: misspelling?.name ?? AS_WRITTEN,
+        part,
+        questions: after.length,
+        recallAt10: { before: recallOf(before), after: recallOf(after) },
+        mrrAt10: { before: mrrOf(before), after: mrrOf(after) },
+        difference: pairedDifference(pairs.flatMap((pair) => pairRanks(pair.after, pair.before))),
+        ofCorrector:
+          misspelling === null ? null : pairedDifference(pairs.flatMap((pair) => pairRanks(pair.after, pair.without))),
+      };
+    }),
+  );
+}
+
+function recallOf(ranks: readonly GoldRank[]): number {
+  return ranks.filter(({ rank }) => rank !== null).length / ranks.length;
+}
+
+function mrrOf(ranks: readonly GoldRank[]): number {
+  return ranks.reduce((sum, rank) => sum + reciprocalRank(rank), 0) / ranks.length;
+}
+
+function measurePair(set: Pick<QuestionSet, "questions" | "db">, misspelling: Misspelling | null) {
+  const others = TERM_CORRECTORS.filter(({ name }) => name !== misspelling?.corrector);
+  return {
+    before: measureWith(RANKING_SIGNALS, [])(set),
+    after: measureWith(RANKING_SIGNALS)(set),
+    without: measureWith(RANKING_SIGNALS, others)(set),
+  };
+}
+
+function misspellSet({ questions, db }: QuestionSet, misspelling: Misspelling): Pick<QuestionSet, "questions" | "db"> {
+  const random = seeded(SEED);
+  const addresses = openAddressBook(db);
+  const postingsFor = openPostings(db);
+  const holds = (inboxId: number | null, words: string) =>
+    postingsFor({
+      inboxId,
+      fromIds: null,
+      toIds: null,
+      range: { first: 0, last: Number.MAX_SAFE_INTEGER },
+    }).postingsOf(words).length > 0;
+  return {
+    db,
+    questions: questions.flatMap((question) => {
+      const mail: KnownWords = {
+        standTogether: (words) => holds(addresses.idOf(question.inbox_address), words),
+        isWord: (word) => holds(null, word),
+      };
+      return misspell(question, misspelling, random, mail) ?? [];
+    }),
+  };
+}
