@@ -96,7 +96,7 @@ export function openCorpusWriter(
       return changed;
     },
     add(mail) {
-      const hash = Buffer.from(mail.contentHash, "latin1");
+      const hash = Buffer.from(mail.contentHash, "hex");
       const owner = ownerId(mail);
       const message = findMessage.get(mail.messageId) as Message | undefined;
       if (message === undefined) return addMessageAndMail(mail, mail.messageId, hash, owner);

@@ -7,7 +7,7 @@ export interface StorableMail {
   readonly path: string;
   readonly owner: string | null;
   readonly inbox: string | null;
-  /** Of the content: 16 bytes, a character each. */
+  /** Of the content: 32 hex digits. */
   readonly contentHash: string;
   /** Null: a mail with this hash was given before. */
   readonly content: MailContent | null;
@@ -25,7 +25,7 @@ export interface MailContent {
   readonly body: string;
 }
 
-const HASH_BYTES = 16;
+const HASH_DIGITS = 32;
 
 /** `isKnown` is asked whether a mail of this hash was given before. */
 export function toStorableMail(email: FiledEmail, isKnown: (contentHash: string) => boolean): StorableMail {
@@ -57,5 +57,5 @@ function distinct(addresses: readonly string[]): string[] {
  */
 function hashContent({ subject, sender, date, body }: Email, recipients: readonly string[]): string {
   const fields = [subject, sender, [...recipients].sort().join("\0"), date ?? "", body];
-  return hash("sha256", fields.join("\0\0"), "buffer").toString("latin1", 0, HASH_BYTES);
+  return hash("sha256", fields.join("\0\0"), "hex").slice(0, HASH_DIGITS);
 }

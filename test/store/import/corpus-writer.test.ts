@@ -98,7 +98,7 @@ describe("what becomes of a mail", () => {
     let pair: readonly string[] = [];
     // Of 300,000 hashes some ten pairs agree in their first 32 bits.
     for (let n = 0; pair.length === 0 && n < 300_000; n++) {
-      const start = toStorableMail({ ...first, body: `${n}` }, () => true).contentHash.slice(0, 4);
+      const start = toStorableMail({ ...first, body: `${n}` }, () => true).contentHash.slice(0, 8);
       const other = bodies.get(start);
       if (other === undefined) bodies.set(start, `${n}`);
       else pair = [other, `${n}`];
