@@ -11,3 +11,6 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   there these they thing this those through to told too under until up upon us ve very was we were what when where
   which while who whom whose why will with would yes you your yours`.split(/\s+/),
 );
+
+/** Words about mail itself: every mail has them, and most questions. */
+export const MAIL_WORDS: ReadonlySet<string> = new Set("email emails mail mails message messages".split(" "));

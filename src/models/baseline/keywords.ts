@@ -1,8 +1,5 @@
 import { stemmer } from "stemmer";
-import { STOP_WORDS } from "../../domain/mail/stop-words.js";
-
-/** Words about mail itself: every mail has them, and most questions. */
-const MAIL_WORDS: ReadonlySet<string> = new Set("email emails mail mails message messages according".split(" "));
+import { MAIL_WORDS, STOP_WORDS } from "../../domain/mail/stop-words.js";
 
 /** As in the index; the stemmer takes long over what is no word. */
 const LONGEST_STEMMED = 64;
@@ -23,7 +20,7 @@ export function contentWords(text: string): string[] {
 }
 
 function isContent(lower: string): boolean {
-  return !STOP_WORDS.has(lower) && !MAIL_WORDS.has(lower);
+  return !STOP_WORDS.has(lower) && !MAIL_WORDS.has(lower) && lower !== "according";
 }
 
 /** Stems of the content words, compound words also by their parts. */

@@ -1,4 +1,4 @@
-import { STOP_WORDS } from "../../domain/mail/stop-words.js";
+import { MAIL_WORDS, STOP_WORDS } from "../../domain/mail/stop-words.js";
 import { bigramsOf, isUnsegmentedAt, type Piece, piecesOf, runTokens } from "../tokenizer/bigrams.js";
 import { foldText } from "../tokenizer/fold.js";
 
@@ -23,10 +23,10 @@ export function queryTokens(text: string): string[] {
   return [...new Set(phrasesOf(text).flat().flatMap(termsOf))].slice(0, MAX_TERMS);
 }
 
-/** The distinct tokens of `allWordsExpression` without stop words; with them if no others are left. */
+/** The distinct tokens of `allWordsExpression` without stop words and words about mail; all if no others are left. */
 export function contentTokens(text: string): string[] {
   const tokens = [...new Set(phrasesOf(text).flat().flatMap(termsOf))];
-  const content = tokens.filter((token) => !STOP_WORDS.has(token));
+  const content = tokens.filter((token) => !STOP_WORDS.has(token) && !MAIL_WORDS.has(token));
   return (content.length > 0 ? content : tokens).slice(0, MAX_TERMS);
 }
 

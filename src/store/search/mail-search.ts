@@ -9,11 +9,11 @@ import { rankCandidates } from "./ranking/rank-candidates.js";
 import { RANKING_SIGNALS } from "./ranking/ranking-signals.js";
 import {
   detectSignals,
-  maxSignalFactor,
   RANKED_BODY_CHARS,
   type RankedRow,
   type Ranking,
   type ScoredMail,
+  scoreBound,
   scoreMail,
 } from "./ranking/score-mail.js";
 import { snippet } from "./snippet.js";
@@ -155,13 +155,13 @@ export function openMailSearch(db: Db, signals = RANKING_SIGNALS, correctors = T
     const { lists, weights } = ranking;
     const matching = candidates.newestMatching(words, intersectionRange(lists, filter.range), ALL_WORDS_COUNT_LIMIT);
     const allWords = matching.slice(0, MAX_ALL_WORDS_RANKED);
-    const maxFactor = maxSignalFactor(ranking);
+    const bound = scoreBound(ranking);
     const scoreAt = (position: number) => scoreMail(ranking, position, readAt(candidates, position));
     const totalWeight = weights.reduce((sum, weight) => sum + weight, 0);
     const allWordsBest = rankCandidates(
       allWords.map((position) => ({ position, weight: totalWeight })),
       limit,
-      maxFactor,
+      bound,
       scoreAt,
     );
     const allWordsPositions = new Set(allWords);
@@ -169,7 +169,7 @@ export function openMailSearch(db: Db, signals = RANKING_SIGNALS, correctors = T
       allWords.length < limit
         ? generateCandidates(lists, weights, limit).filter((one) => !allWordsPositions.has(one.position))
         : [];
-    const anyWordBest = rankCandidates(otherCandidates, limit - allWordsBest.length, maxFactor, scoreAt);
+    const anyWordBest = rankCandidates(otherCandidates, limit - allWordsBest.length, bound, scoreAt);
     const best = [
       ...allWordsBest.map((scored) => ({ scored, match: "all_words" as const })),
       ...anyWordBest.map((scored) => ({ scored, match: "best_match" as const })),

@@ -9,12 +9,16 @@ export function explainedScore({ score, words, passage, signals }: ScoreExplanat
   const sum = words.reduce((total, word) => total + word.score, 0);
   const held = words.filter((word) => word.score > 0);
   const missing = words.filter((word) => word.score === 0).map(({ word }) => word);
+  const implied = held.filter(({ inSubject, inBody, inQuoted }) => inSubject + inBody + inQuoted === 0);
   const raised = signals.filter(({ raise }) => raise > 0);
   const factor = raised.reduce((total, { raise }) => total + raise, 1);
   const [start, end] = passage;
   return [
     `score ${two(score)} = words ${two(sum)} x signals ${two(factor)}`,
     ...(held.length === 0 ? [] : [wordTable(held)]),
+    ...(implied.length === 0
+      ? []
+      : [`counted once for when it was sent: ${implied.map(({ word }) => word).join(", ")}`]),
     ...(missing.length === 0 ? [] : [`not found: ${missing.join(", ")}`]),
     ...(start === 0 ? [] : [`counted in characters ${count(start)} to ${count(end)} of the body, which fit best`]),
     ...raised.map(({ signal, meaning, raise }) => `+${two(raise)} ${signal}: ${meaning}`),

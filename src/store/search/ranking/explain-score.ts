@@ -30,7 +30,7 @@ export interface SignalScore {
 }
 
 export function explainScore(scored: ScoredMail, { terms, weights, signals }: Ranking): ScoreExplanation {
-  const { passage, inSubject } = scored;
+  const { passage, termScores, inSubject } = scored;
   return {
     score: scored.score,
     words: terms.map((word, term) => {
@@ -42,7 +42,7 @@ export function explainScore(scored: ScoredMail, { terms, weights, signals }: Ra
         inSubject: inSubject.filter((match) => match.term === term).length,
         inBody: inPassage.length - inQuoted,
         inQuoted,
-        score: passage.termScores[term] ?? 0,
+        score: termScores[term] ?? 0,
       };
     }),
     passage: [passage.start, passage.end],

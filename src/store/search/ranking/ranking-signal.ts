@@ -29,4 +29,6 @@ export interface RankingSignal {
   readonly weight: number;
   /** Null: the query does not ask for it. */
   readonly detect: (query: SignalQuery) => SignalStrength | null;
+  /** Whether a mail that shows the signal counts as holding a word once, though its text may not. */
+  readonly implies?: (word: string, mail: SignalMail) => boolean;
 }

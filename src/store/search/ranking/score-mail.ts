@@ -1,6 +1,7 @@
 import { type PostingLists, termsAt } from "../posting-lists.js";
 import type { FindTermMatches, TermMatch } from "../term-matches.js";
 import { bestPassage, type Passage } from "./best-passage.js";
+import { BM25_TF_UPPER_BOUND } from "./bm25f.js";
 import type { RankingSignal, SignalMail, SignalQuery, SignalStrength } from "./ranking-signal.js";
 
 /** The columns that ranking reads; recipients as JSON. */
@@ -40,6 +41,8 @@ export interface ScoredMail {
   /** In the ranked part of the body. */
   readonly inBody: readonly TermMatch[];
   readonly passage: Passage;
+  /** What each term adds. */
+  readonly termScores: Float64Array;
   /** 0 to 1, of each of the query's signals. */
   readonly strengths: readonly number[];
 }
@@ -54,12 +57,17 @@ export function detectSignals(signals: readonly RankingSignal[], query: SignalQu
   });
 }
 
-/** By how much the signals can raise the score of the words at most. */
-export function maxSignalFactor({ signals }: Ranking): number {
-  return signals.reduce((factor, { weight }) => factor + weight, 1);
+/** The upper bound of a mail's score by the summed weight of the terms it may hold. */
+export function scoreBound({ weights, signals }: Ranking): (weight: number) => number {
+  const factor = signals.reduce((sum, { weight }) => sum + weight, 1);
+  const implied = signals.some(({ implies }) => implies !== undefined)
+    ? weights.reduce((sum, weight) => sum + weight, 0)
+    : 0;
+  return (weight) => (weight * BM25_TF_UPPER_BOUND + implied) * factor;
 }
 
-export function scoreMail({ lists, weights, find, signals }: Ranking, position: number, mail: RankedRow): ScoredMail {
+export function scoreMail(ranking: Ranking, position: number, mail: RankedRow): ScoredMail {
+  const { lists, weights, find, signals } = ranking;
   const [, subject, whole] = mail;
   const body = whole.slice(0, RANKED_BODY_CHARS);
   const terms = termsAt(lists, position);
@@ -69,8 +77,22 @@ export function scoreMail({ lists, weights, find, signals }: Ranking, position: 
   const seen = toSignalMail(mail);
   const strengths = signals.map(({ strength }) => strength(seen));
   const factor = signals.reduce((sum, { weight }, i) => sum + weight * (strengths[i] ?? 0), 1);
-  const score = passage.termScores.reduce((sum, one) => sum + one, 0) * factor;
-  return { position, score, mail, terms, inSubject, inBody, passage, strengths };
+  const termScores = withImplied(passage.termScores, ranking, seen, strengths);
+  const score = termScores.reduce((sum, one) => sum + one, 0) * factor;
+  return { position, score, mail, terms, inSubject, inBody, passage, termScores, strengths };
+}
+
+/** A word that a signal implies counts at least as one match in a body of average length, which is its idf. */
+function withImplied(
+  termScores: Float64Array,
+  { terms, weights, signals }: Ranking,
+  mail: SignalMail,
+  strengths: readonly number[],
+): Float64Array {
+  const shown = signals.filter(({ implies }, i) => implies !== undefined && (strengths[i] ?? 0) > 0);
+  if (shown.length === 0) return termScores;
+  const isImplied = (term: string) => shown.some(({ implies }) => implies?.(term, mail));
+  return termScores.map((score, i) => (isImplied(terms[i] ?? "") ? Math.max(score, weights[i] ?? 0) : score));
 }
 
 /** Parsed on demand, as most queries detect few signals. */

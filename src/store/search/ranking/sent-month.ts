@@ -1,7 +1,7 @@
 import { type CalendarDay, matchesDay, parseDatesAndTimes } from "../../../domain/values/parse-dates.js";
-import type { SignalQuery, SignalStrength } from "./ranking-signal.js";
+import type { SignalMail, SignalQuery, SignalStrength } from "./ranking-signal.js";
 
-const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS = "january february march april may june july august september october november december".split(" ");
 
 /** Months without a day or a year. "May" and "March" only as a name, and not as the first word. */
 const LONE_MONTH =
@@ -19,12 +19,24 @@ export function detectSentMonth({ words }: SignalQuery): SignalStrength | null {
   };
 }
 
+/** Whether a word, in lower case, is the year in which a mail was sent, or names the month. */
+export function isSentMonth(word: string, { date }: SignalMail): boolean {
+  if (date === null) return false;
+  const month = MONTHS[Number(date.slice(5, 7)) - 1] ?? "";
+  return [date.slice(0, 4), month, month.slice(0, 3)].includes(word) || (word === "sept" && month === "september");
+}
+
 /** Months, with their year where it is given. */
 function monthsNamed(words: string): CalendarDay[] {
   const { days, rest } = parseDatesAndTimes(words);
   const lone = [...(rest.match(LONE_MONTH) ?? []), ...(words.match(LONE_MAY_OR_MARCH) ?? [])];
   return [
     ...days.map(({ year, month }) => ({ year, month, day: null })),
-    ...lone.map((name) => ({ year: null, month: MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1, day: null })),
+    ...lone.map((name) => ({ year: null, month: monthOf(name), day: null })),
   ];
+}
+
+/** 1 to 12, of a name or its abbreviation. */
+function monthOf(name: string): number {
+  return MONTHS.findIndex((month) => month.startsWith(name.slice(0, 3).toLowerCase())) + 1;
 }

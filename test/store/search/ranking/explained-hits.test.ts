@@ -48,6 +48,34 @@ test("without its signal a month does not count", () => {
   expect(idsOf(others.bestFirst(ask("gas price in June")).hits)).toEqual(["july", "june", "reply"]);
 });
 
+test("a mail of a named month counts as holding the month's words once", () => {
+  const { hits } = search.explainBestFirst(ask("price in July 2001"));
+  const words = (messageId: string) =>
+    hits
+      .filter((hit) => idsOf([hit])[0] === messageId)
+      .flatMap(({ explanation }) =>
+        explanation.words.map(({ word, idf, score }) => [word, score === idf, score === 0]),
+      );
+  expect(words("july")).toEqual([
+    ["price", false, false],
+    ["july", true, false],
+    ["2001", true, false],
+  ]);
+  expect(words("june")).toEqual([
+    ["price", false, false],
+    ["july", false, true],
+    ["2001", false, true],
+  ]);
+});
+
+test("words about mail do not count, unless there are no others", () => {
+  const words = (text: string) =>
+    search.explainBestFirst(ask(text)).hits[0]?.explanation.words.map(({ word }) => word) ?? [];
+  expect(words("the message about gas")).toEqual(["gas"]);
+  expect(words("Original Message")).toEqual(["original"]);
+  expect(words("message")).toEqual(["message"]);
+});
+
 test("the parts of a score make up the score, and order the hits", () => {
   const { hits, total } = search.explainBestFirst(
     ask("What did Ann name as the gas price in June?", "2001-07-12T00:00:00Z"),

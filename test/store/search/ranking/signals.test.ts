@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { detectCorrespondents } from "../../../../src/store/search/ranking/correspondents.js";
 import type { SignalMail, SignalQuery } from "../../../../src/store/search/ranking/ranking-signal.js";
 import { detectRecency } from "../../../../src/store/search/ranking/recency.js";
-import { detectSentMonth } from "../../../../src/store/search/ranking/sent-month.js";
+import { detectSentMonth, isSentMonth } from "../../../../src/store/search/ranking/sent-month.js";
 
 const OWNER = "ann.owner@plains.example";
 const asks = (words: string): SignalQuery => ({ words, owner: OWNER, askedAt: "2001-05-15T00:00:00Z" });
@@ -34,6 +34,22 @@ describe("the month of sending", () => {
     "%s names no month",
     (words) => expect(detectSentMonth(asks(words))).toBeNull(),
   );
+});
+
+describe("a word that the day of sending implies", () => {
+  it.each([
+    ["september", "2000-09-30T23:59:59Z", true],
+    ["sep", "2000-09-30T23:59:59Z", true],
+    ["sept", "2000-09-30T23:59:59Z", true],
+    ["2000", "2000-09-30T23:59:59Z", true],
+    ["may", "2001-05-01T00:00:00Z", true],
+    ["2001", "2000-09-30T23:59:59Z", false],
+    ["october", "2000-09-30T23:59:59Z", false],
+    ["sept", "2000-10-01T00:00:00Z", false],
+    ["septem", "2000-09-30T23:59:59Z", false],
+    ["", "2000-09-30T23:59:59Z", false],
+    ["september", null, false],
+  ])("%s, of mail sent %s: %s", (word, date, expected) => expect(isSentMonth(word, sent({ date }))).toBe(expected));
 });
 
 describe("sender and recipients", () => {
