@@ -27,7 +27,7 @@ export function measureMailSearch(
     const set = await loadDataset(options, context);
     noteKnownBad(set, options, context);
     const questions = select(set, options, options.limit);
-    checkMailboxes(db, questions, false);
+    checkMailboxes(db, questions);
     const { search, mails, addresses } = openMailbox(db);
     const quality = measureSearch(
       questions,

@@ -53,7 +53,7 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
   return withStore(settings, async (db) => {
     const set = await loadDataset(options, context);
     const questions = select(set, options, options.limit);
-    checkMailboxes(db, questions, false);
+    checkMailboxes(db, questions);
     const spending = new ModelSpending(options.maxCost);
     const { checker } = await openModels({ ...options, writer: null }, spending, context);
     const open = questionMailboxes(db);

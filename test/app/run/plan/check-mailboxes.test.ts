@@ -51,6 +51,11 @@ describe("checkMailboxes refuses", () => {
     expect(error.hint).toContain("--partial-inboxes");
   });
 
+  test("and names no flag that the command does not have", () => {
+    const error = refusal(() => checkMailboxes(demo.db, [about("kay.mann@enron.example")]));
+    expect(error.hint).toContain("--owner-map at import. Imported:");
+  });
+
   test("somebody whose mail is there only because others had it", () => {
     expect(refusal(() => checkMailboxes(demo.db, [about("amontero@merriwellgas.example")], false)).code).toBe(
       "inbox_missing",
