@@ -30,7 +30,7 @@ const IMPORTS = {
   plain: { name: "plain bulk load: header split, index at the end", command: script("plain-import") },
   art: hasPython()
     ? {
-        name: "ART's way, in Python: filtered, index at the end",
+        name: `ART's way, in Python${hasMailParser() ? " with mail-parser" : ""}: filtered, index at the end`,
         command: (csv, db) => ["python3", join(ROOT, "test/bench/art-import.py"), csv, db],
       }
     : { name: "ART's way, not in Python: filtered, index at the end", command: script("art-import") },
@@ -39,6 +39,11 @@ const IMPORTS = {
     command: (csv, db) => [...NODE, join(ROOT, "bin/art-e.js"), "import", csv, "--db", db, "--quiet"],
   },
 } satisfies Record<string, Importer>;
+
+/** The library that ART parses with. */
+function hasMailParser(): boolean {
+  return spawnSync("python3", ["-c", "import mailparser"]).status === 0;
+}
 
 /** A Python whose SQLite has FTS5. */
 function hasPython(): boolean {
