@@ -43,10 +43,10 @@ export function topicOf(
   known: string,
   frequencies: DocumentFrequencies,
 ): string | null {
-  const isKnown = wordsIn(known);
+  const knownWords = wordsIn(known);
   const inSubject = plainSubject(subject).split(PARTS).flatMap(phrasesOf);
   const inNames = [...passage.matchAll(PROPER_NAME)].flatMap(([name]) => phrasesOf(name));
-  const rarest = (phrases: readonly Phrase[]) => rarestOf(phrases, isKnown, frequencies);
+  const rarest = (phrases: readonly Phrase[]) => rarestOf(phrases, knownWords, frequencies);
   const topic = rarest(inSubject) ?? rarest(inNames);
   return topic === null ? null : inLowerCaseIfShouted(topic);
 }
