@@ -6,7 +6,8 @@ import { listImportedInboxes } from "../../../store/import/owners.js";
 
 /**
  * Refuses questions that could only be answered wrongly here: there is no mail, or the mailbox asked for
- * has not been imported. Nothing has been spent when it throws. `allowPartial`: undefined where there is no flag for it.
+ * has not been imported. Nothing has been spent when it throws. `allowPartial`: undefined where there is no flag
+ * for it.
  */
 export function checkMailboxes(
   db: Db,
