@@ -1,11 +1,12 @@
 import { insertTopK } from "../../platform/top-k.js";
-import { isRare, type PostingLists } from "./posting-lists.js";
+import { hasPosting, isRare, type PostingLists } from "./posting-lists.js";
+import type { ImpliedTerms } from "./ranking/implied-terms.js";
 
 /** At least so many candidates are ranked for the best matches. */
 const MIN_CANDIDATES = 60;
 
 /**
- * A mail to rank, with the summed idf weight of the terms it may hold. BM25 upper bound: score <=
+ * A mail to rank, with the summed idf weight of the terms it may hold or a signal implies. BM25 upper bound: score <=
  * `BM25_TF_UPPER_BOUND` * weight.
  */
 export interface Candidate {
@@ -14,19 +15,31 @@ export interface Candidate {
 }
 
 /** The mails with the greatest weight, at least `wanted` if there are so many. */
-export function generateCandidates(lists: PostingLists, weights: readonly number[], wanted: number): Candidate[] {
+export function generateCandidates(
+  lists: PostingLists,
+  weights: readonly number[],
+  wanted: number,
+  implied: readonly ImpliedTerms[],
+): Candidate[] {
   // If the rare terms yield too few candidates, the common ones are merged too.
   const rare = lists.filter(isRare);
   const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
   const generatesCandidates = (list: readonly number[]) => isRare(list) || !enough;
   // The cut-off list of a common term lacks mails that may hold it.
   const unlistedWeight = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
+  const impliedWeight = (position: number) => {
+    const inRange = implied.filter(({ range }) => range.first <= position && position <= range.last);
+    return [...new Set(inRange.flatMap(({ terms }) => terms))]
+      .filter((term) => generatesCandidates(lists[term] ?? []) && !hasPosting(lists[term] ?? [], position))
+      .reduce((sum, term) => sum + (weights[term] ?? 0), 0);
+  };
   const limit = Math.max(MIN_CANDIDATES, wanted);
   const heaviest: Candidate[] = [];
   mergePostings(
     lists.filter(generatesCandidates),
     weights.filter((_, term) => generatesCandidates(lists[term] ?? [])),
-    (position, weight) => {
+    (position, held) => {
+      const weight = held + impliedWeight(position);
       const lightest = heaviest[limit - 1];
       // Positions come newest first, so of equal weights the newest stays first.
       if (lightest === undefined || weight > lightest.weight)

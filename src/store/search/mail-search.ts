@@ -5,6 +5,7 @@ import { type FtsPostings, type MailFilter, openPostings } from "./fts-postings.
 import { allWordsExpression, contentTokens, MAX_QUERY_CHARS, queryTokens } from "./fts-query.js";
 import { hasPosting, idfWeights, intersectionRange, type PostingLists } from "./posting-lists.js";
 import { explainScore, type ScoreExplanation } from "./ranking/explain-score.js";
+import { impliedTerms } from "./ranking/implied-terms.js";
 import { rankCandidates } from "./ranking/rank-candidates.js";
 import { RANKING_SIGNALS } from "./ranking/ranking-signals.js";
 import {
@@ -167,7 +168,9 @@ export function openMailSearch(db: Db, signals = RANKING_SIGNALS, correctors = T
     const allWordsPositions = new Set(allWords);
     const otherCandidates =
       allWords.length < limit
-        ? generateCandidates(lists, weights, limit).filter((one) => !allWordsPositions.has(one.position))
+        ? generateCandidates(lists, weights, limit, impliedTerms(ranking, dateRanges.positions)).filter(
+            ({ position }) => !allWordsPositions.has(position),
+          )
         : [];
     const anyWordBest = rankCandidates(otherCandidates, limit - allWordsBest.length, bound, scoreAt);
     const best = [

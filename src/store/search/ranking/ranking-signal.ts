@@ -1,3 +1,5 @@
+import type { DateRange } from "../date-range.js";
+
 /** A search as the signals see it. */
 export interface SignalQuery {
   /** As typed. */
@@ -30,5 +32,7 @@ export interface RankingSignal {
   /** Null: the query does not ask for it. */
   readonly detect: (query: SignalQuery) => SignalStrength | null;
   /** Whether a mail that shows the signal counts as holding a word once, though its text may not. */
-  readonly implies?: (word: string, mail: SignalMail) => boolean;
+  readonly implies?: (word: string, mail: Pick<SignalMail, "date">) => boolean;
+  /** Periods in which all mail shows the signal: of its words, mail is chosen for ranking by those implied too. */
+  readonly periods?: (query: SignalQuery) => readonly DateRange[];
 }

@@ -1,7 +1,7 @@
 import { detectCorrespondents } from "./correspondents.js";
 import type { RankingSignal } from "./ranking-signal.js";
 import { detectRecency } from "./recency.js";
-import { detectSentMonth, isSentMonth } from "./sent-month.js";
+import { detectSentMonth, isSentMonth, periodsNamed } from "./sent-month.js";
 
 /** All of one weight, which was not fitted: a signal decides between mails whose words fit about as well. */
 const WEIGHT = 0.25;
@@ -13,6 +13,7 @@ export const RANKING_SIGNALS: readonly RankingSignal[] = [
     weight: WEIGHT,
     detect: detectSentMonth,
     implies: isSentMonth,
+    periods: periodsNamed,
   },
   { name: "correspondents", meaning: "from or to those who are named", weight: WEIGHT, detect: detectCorrespondents },
   { name: "recency", meaning: "sent shortly before the question", weight: WEIGHT, detect: detectRecency },

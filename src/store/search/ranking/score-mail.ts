@@ -1,3 +1,4 @@
+import type { DateRange } from "../date-range.js";
 import { type PostingLists, termsAt } from "../posting-lists.js";
 import type { FindTermMatches, TermMatch } from "../term-matches.js";
 import { bestPassage, type Passage } from "./best-passage.js";
@@ -15,8 +16,9 @@ export type RankedRow = readonly [
 ];
 
 /** A signal that the query asks for. */
-interface DetectedSignal extends RankingSignal {
+interface DetectedSignal extends Omit<RankingSignal, "periods"> {
   readonly strength: SignalStrength;
+  readonly periods: readonly DateRange[];
 }
 
 /** What one query ranks by. */
@@ -53,7 +55,7 @@ export const RANKED_BODY_CHARS = 20_000;
 export function detectSignals(signals: readonly RankingSignal[], query: SignalQuery): DetectedSignal[] {
   return signals.flatMap((signal) => {
     const strength = signal.detect(query);
-    return strength === null ? [] : [{ ...signal, strength }];
+    return strength === null ? [] : [{ ...signal, strength, periods: signal.periods?.(query) ?? [] }];
   });
 }
 

@@ -1,4 +1,5 @@
 import { type CalendarDay, matchesDay, parseDatesAndTimes } from "../../../domain/values/parse-dates.js";
+import type { DateRange } from "../date-range.js";
 import type { SignalMail, SignalQuery, SignalStrength } from "./ranking-signal.js";
 
 const MONTHS = "january february march april may june july august september october november december".split(" ");
@@ -20,10 +21,19 @@ export function detectSentMonth({ words }: SignalQuery): SignalStrength | null {
 }
 
 /** Whether a word, in lower case, is the year in which a mail was sent, or names the month. */
-export function isSentMonth(word: string, { date }: SignalMail): boolean {
+export function isSentMonth(word: string, { date }: Pick<SignalMail, "date">): boolean {
   if (date === null) return false;
   const month = MONTHS[Number(date.slice(5, 7)) - 1] ?? "";
   return [date.slice(0, 4), month, month.slice(0, 3)].includes(word) || (word === "sept" && month === "september");
+}
+
+/** The months that a query names with their year. */
+export function periodsNamed({ words }: SignalQuery): DateRange[] {
+  return monthsNamed(words).flatMap(({ year, month }) => {
+    if (year === null) return [];
+    const startOf = (monthIndex: number) => `${new Date(Date.UTC(year, monthIndex)).toISOString().slice(0, 19)}Z`;
+    return [{ after: startOf(month - 1), before: startOf(month) }];
+  });
 }
 
 /** Months, with their year where it is given. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { detectCorrespondents } from "../../../../src/store/search/ranking/correspondents.js";
 import type { SignalMail, SignalQuery } from "../../../../src/store/search/ranking/ranking-signal.js";
 import { detectRecency } from "../../../../src/store/search/ranking/recency.js";
-import { detectSentMonth, isSentMonth } from "../../../../src/store/search/ranking/sent-month.js";
+import { detectSentMonth, isSentMonth, periodsNamed } from "../../../../src/store/search/ranking/sent-month.js";
 
 const OWNER = "ann.owner@plains.example";
 const asks = (words: string): SignalQuery => ({ words, owner: OWNER, askedAt: "2001-05-15T00:00:00Z" });
@@ -50,6 +50,17 @@ describe("a word that the day of sending implies", () => {
     ["", "2000-09-30T23:59:59Z", false],
     ["september", null, false],
   ])("%s, of mail sent %s: %s", (word, date, expected) => expect(isSentMonth(word, sent({ date }))).toBe(expected));
+});
+
+describe("the periods of months that are named with their year", () => {
+  it.each([
+    ["the gas of December 2000", [["2000-12-01T00:00:00Z", "2001-01-01T00:00:00Z"]]],
+    ["the gas of 27 August 2001", [["2001-08-01T00:00:00Z", "2001-09-01T00:00:00Z"]]],
+    ["losses in July", []],
+    ["losses", []],
+  ])("%s", (words, expected) =>
+    expect(periodsNamed(asks(words)).map(({ after, before }) => [after, before])).toEqual(expected),
+  );
 });
 
 describe("sender and recipients", () => {
