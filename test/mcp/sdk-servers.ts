@@ -1,6 +1,6 @@
 /** MCP servers made with the official SDK, on both transports; what they do wrong they are asked to do. */
 
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -18,6 +18,8 @@ const fileOf = (name: string) => pathToFileURL(createRequire(import.meta.url).re
  */
 export function stdioServerFile(folder: string): string {
   const path = join(folder, "server.mjs");
+  // A server that starts meanwhile would read half of a file that is written again.
+  if (existsSync(path)) return path;
   writeFileSync(
     path,
     `
