@@ -22,14 +22,14 @@ export interface EmailFields {
 export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Email {
   const { before, body, behind } = splitBody(text);
   const [to, cc, bcc] = [parseAllAddresses(fields.to), parseAllAddresses(fields.cc), parseAllAddresses(fields.bcc)];
-  // Spread syntax would take a fifth of the time of reading a corpus.
+  // Spreading objects would take a fifth of the time of reading a corpus.
   const email: Email & { messageId: string; asWritten?: AsWritten } = {
     messageId: normalizeMessageId(fields.messageId),
     subject: normalizeSubject(fields.subject),
     sender: parseAllAddresses(fields.from)[0] ?? "",
-    to: distinct(to),
-    cc: distinct(cc),
-    bcc: distinct(bcc),
+    to: [...new Set(to)],
+    cc: [...new Set(cc)],
+    bcc: [...new Set(bcc)],
     date: fields.date,
     body,
   };
@@ -39,10 +39,6 @@ export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Ema
     before === "" && behind === "" && recipients === email.to.length + email.cc.length + email.bcc.length;
   if (!isUnchanged) email.asWritten = { beforeBody: before, behindBody: behind, recipients };
   return email;
-}
-
-function distinct(addresses: string[]): string[] {
-  return addresses.length < 2 ? addresses : [...new Set(addresses)];
 }
 
 /** As `buildEmail` for a row of a table; the reason as a string if the row is empty. */

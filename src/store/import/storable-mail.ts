@@ -40,15 +40,9 @@ export function toStorableMail(email: FiledEmail, isKnown: (contentHash: string)
 
 /** To, cc, bcc, each address once. In the Enron mail every bcc repeats a cc. */
 function joinRecipients({ to, cc, bcc }: Email): { recipients: string[]; toCount: number; ccCount: number } {
-  const recipients = distinct(to);
-  const toCount = recipients.length;
-  if (cc.length + bcc.length === 0) return { recipients, toCount, ccCount: 0 };
-  const toAndCc = distinct([...recipients, ...cc]);
-  return { recipients: distinct([...toAndCc, ...bcc]), toCount, ccCount: toAndCc.length - toCount };
-}
-
-function distinct(addresses: readonly string[]): string[] {
-  return addresses.length < 2 ? [...addresses] : [...new Set(addresses)];
+  const toCount = new Set(to).size;
+  const ccCount = new Set([...to, ...cc]).size - toCount;
+  return { recipients: [...new Set([...to, ...cc, ...bcc])], toCount, ccCount };
 }
 
 /**

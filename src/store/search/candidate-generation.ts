@@ -29,6 +29,7 @@ export function generateCandidates(
   const unlistedWeight = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
   const impliedWeight = (position: number) => {
     const inRange = implied.filter(({ range }) => range.first <= position && position <= range.last);
+    if (inRange.length === 0) return 0;
     return [...new Set(inRange.flatMap(({ terms }) => terms))]
       .filter((term) => generatesCandidates(lists[term] ?? []) && !hasPosting(lists[term] ?? [], position))
       .reduce((sum, term) => sum + (weights[term] ?? 0), 0);

@@ -138,7 +138,7 @@ export class DocumentIndex {
       .all(expression);
   }
 
-  /** Made for the hits only, since it reads the text. */
+  /** Made for the hits only, since it reads the text. Cast, as FTS5 would read all matches up to a real. */
   #snippet(expression: string, id: number): string {
     const sql = `SELECT snippet(words, 1, '', '', '…', ${SNIPPET_TOKENS}) FROM words WHERE words MATCH ? AND rowid = CAST(? AS INTEGER)`;
     return this.db.prepare<[string, number], string>(sql).pluck().get(expression, id) ?? "";

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Email } from "../../../src/domain/mail/email.js";
 import { readWrittenQuestions } from "../../../src/questions/generation/draft-protocol.js";
 import { BATCH_MAILS, mailBatches } from "../../../src/questions/generation/mail-batches.js";
 import { NearDuplicates } from "../../../src/questions/generation/near-duplicates.js";
@@ -8,26 +7,7 @@ import { queryDate, queryDateBefore } from "../../../src/questions/generation/qu
 import { resolveCitations } from "../../../src/questions/generation/resolve-citations.js";
 import { longestSharedPhrase } from "../../../src/questions/generation/shared-wording.js";
 import { usableMails } from "../../../src/questions/generation/usable-mail.js";
-
-const INBOX = "ann.lee@example.com";
-
-let nextId = 0;
-function mail(changes: Partial<Email> = {}): Email {
-  nextId++;
-  return {
-    messageId: `<${nextId}@x>`,
-    subject: "Harbor lease",
-    sender: "bo.kim@example.com",
-    to: [INBOX],
-    cc: [],
-    bcc: [],
-    date: `2001-05-${String((nextId % 27) + 1).padStart(2, "0")}T10:00:00Z`,
-    body: "The quarterly rent for the harbor lease stays at $12,500 as agreed with the port authority last week.",
-    ...changes,
-  };
-}
-
-const long = (text: string) => `${text} ${"More about the pier, its cranes and the tide tables. ".repeat(5)}`;
+import { INBOX, long, mail } from "./lease-mails.js";
 
 describe("usableMails", () => {
   it.each([

@@ -2,7 +2,7 @@ import type { Email } from "../../../domain/mail/email.js";
 import { plainSubject } from "../../../domain/mail/plain-subject.js";
 import { ownText } from "../../../domain/mail/quoted-text.js";
 import { stemsOf } from "../../../models/baseline/keywords.js";
-import { ownWords } from "./own-words.js";
+import { stripSignature } from "./strip-signature.js";
 import { type DocumentFrequencies, documentFrequencies } from "./topic-phrase.js";
 import { VALUE_PATTERNS, valuesIn } from "./value-patterns.js";
 
@@ -34,12 +34,8 @@ export class MailboxIndex {
     readonly inbox: string,
     mails: readonly Email[],
   ) {
-    this.mails = mails.flatMap(indexMail);
+    this.mails = mails.flatMap((mail) => this.index(mail));
     this.frequencies = documentFrequencies(this.mails.map(({ stems }) => stems));
-    for (const mail of this.mails) {
-      for (const stem of mail.stems) append(this.byStem, stem, mail);
-      this.addContacts(mail.mail);
-    }
   }
 
   /** The mails that hold all words of a text, by their stems. */
@@ -54,12 +50,26 @@ export class MailboxIndex {
     return (this.contacts.get(contactKey(sender, value))?.size ?? 0) >= BOILERPLATE_SUBJECTS;
   }
 
-  private addContacts({ sender, subject, body }: Email): void {
+  private index(mail: Email): IndexedMail[] {
+    const { date, subject, sender, body } = mail;
+    if (date === null) return [];
     const own = ownText(body);
+    this.addContacts(sender, plainSubject(subject).toLowerCase(), own);
+    const indexed = {
+      mail: { ...mail, date },
+      own: stripSignature(own, sender),
+      month: MONTH.format(new Date(date)),
+      stems: stemsOf(`${subject}\n${body}`),
+    };
+    for (const stem of indexed.stems) append(this.byStem, stem, indexed);
+    return [indexed];
+  }
+
+  private addContacts(sender: string, subject: string, own: string): void {
     for (const pattern of VALUE_PATTERNS.filter(({ isContact }) => isContact)) {
       for (const value of valuesIn(pattern, own)) {
         const key = contactKey(sender, value);
-        this.contacts.set(key, (this.contacts.get(key) ?? new Set()).add(plainSubject(subject).toLowerCase()));
+        this.contacts.set(key, (this.contacts.get(key) ?? new Set()).add(subject));
       }
     }
   }
@@ -68,19 +78,6 @@ export class MailboxIndex {
 /** Whether two spellings are one value. */
 export function isSameValue(a: string, b: string): boolean {
   return plainValue(a) === plainValue(b);
-}
-
-function indexMail(mail: Email): IndexedMail[] {
-  const { date } = mail;
-  if (date === null) return [];
-  return [
-    {
-      mail: { ...mail, date },
-      own: ownWords(mail.body, mail.sender),
-      month: MONTH.format(new Date(date)),
-      stems: stemsOf(`${mail.subject}\n${mail.body}`),
-    },
-  ];
 }
 
 function contactKey(sender: string, value: string): string {

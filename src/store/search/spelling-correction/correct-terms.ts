@@ -137,7 +137,5 @@ function asWritten(term: string, proposed: ReadonlySet<string>, texts: readonly 
 /** The text of a query with words in place of words, as the ranking signals read names and months in it. */
 function replaceWords(text: string, corrections: readonly TermCorrection[]): string {
   const takenFor = new Map(corrections.map(({ word, taken }) => [word, taken]));
-  return corrections.length === 0
-    ? text
-    : text.replace(/\p{L}+/gu, (word) => takenFor.get(foldText(word).text) ?? word);
+  return text.replace(/\p{L}+/gu, (word) => takenFor.get(foldText(word).text) ?? word);
 }

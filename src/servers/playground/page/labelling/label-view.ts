@@ -1,7 +1,7 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
 import type { TraceDetailsJson } from "../api-types.js";
+import { changeLock } from "../decisions/change-lock.js";
 import { listenForKeys } from "../decisions/keyboard-shortcuts.js";
-import { oneAtATime } from "../decisions/one-at-a-time.js";
 import { get, post, remove } from "../request.js";
 import { labelForm } from "./label-form.js";
 import {
@@ -34,7 +34,7 @@ class Labelling {
   private readonly progress = h("p", { class: "hint", role: "status" });
   private readonly body = h("div");
   private readonly form = labelForm({ give: (label) => this.give(label), undo: () => this.undo() });
-  private readonly change = oneAtATime(this.form);
+  private readonly change = changeLock(this.form);
   private queue: QueuedTraceJson[] = [];
   private waiting = 0;
   private current: QueuedTraceJson | null = null;

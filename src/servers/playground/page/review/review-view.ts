@@ -1,6 +1,6 @@
 import { h, replaceChildren } from "../../../../reports/page/shared/dom.js";
+import { changeLock } from "../decisions/change-lock.js";
 import { listenForKeys } from "../decisions/keyboard-shortcuts.js";
-import { oneAtATime } from "../decisions/one-at-a-time.js";
 import { get, post } from "../request.js";
 import { agreementSection, countsText } from "./agreement-section.js";
 import { citedMails, scrollToPassages } from "./cited-mails.js";
@@ -38,7 +38,7 @@ class Reviewing {
     next: () => this.step(1),
     changed: (words) => this.current !== null && keepUnsaved(this.dataset, this.current.id, words),
   });
-  private readonly change = oneAtATime(this.form, () => this.reload());
+  private readonly change = changeLock(this.form, () => this.reload());
   private readonly dataset: string;
   private readonly reviewedDataset: string;
   private questions: ReviewedQuestionJson[];

@@ -8,7 +8,7 @@ interface BusyForm {
  * Makes one change at a time: a key that is pressed meanwhile would decide about something that nobody has seen. What a
  * change throws is said, after `refused`.
  */
-export function oneAtATime(
+export function changeLock(
   form: BusyForm,
   refused: () => Promise<void> = async () => undefined,
 ): (make: () => Promise<void> | void) => Promise<void> {

@@ -1,4 +1,3 @@
-import { ownText } from "../../../domain/mail/quoted-text.js";
 import { personName } from "../person-name.js";
 
 /** A line that closes a mail; what follows it is name, office and telephone. */
@@ -12,9 +11,11 @@ const MAX_SIGNATURE_LINES = 12;
 const QUOTED_HEADER =
   /^(?:(?:received|sent|date|to|cc): .*|.{0,60}\b\d{1,2}\/\d{1,2}\/\d{2,4}\s+\d{1,2}:\d{2}(?::\d{2})?\s?[ap]m)\s*$/im;
 
-/** What a person wrote into a mail: without what it quotes, and without the block that stands below all his mails. */
-export function ownWords(body: string, sender: string): string {
-  const own = ownText(body);
+/**
+ * What a person wrote, without the block that stands below all his mails and what programs quote by headers alone.
+ * @param own without other quotations (`ownText`)
+ */
+export function stripSignature(own: string, sender: string): string {
   const quoted = own.search(QUOTED_HEADER);
   return withoutSignature(quoted === -1 ? own : own.slice(0, quoted), sender);
 }
